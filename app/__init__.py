@@ -1,0 +1,3 @@
+"""kaged: a self-hosted daemon for coding agents."""
+
+__version__ = "0.1.0"

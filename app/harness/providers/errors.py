@@ -1,0 +1,53 @@
+"""One error for everything that can go wrong between us and a model, with its class.
+
+The class (`kind`) decides: retry, fall back to the next provider, or fail the run.
+Implements the error classes of the provider design; the phrase tables live in
+`classification`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ProviderErrorKind = Literal[
+    "rate_limited",
+    "overloaded",
+    "auth",
+    "context_length",
+    "content_refused",
+    "bad_request",
+    "network",
+    "truncated_stream",
+    "unknown",
+]
+
+RETRYABLE: frozenset[ProviderErrorKind] = frozenset({"rate_limited", "overloaded", "network", "truncated_stream"})
+"""Kinds for which the same call may succeed a moment later."""
+
+FALLBACK: frozenset[ProviderErrorKind] = frozenset(
+    {"rate_limited", "overloaded", "auth", "network", "truncated_stream", "unknown", "bad_request"}
+)
+"""Kinds for which another provider of the chain may succeed. `context_length` and
+`content_refused` are about the conversation itself and are told to the run instead."""
+
+
+class ProviderError(Exception):
+    """A model call failed. `message` never contains a credential; `retry_after` is seconds."""
+
+    def __init__(
+        self,
+        kind: ProviderErrorKind,
+        message: str,
+        *,
+        provider: str = "",
+        model: str = "",
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind: ProviderErrorKind = kind
+        self.message = message
+        self.provider = provider
+        self.model = model
+        self.status = status
+        self.retry_after = retry_after

@@ -1,0 +1,84 @@
+"""The one protocol between the harness and a model provider.
+
+A request goes through the processor pipeline, then `Provider.encode` turns it into the exact
+bytes, then `Provider.stream` sends those bytes and nothing else. Nothing is added in between:
+that is what lets an operator read what the model was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from app.harness.providers.deltas import Delta
+from app.messages import ModelMessage, SystemBlock, ToolSpec
+
+
+class EncodingCache:
+    """Each message's provider JSON, kept as bytes so that a turn encodes only what is new.
+
+    One cache belongs to one append-only list of messages. `key` names a codec (a driver and
+    the options that change its output); the caller promises that messages already encoded
+    under a key never change.
+    """
+
+    def __init__(self) -> None:
+        self._encoded: dict[str, list[bytes]] = {}
+
+    def encode(
+        self, key: str, messages: Sequence[ModelMessage], encode_one: Callable[[ModelMessage], bytes]
+    ) -> list[bytes]:
+        """Return one bytes object for each message. The list is the cache's own: do not change it."""
+        cached = self._encoded.setdefault(key, [])
+        if len(cached) > len(messages):
+            del cached[len(messages) :]
+        for message in messages[len(cached) :] if len(cached) < len(messages) else ():
+            cached.append(encode_one(message))
+        return cached
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One model call, in kaged's words. `max_output_tokens` None leaves it to the provider
+    (or the adapter's documented default where the provider demands a value)."""
+
+    model: str
+    system: tuple[SystemBlock, ...]
+    messages: Sequence[ModelMessage]
+    tools: tuple[ToolSpec, ...] = ()
+    max_output_tokens: int | None = None
+    session_id: str = ""
+    cache: EncodingCache = field(default_factory=EncodingCache)
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """Exactly what is sent. `body` is the JSON document; headers that carry credentials are
+    added by the adapter while sending and never appear here."""
+
+    path: str
+    body: bytes
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class Provider(Protocol):
+    """A configured provider: one name from the local config, one driver."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def driver(self) -> str: ...
+
+    def encode(self, request: ModelRequest) -> WireRequest:
+        """Return the exact bytes for `request`; pure and deterministic."""
+        ...
+
+    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Send `wire` and yield deltas; the last one is `Finished`.
+
+        Raises `ProviderError`. Closing the iterator (or cancelling the task that reads it)
+        closes the connection at once.
+        """
+        ...

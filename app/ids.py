@@ -1,0 +1,30 @@
+"""Identifiers: a prefix that names the noun, then a ULID (sortable by time of creation)."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Literal
+
+from ulid import ULID
+
+Prefix = Literal[
+    "prj", "ses", "run", "stp", "msg", "tcl", "ckp", "cmp", "iss", "todo", "evt", "itx", "dap", "req", "tok"
+]
+
+_SHAPE = re.compile(r"^[a-z]{3,4}_[0-9A-HJKMNP-TV-Z]{26}$")
+
+
+def new_id(prefix: Prefix) -> str:
+    """Return a fresh identifier such as `ses_01J...`; later calls sort after earlier ones."""
+    return f"{prefix}_{ULID()}"
+
+
+def is_id(value: str, prefix: Prefix | None = None) -> bool:
+    """Tell whether `value` has the shape of an identifier (of `prefix`, when given)."""
+    return bool(_SHAPE.match(value)) and (prefix is None or value.startswith(prefix + "_"))
+
+
+def now_ms() -> int:
+    """Return the wall-clock time in integer milliseconds since the epoch (UTC)."""
+    return time.time_ns() // 1_000_000

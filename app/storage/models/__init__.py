@@ -1,0 +1,26 @@
+"""The table definitions: one file for each noun, the only source of the schema."""
+
+from app.storage.models.access import AccessToken, IdempotencyKey
+from app.storage.models.audit import AuditEvent
+from app.storage.models.blobs import Blob
+from app.storage.models.checkpoints import Checkpoint
+from app.storage.models.events import Event
+from app.storage.models.messages import Message
+from app.storage.models.projects import Project
+from app.storage.models.runs import Run, Step, ToolCall
+from app.storage.models.sessions import Session
+
+__all__ = [
+    "AccessToken",
+    "AuditEvent",
+    "Blob",
+    "Checkpoint",
+    "Event",
+    "IdempotencyKey",
+    "Message",
+    "Project",
+    "Run",
+    "Session",
+    "Step",
+    "ToolCall",
+]

@@ -1,0 +1,31 @@
+"""Rows of the audit trail: append-only, redacted before they get here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Index, Integer
+from sqlmodel import Field, SQLModel
+
+from app.storage.typed_json import Json
+
+
+class AuditEvent(SQLModel, table=True):
+    __tablename__ = "audit_events"
+    __table_args__ = (
+        Index("ix_audit_session", "session_id", "id"),
+        Index("ix_audit_event", "event", "id"),
+    )
+
+    id: int | None = Field(
+        default=None, primary_key=True, sa_type=BigInteger().with_variant(Integer, "sqlite")  # type: ignore[call-overload]
+    )
+    created_at: int = Field(sa_type=BigInteger)
+    event: str
+    actor: str
+    project_id: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    agent_path: str | None = None
+    request_id: str | None = None
+    data: dict[str, Any] = Field(default_factory=dict, sa_type=Json)

@@ -1,0 +1,22 @@
+"""Rows of durable events: what every subscriber of a session has been or will be sent."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Index
+from sqlmodel import Field, SQLModel
+
+
+class Event(SQLModel, table=True):
+    """One durable frame; `frame` is the exact JSON that goes over the WebSocket."""
+
+    __tablename__ = "events"
+    __table_args__ = (
+        Index("ix_events_created", "created_at"),
+        {"sqlite_with_rowid": False},
+    )
+
+    session_id: str = Field(foreign_key="sessions.id", primary_key=True)
+    seq: int = Field(sa_type=BigInteger, primary_key=True)
+    type: str
+    created_at: int = Field(sa_type=BigInteger)
+    frame: bytes

@@ -1,0 +1,83 @@
+"""Rows of runs, their steps (one model call each) and their tool calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Index
+from sqlmodel import Field, SQLModel
+
+from app.storage.typed_json import Json
+
+
+class Run(SQLModel, table=True):
+    """One run: the agent's work on one operator message, or a resume of it."""
+
+    __tablename__ = "runs"
+    __table_args__ = (
+        Index("ix_runs_session", "session_id", "created_at"),
+        Index("ix_runs_state", "state"),
+    )
+
+    id: str = Field(primary_key=True)
+    session_id: str = Field(foreign_key="sessions.id")
+    agent_path: str = "primary"
+    state: str = "pending"
+    reason: str | None = None
+    error: dict[str, Any] | None = Field(default=None, sa_type=Json)
+    trigger_message_id: str | None = None
+    checkpoint_id: str | None = None
+    model: str | None = None
+    step_count: int = 0
+    input_tokens: int = Field(default=0, sa_type=BigInteger)
+    output_tokens: int = Field(default=0, sa_type=BigInteger)
+    reasoning_tokens: int = Field(default=0, sa_type=BigInteger)
+    cache_read_tokens: int = Field(default=0, sa_type=BigInteger)
+    cache_write_tokens: int = Field(default=0, sa_type=BigInteger)
+    cost_usd: float | None = None
+    created_at: int = Field(sa_type=BigInteger)
+    started_at: int | None = Field(default=None, sa_type=BigInteger)
+    ended_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class Step(SQLModel, table=True):
+    """One model call of a run. `stats` holds usage, cost, ttft, duration and attempts."""
+
+    __tablename__ = "steps"
+
+    run_id: str = Field(foreign_key="runs.id", primary_key=True)
+    number: int = Field(primary_key=True)
+    message_id: str
+    provider: str
+    model: str
+    stop_reason: str | None = None
+    request_digest: str | None = None
+    stats: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
+    started_at: int = Field(sa_type=BigInteger)
+    ended_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class ToolCall(SQLModel, table=True):
+    """One tool call. The row is stored as `running` before the tool starts, so that after a
+    crash it is known which calls may have run. The result text is in the tool message."""
+
+    __tablename__ = "tool_calls"
+    __table_args__ = (
+        Index("ix_tool_calls_run", "run_id"),
+        Index("ix_tool_calls_session_state", "session_id", "state"),
+    )
+
+    id: str = Field(primary_key=True)
+    session_id: str = Field(foreign_key="sessions.id")
+    run_id: str | None = None
+    step: int | None = None
+    message_id: str | None = None
+    agent_path: str = "primary"
+    call_id: str
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
+    state: str = "pending"
+    error_code: str | None = None
+    result_message_id: str | None = None
+    started_at: int | None = Field(default=None, sa_type=BigInteger)
+    ended_at: int | None = Field(default=None, sa_type=BigInteger)
