@@ -1,0 +1,343 @@
+"""Every event that a client can be sent, as a closed union in one envelope.
+
+Owns: the payload of each type, its channel, whether it is durable. Never: delivery (the event
+hub) or storage. The `message.*` payloads keep the camelCase names of their published contract;
+all others are snake_case. `openapi/events.schema.json` is generated from this file.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.messages import Cost, StopReason, Usage
+
+Channel = Literal["output", "events", "pty"]
+
+
+class EventPayload(BaseModel):
+    """Base of all payloads: what it is called, where it goes, whether it is kept."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    TYPE: ClassVar[str]
+    CHANNEL: ClassVar[Channel] = "events"
+    DURABLE: ClassVar[bool] = True
+
+
+class WireUsage(BaseModel):
+    """Token counts as the `message.end` contract names them."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    input_tokens: int = Field(serialization_alias="inputTokens")
+    output_tokens: int = Field(serialization_alias="outputTokens")
+    reasoning_tokens: int = Field(serialization_alias="reasoningTokens")
+    cache_read_tokens: int = Field(serialization_alias="cacheReadTokens")
+    cache_write_tokens: int = Field(serialization_alias="cacheWriteTokens")
+    total_tokens: int = Field(serialization_alias="totalTokens")
+
+    @classmethod
+    def of(cls, usage: Usage) -> WireUsage:
+        return cls(**usage.model_dump(), total_tokens=usage.total)
+
+
+class MessageStats(BaseModel):
+    """Timing and cost of one model call. `ttft` and `duration` are milliseconds, `tps` output
+    tokens per second; `cost` is null when the model's price is not known."""
+
+    model_config = ConfigDict(frozen=True)
+
+    ttft: float | None
+    duration: float
+    tps: float
+    cost: Cost | None
+
+
+class MessageStart(EventPayload):
+    TYPE = "message.start"
+    CHANNEL = "output"
+    run_id: str = Field(serialization_alias="runId")
+    message_id: str = Field(serialization_alias="messageId")
+    provider: str
+    model: str
+    attempt: int = 1
+
+
+class MessageDelta(EventPayload):
+    TYPE = "message.delta"
+    CHANNEL = "output"
+    DURABLE = False
+    message_id: str = Field(serialization_alias="messageId")
+    delta: str
+    kind: Literal["text", "thinking"]
+    attempt: int = 1
+
+
+class MessageToolCall(EventPayload):
+    TYPE = "message.tool_call"
+    CHANNEL = "output"
+    message_id: str = Field(serialization_alias="messageId")
+    id: str
+    name: str
+    arguments: Any
+    attempt: int = 1
+
+
+class MessageToolResult(EventPayload):
+    """`content` is what the model reads; above 64 KB only its head is here and `content_ref`
+    is the address of the whole message."""
+
+    TYPE = "message.tool_result"
+    CHANNEL = "output"
+    message_id: str = Field(serialization_alias="messageId")
+    tool_call_id: str = Field(serialization_alias="toolCallId")
+    name: str
+    content: str
+    is_error: bool = Field(serialization_alias="isError")
+    duration_ms: float | None = Field(default=None, serialization_alias="durationMs")
+    content_ref: str | None = Field(default=None, serialization_alias="contentRef")
+
+
+class MessageEnd(EventPayload):
+    TYPE = "message.end"
+    CHANNEL = "output"
+    message_id: str = Field(serialization_alias="messageId")
+    stop_reason: StopReason = Field(serialization_alias="stopReason")
+    usage: WireUsage | None = None
+    error_message: str | None = Field(default=None, serialization_alias="errorMessage")
+    stats: MessageStats | None = None
+
+
+class MessageSnapshot(EventPayload):
+    """What a client that joins in the middle of a message gets in place of the missed deltas."""
+
+    TYPE = "message.snapshot"
+    CHANNEL = "output"
+    DURABLE = False
+    message_id: str = Field(serialization_alias="messageId")
+    attempt: int
+    text: str
+    thinking: str
+    tool_calls: tuple[dict[str, Any], ...]
+
+
+class MessagePosted(EventPayload):
+    """A message entered the conversation from outside the model: operator, system or a steer."""
+
+    TYPE = "message.posted"
+    message_id: str
+    role: str
+    content: str
+    delivery: str
+    queued: bool
+    created_by: str
+
+
+class Sync(EventPayload):
+    TYPE = "sync"
+    DURABLE = False
+    from_seq: int
+    through_seq: int
+
+
+class Resync(EventPayload):
+    """The log no longer reaches back to what the client asked for: reload from `snapshot`."""
+
+    TYPE = "resync"
+    DURABLE = False
+    from_seq: int
+    snapshot: str
+
+
+class RunQueued(EventPayload):
+    TYPE = "run.queued"
+    message_id: str
+    position: int
+    reason: Literal["busy", "capacity"]
+
+
+class RunStarted(EventPayload):
+    TYPE = "run.started"
+    run_id: str
+    model: str
+    trigger_message_id: str | None
+    checkpoint_id: str | None = None
+
+
+class RunEnded(EventPayload):
+    TYPE = "run.ended"
+    run_id: str
+    state: str
+    reason: str
+    error: dict[str, Any] | None = None
+    steps: int
+    usage: Usage
+    cost_usd: float | None
+    duration_ms: float | None
+
+
+class StepStarted(EventPayload):
+    TYPE = "step.started"
+    step: int
+    message_id: str
+
+
+class StepEnded(EventPayload):
+    TYPE = "step.ended"
+    step: int
+    message_id: str
+    stop_reason: StopReason
+    tool_calls: int
+
+
+class ModelRetry(EventPayload):
+    """A model call failed before any output and will be tried again, here or elsewhere."""
+
+    TYPE = "model.retry"
+    step: int
+    attempt: int
+    provider: str
+    model: str
+    error: str
+    message: str
+    delay_ms: int | None
+    fallback_to: str | None
+
+
+class SessionStateChanged(EventPayload):
+    TYPE = "session.state"
+    state: str
+    previous: str
+    reason: str | None = None
+
+
+class SessionUpdated(EventPayload):
+    TYPE = "session.updated"
+    title: str
+
+
+class CheckpointCreated(EventPayload):
+    TYPE = "checkpoint.created"
+    checkpoint_id: str
+    created_by: str
+    reason: str
+    detail: str | None
+    message_cursor: str | None
+
+
+class PromptReloaded(EventPayload):
+    TYPE = "prompt.reloaded"
+    agents: tuple[str, ...]
+
+
+class ToolProgress(EventPayload):
+    TYPE = "tool.progress"
+    DURABLE = False
+    tool_call_id: str
+    text: str
+
+
+class BudgetWarning(EventPayload):
+    """A limit is near (`reached` false) or reached; `limit` and `used` are in `unit`."""
+
+    TYPE = "budget.warning"
+    unit: Literal["tokens", "usd", "seconds", "steps"]
+    limit: float
+    used: float
+    reached: bool
+
+
+class Heartbeat(EventPayload):
+    TYPE = "heartbeat"
+    DURABLE = False
+
+
+EVENT_TYPES: tuple[type[EventPayload], ...] = (
+    MessageStart,
+    MessageDelta,
+    MessageToolCall,
+    MessageToolResult,
+    MessageEnd,
+    MessageSnapshot,
+    MessagePosted,
+    Sync,
+    Resync,
+    RunQueued,
+    RunStarted,
+    RunEnded,
+    StepStarted,
+    StepEnded,
+    ModelRetry,
+    SessionStateChanged,
+    SessionUpdated,
+    CheckpointCreated,
+    PromptReloaded,
+    ToolProgress,
+    BudgetWarning,
+    Heartbeat,
+)
+
+
+def rfc3339(milliseconds: int) -> str:
+    """Return `2026-01-02T03:04:05.678Z` for milliseconds since the epoch."""
+    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def encode_frame(
+    seq: int,
+    payload: EventPayload,
+    *,
+    session_id: str,
+    created_at: int,
+    run_id: str | None = None,
+    agent_path: str | None = None,
+    parent_tool_call_id: str | None = None,
+) -> bytes:
+    """Return the JSON of one frame; `created_at` is milliseconds since the epoch."""
+    envelope: dict[str, Any] = {
+        "seq": seq,
+        "channel": payload.CHANNEL,
+        "type": payload.TYPE,
+        "session_id": session_id,
+    }
+    if run_id is not None:
+        envelope["run_id"] = run_id
+    if agent_path is not None:
+        envelope["agent_path"] = agent_path
+    if parent_tool_call_id is not None:
+        envelope["parent_tool_call_id"] = parent_tool_call_id
+    envelope["ts"] = rfc3339(created_at)
+    envelope["payload"] = payload.model_dump(by_alias=True, exclude_none=payload.TYPE == "message.end")
+    return orjson.dumps(envelope)
+
+
+def events_schema() -> dict[str, Any]:
+    """Return the JSON Schema of every frame, one definition for each event type."""
+    frames = []
+    for model in EVENT_TYPES:
+        frames.append(
+            {
+                "title": model.TYPE,
+                "description": (model.__doc__ or "").strip() or None,
+                "type": "object",
+                "required": ["seq", "channel", "type", "session_id", "ts", "payload"],
+                "properties": {
+                    "seq": {"type": "integer", "minimum": 0},
+                    "channel": {"const": model.CHANNEL},
+                    "type": {"const": model.TYPE},
+                    "session_id": {"type": "string"},
+                    "run_id": {"type": "string"},
+                    "agent_path": {"type": "string"},
+                    "parent_tool_call_id": {"type": "string"},
+                    "ts": {"type": "string", "format": "date-time"},
+                    "payload": model.model_json_schema(by_alias=True, mode="serialization"),
+                },
+                "x-durable": model.DURABLE,
+            }
+        )
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Frame", "oneOf": frames}

@@ -1,0 +1,156 @@
+"""Every state enum of the sessions domain, with its table of legal moves and the one mover.
+
+Owns: what may follow what, as data, and the effects each move asks for. Never: I/O; the session
+interprets the effects. An illegal event is a `Conflict` that names the state and what is legal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TypeVar
+
+from app.errors import Conflict
+
+
+class SessionState(StrEnum):
+    IDLE = "idle"
+    QUEUED = "queued"
+    RUNNING = "running"
+    PAUSED = "paused"
+    ARCHIVED = "archived"
+
+
+class SessionEvent(StrEnum):
+    """What may happen to a session. Conditions of the design's table ("capacity free") are
+    part of the event's name, so that the table stays a function of (state, event)."""
+
+    MESSAGE_POSTED = "message_posted"
+    MESSAGE_POSTED_AT_LIMIT = "message_posted_at_limit"
+    CAPACITY_FREE = "capacity_free"
+    RUN_ENDED = "run_ended"
+    RUN_ENDED_MORE_QUEUED = "run_ended_more_queued"
+    RUN_PAUSED = "run_paused"
+    RESUME_WITH_WORK = "resume_with_work"
+    RESUME_WITHOUT_WORK = "resume_without_work"
+    CANCEL = "cancel"
+    ROLLBACK = "rollback"
+    ARCHIVE = "archive"
+    DAEMON_RESTARTED = "daemon_restarted"
+
+
+class Effect(StrEnum):
+    """What the session must do after a move."""
+
+    START_RUN = "start_run"
+    ENQUEUE_MESSAGE = "enqueue_message"
+    WAIT_FOR_CAPACITY = "wait_for_capacity"
+    STOP_RUN = "stop_run"
+    CREATE_CHECKPOINT = "create_checkpoint"
+    RELEASE_CAPACITY = "release_capacity"
+
+
+_S = SessionState
+_E = SessionEvent
+_F = Effect
+
+SESSION_MOVES: Mapping[tuple[SessionState, SessionEvent], tuple[SessionState, tuple[Effect, ...]]] = {
+    (_S.IDLE, _E.MESSAGE_POSTED): (_S.RUNNING, (_F.START_RUN,)),
+    (_S.IDLE, _E.MESSAGE_POSTED_AT_LIMIT): (_S.QUEUED, (_F.ENQUEUE_MESSAGE, _F.WAIT_FOR_CAPACITY)),
+    (_S.IDLE, _E.RESUME_WITH_WORK): (_S.RUNNING, (_F.START_RUN,)),
+    (_S.IDLE, _E.ARCHIVE): (_S.ARCHIVED, ()),
+    (_S.QUEUED, _E.MESSAGE_POSTED): (_S.QUEUED, (_F.ENQUEUE_MESSAGE,)),
+    (_S.QUEUED, _E.MESSAGE_POSTED_AT_LIMIT): (_S.QUEUED, (_F.ENQUEUE_MESSAGE,)),
+    (_S.QUEUED, _E.CAPACITY_FREE): (_S.RUNNING, (_F.START_RUN,)),
+    (_S.QUEUED, _E.RESUME_WITH_WORK): (_S.RUNNING, (_F.START_RUN,)),
+    (_S.QUEUED, _E.CANCEL): (_S.IDLE, ()),
+    (_S.QUEUED, _E.ARCHIVE): (_S.ARCHIVED, ()),
+    (_S.RUNNING, _E.MESSAGE_POSTED): (_S.RUNNING, (_F.ENQUEUE_MESSAGE,)),
+    (_S.RUNNING, _E.MESSAGE_POSTED_AT_LIMIT): (_S.RUNNING, (_F.ENQUEUE_MESSAGE,)),
+    (_S.RUNNING, _E.CANCEL): (_S.RUNNING, (_F.STOP_RUN,)),
+    (_S.RUNNING, _E.RUN_ENDED): (_S.IDLE, (_F.RELEASE_CAPACITY,)),
+    (_S.RUNNING, _E.RUN_ENDED_MORE_QUEUED): (_S.RUNNING, (_F.START_RUN,)),
+    (_S.RUNNING, _E.RUN_PAUSED): (_S.PAUSED, (_F.CREATE_CHECKPOINT, _F.RELEASE_CAPACITY)),
+    (_S.RUNNING, _E.DAEMON_RESTARTED): (_S.PAUSED, (_F.CREATE_CHECKPOINT,)),
+    (_S.PAUSED, _E.RESUME_WITH_WORK): (_S.RUNNING, (_F.START_RUN,)),
+    (_S.PAUSED, _E.RESUME_WITHOUT_WORK): (_S.IDLE, ()),
+    (_S.PAUSED, _E.ROLLBACK): (_S.IDLE, ()),
+    (_S.PAUSED, _E.CANCEL): (_S.IDLE, ()),
+    (_S.PAUSED, _E.ARCHIVE): (_S.ARCHIVED, ()),
+}
+
+
+class RunState(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+
+_R = RunState
+
+RUN_MOVES: Mapping[RunState, frozenset[RunState]] = {
+    _R.PENDING: frozenset({_R.RUNNING, _R.CANCELLED, _R.INTERRUPTED}),
+    _R.RUNNING: frozenset({_R.SUCCEEDED, _R.FAILED, _R.CANCELLED, _R.INTERRUPTED}),
+    _R.SUCCEEDED: frozenset(),
+    _R.FAILED: frozenset(),
+    _R.CANCELLED: frozenset(),
+    _R.INTERRUPTED: frozenset(),
+}
+
+
+class ToolCallState(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+
+_T = ToolCallState
+
+TOOL_CALL_MOVES: Mapping[ToolCallState, frozenset[ToolCallState]] = {
+    _T.PENDING: frozenset({_T.RUNNING, _T.FAILED, _T.CANCELLED, _T.INTERRUPTED}),
+    _T.RUNNING: frozenset({_T.SUCCEEDED, _T.FAILED, _T.CANCELLED, _T.INTERRUPTED}),
+    _T.SUCCEEDED: frozenset(),
+    _T.FAILED: frozenset(),
+    _T.CANCELLED: frozenset(),
+    _T.INTERRUPTED: frozenset(),
+}
+
+
+def legal_session_events(state: SessionState) -> tuple[SessionEvent, ...]:
+    """Return the events that are legal in `state`, in a stable order."""
+    return tuple(event for (origin, event) in SESSION_MOVES if origin is state)
+
+
+def move_session(state: SessionState, event: SessionEvent) -> tuple[SessionState, tuple[Effect, ...]]:
+    """Return the next state and the effects; raise `Conflict` when the event is not legal."""
+    found = SESSION_MOVES.get((state, event))
+    if found is None:
+        raise Conflict(
+            f"The session is {state.value}: {event.value} is not possible now.",
+            reason="invalid_transition",
+            details={"state": state.value, "legal_events": [e.value for e in legal_session_events(state)]},
+        )
+    return found
+
+
+_StateT = TypeVar("_StateT", RunState, ToolCallState)
+
+
+def move(current: _StateT, target: _StateT) -> _StateT:
+    """Return `target` when the move is in its table; raise `Conflict` when it is not."""
+    moves: Mapping[_StateT, frozenset[_StateT]] = (
+        RUN_MOVES if isinstance(current, RunState) else TOOL_CALL_MOVES  # type: ignore[assignment]
+    )
+    if target not in moves[current]:
+        raise Conflict(
+            f"A {current.value} one cannot become {target.value}.",
+            reason="invalid_transition",
+            details={"state": current.value, "legal": sorted(s.value for s in moves[current])},
+        )
+    return target
