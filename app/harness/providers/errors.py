@@ -21,7 +21,9 @@ ProviderErrorKind = Literal[
     "unknown",
 ]
 
-RETRYABLE: frozenset[ProviderErrorKind] = frozenset({"rate_limited", "overloaded", "network", "truncated_stream"})
+RETRYABLE: frozenset[ProviderErrorKind] = frozenset(
+    {"rate_limited", "overloaded", "network", "truncated_stream"}
+)
 """Kinds for which the same call may succeed a moment later."""
 
 FALLBACK: frozenset[ProviderErrorKind] = frozenset(

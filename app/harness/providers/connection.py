@@ -1,0 +1,274 @@
+"""One provider's HTTP connection: sends sealed bytes, reads the stream, names what went wrong.
+
+Owns: the HTTP client of one provider, its time-outs, the status check before anything is read as
+a stream, and the mapping of transport failures to `ProviderError`. Never: what the JSON means
+(adapters), repeating a call (`retry`), or changing a byte of the body.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import httpx2
+import orjson
+from pydantic import SecretStr
+
+from app.harness.providers.classification import provider_error, redact
+from app.harness.providers.errors import ProviderError, ProviderErrorKind
+from app.harness.providers.provider import WireRequest
+from app.harness.providers.sse import EventSplitter, ServerSentEvent
+
+_DONE = b"[DONE]"
+_ERROR_BODY_LIMIT = 256 * 1024
+_DRAIN_SECONDS = 0.25
+
+
+class ConnectionSettings(Protocol):
+    """What a connection needs of a provider's configuration. `timeout_seconds` bounds the wait for
+    the first byte and each silence after it; options `connect_timeout_seconds`,
+    `first_byte_timeout_seconds`, `idle_timeout_seconds` and `trust_env` refine it."""
+
+    @property
+    def base_url(self) -> str | None: ...
+    @property
+    def api_key(self) -> SecretStr | None: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def timeout_seconds(self) -> float: ...
+    @property
+    def options(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEvent:
+    """One decoded event: its SSE name (empty when the server sent none) and its JSON object."""
+
+    name: str
+    payload: dict[str, Any]
+
+
+class Connection:
+    """The HTTP side of one configured provider. Built without I/O; the client starts with the
+    first call and ends with `aclose`."""
+
+    def __init__(self, name: str, settings: ConnectionSettings, *, default_base_url: str) -> None:
+        self.name = name
+        self.base_url = (settings.base_url or default_base_url).rstrip("/")
+        self._headers = {
+            "content-type": "application/json",
+            "accept-encoding": "identity",
+            "user-agent": "kaged",
+            **{key.lower(): value for key, value in settings.headers.items()},
+        }
+        key = settings.api_key.get_secret_value() if settings.api_key else ""
+        private = (value for name, value in settings.headers.items() if _is_private(name))
+        self._secrets = tuple(value for value in (key, *private) if value)
+        options = settings.options
+        self._connect_seconds = float(options.get("connect_timeout_seconds", 10.0))
+        self._first_byte_seconds = float(options.get("first_byte_timeout_seconds", settings.timeout_seconds))
+        self._idle_seconds = float(options.get("idle_timeout_seconds", settings.timeout_seconds))
+        self._trust_env = bool(options.get("trust_env", False)) and not _is_loopback(self.base_url)
+        self._client: httpx2.AsyncClient | None = None
+        self._starting = asyncio.Lock()
+
+    async def events(
+        self, wire: WireRequest, *, model: str, headers: Mapping[str, str]
+    ) -> AsyncGenerator[StreamEvent, None]:
+        """POST the sealed bytes and yield each event of the answer, decoded.
+
+        `headers` carries the credential. Ends at the end of the stream or at `[DONE]`; whether the
+        answer was complete is for the adapter to judge. Raises `ProviderError`. Close the
+        generator (or cancel its reader) to close the connection at once.
+        """
+        async with self._response("POST", wire.path, wire, model, headers) as response:
+            await self._refuse_unless_stream(response, model)
+            splitter = EventSplitter()
+            async with aclosing(self._chunks(response, model)) as chunks:
+                async for chunk in chunks:
+                    for event in splitter.feed(chunk):
+                        if event.data == _DONE:
+                            await self._drain(chunks)
+                            return
+                        yield self._decode(event, model)
+            for event in splitter.finish():
+                if event.data != _DONE and (last := _loads(event.data)) is not None:
+                    yield StreamEvent(event.name, last)
+
+    async def get_json(self, path: str, *, headers: Mapping[str, str], model: str = "") -> Any:
+        """GET a small JSON document. Raises `ProviderError`."""
+        async with self._response("GET", path, None, model, headers) as response:
+            body = await self._body(response, model, 8 * 1024 * 1024)
+            if response.status_code >= 300:
+                raise self._answer_error(response, body, model)
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise self.error(
+                "unknown", f"answered with something that is not JSON: {error}", model
+            ) from error
+
+    def stream_error(self, payload: Any, model: str) -> ProviderError:
+        """Classify an error that arrived inside a stream (the decoded event, or its error part)."""
+        return provider_error(
+            provider=self.name, model=model, status=None, body=payload, secrets=self._secrets
+        )
+
+    def error(
+        self, kind: ProviderErrorKind, message: str, model: str, *, status: int | None = None
+    ) -> ProviderError:
+        """Build an error of this provider; the credential is removed from `message`."""
+        text = redact(f"{self.name}: {message}", self._secrets)
+        return ProviderError(kind, text, provider=self.name, model=model, status=status)
+
+    def truncated(self, model: str) -> ProviderError:
+        """Build the error for a stream that ended before the provider said it was complete."""
+        return self.error("truncated_stream", "the stream ended without a finish reason", model)
+
+    async def aclose(self) -> None:
+        """Close all connections; a later call opens new ones."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    @asynccontextmanager
+    async def _response(
+        self, method: str, path: str, wire: WireRequest | None, model: str, headers: Mapping[str, str]
+    ) -> AsyncIterator[httpx2.Response]:
+        client = self._client or await self._start()
+        sealed = dict(wire.headers) if wire is not None else {}
+        limit = self._connect_seconds + self._first_byte_seconds
+        try:
+            request = client.build_request(
+                method,
+                self.base_url + path,
+                content=wire.body if wire is not None else None,
+                headers={**self._headers, **sealed, **headers},
+            )
+            async with asyncio.timeout(limit):
+                response = await client.send(request, stream=True)
+        except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise self._translated(error, model, limit) from error
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    async def _start(self) -> httpx2.AsyncClient:
+        async with self._starting:
+            if self._client is None:
+                encrypted = not self.base_url.startswith("http:")
+                # Loading the certificates takes tens of milliseconds: not on the loop.
+                verify = await asyncio.to_thread(httpx2.create_ssl_context) if encrypted else False
+                self._client = httpx2.AsyncClient(
+                    verify=verify,
+                    trust_env=self._trust_env,
+                    timeout=httpx2.Timeout(None, connect=self._connect_seconds, pool=self._connect_seconds),
+                    limits=httpx2.Limits(
+                        max_connections=None, max_keepalive_connections=32, keepalive_expiry=60.0
+                    ),
+                )
+            return self._client
+
+    async def _chunks(self, response: httpx2.Response, model: str) -> AsyncGenerator[bytes, None]:
+        encoded = "content-encoding" in response.headers
+        source = response.aiter_bytes() if encoded else response.aiter_raw()
+        limit = self._first_byte_seconds
+        try:
+            while True:
+                async with asyncio.timeout(limit):
+                    chunk = await anext(source, None)
+                if chunk is None:
+                    return
+                limit = self._idle_seconds
+                yield chunk
+        except (TimeoutError, httpx2.HTTPError, httpx2.StreamError) as error:
+            raise self._translated(error, model, limit) from error
+
+    async def _drain(self, chunks: AsyncGenerator[bytes, None]) -> None:
+        # The last bytes of the HTTP message must be read for the connection to be used again.
+        try:
+            async with asyncio.timeout(_DRAIN_SECONDS):
+                async for _ in chunks:
+                    pass
+        except (TimeoutError, ProviderError):
+            return
+
+    def _translated(self, error: Exception, model: str, seconds: float) -> ProviderError:
+        if isinstance(error, TimeoutError):
+            return self.error("network", f"nothing arrived for {seconds:g} s", model)
+        what = str(error) or type(error).__name__
+        if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
+            return self.error("bad_request", f"base_url {self.base_url!r} is not usable: {what}", model)
+        return self.error("network", f"connection to {self.base_url} failed: {what}", model)
+
+    async def _refuse_unless_stream(self, response: httpx2.Response, model: str) -> None:
+        media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        status = response.status_code
+        if 200 <= status < 300 and media_type not in (
+            "application/json",
+            "text/html",
+            "application/problem+json",
+        ):
+            return
+        body = await self._body(response, model, _ERROR_BODY_LIMIT)
+        if status >= 300 or b'"error"' in body:
+            raise self._answer_error(response, body, model)
+        raise self.error(
+            "unknown", f"answered with {media_type} in place of an event stream", model, status=status
+        )
+
+    async def _body(self, response: httpx2.Response, model: str, limit: int) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        async with aclosing(self._chunks(response, model)) as chunks:
+            async for chunk in chunks:
+                parts.append(chunk)
+                size += len(chunk)
+                if size > limit:
+                    break
+        return b"".join(parts)
+
+    def _answer_error(self, response: httpx2.Response, body: bytes, model: str) -> ProviderError:
+        return provider_error(
+            provider=self.name,
+            model=model,
+            status=response.status_code,
+            body=body,
+            headers=response.headers,
+            secrets=self._secrets,
+        )
+
+    def _decode(self, event: ServerSentEvent, model: str) -> StreamEvent:
+        payload = _loads(event.data)
+        if payload is None:
+            start = event.data[:200].decode("utf-8", "replace")
+            raise self.error("unknown", f"sent an event that is not a JSON object: {start}", model)
+        return StreamEvent(event.name, payload)
+
+
+def _loads(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_loopback(url: str) -> bool:
+    host = httpx2.URL(url).host
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_private(header: str) -> bool:
+    return any(word in header.lower() for word in ("auth", "key", "token", "secret", "cookie"))

@@ -1,0 +1,72 @@
+"""Server-sent events, read from raw bytes.
+
+Owns: finding where events end in a byte stream that may be cut anywhere. Never: I/O, JSON, or
+what an event means. Work is on bytes because decoding every line costs more than everything else
+together; the caller hands `data` to a JSON decoder that takes bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSentEvent:
+    """One event. `name` is empty when the server sent no `event:` field; the lines of `data`
+    are joined with a line feed."""
+
+    name: str
+    data: bytes
+
+
+class EventSplitter:
+    """Turns chunks of bytes into events. Lines may end in LF, CR LF or CR; comments, `id` and
+    `retry` are dropped, and so are events without data."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._name = ""
+        self._data: list[bytes] = []
+        self._started = False
+
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
+        """Take the next bytes and return the events that they complete."""
+        buffer = self._rest + chunk if self._rest else chunk
+        if not self._started:
+            if len(buffer) < 3 and _BYTE_ORDER_MARK.startswith(buffer):
+                self._rest = buffer
+                return []
+            self._started = True
+            buffer = buffer.removeprefix(_BYTE_ORDER_MARK)
+        # A CR at the very end may be the first half of CR LF: keep it for the next chunk.
+        held = b"\r" if buffer.endswith(b"\r") else b""
+        text = buffer[:-1] if held else buffer
+        if b"\r" in text:
+            text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        lines = text.split(b"\n")
+        self._rest = lines.pop() + held
+        return self._take(lines)
+
+    def finish(self) -> list[ServerSentEvent]:
+        """Return what the end of the stream completes: an event whose blank line is missing."""
+        last, self._rest = self._rest.rstrip(b"\r"), b""
+        return self._take([last, b""])
+
+    def _take(self, lines: list[bytes]) -> list[ServerSentEvent]:
+        events: list[ServerSentEvent] = []
+        data = self._data
+        for line in lines:
+            if not line:
+                if data:
+                    events.append(
+                        ServerSentEvent(self._name, data[0] if len(data) == 1 else b"\n".join(data))
+                    )
+                    data.clear()
+                self._name = ""
+            elif line.startswith(b"data:"):
+                data.append(line[6:] if line[5:6] == b" " else line[5:])
+            elif line.startswith(b"event:"):
+                self._name = line[6:].strip().decode("utf-8", "replace")
+        return events

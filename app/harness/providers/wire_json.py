@@ -1,0 +1,150 @@
+"""JSON as it goes to and comes from model providers: bytes out, tool names and arguments in.
+
+Owns: encoding that cannot fail on odd text, the mapping between kaged's tool names and those on
+the wire, and the reading of tool arguments. Never: the shape of one provider's request.
+Proved by `tests/harness/providers/test_wire_json.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+import orjson
+
+from app.messages import ToolCallBlock, ToolSpec
+
+INVALID_ARGUMENTS_KEY = "INVALID_JSON"
+"""Providers demand an object where a model wrote something else; its text goes back under this key."""
+
+_NESTING_LIMIT = 200
+_NOT_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_NOT_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
+_KINDS: dict[type, str] = {
+    list: "an array",
+    str: "a string",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+}
+
+
+def dump(value: object) -> bytes:
+    """Encode `value` compactly; lone surrogates become U+FFFD and no integer is too long."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        text = json.dumps(clean(value), ensure_ascii=False, separators=(",", ":"))
+        return text.encode()
+
+
+def clean_text(text: str) -> str:
+    """Replace lone surrogates by U+FFFD; pairs that arrived as two halves become one character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def clean(value: Any) -> Any:
+    """Return `value` with every string in it passed through `clean_text`."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        return {clean_text(str(key)): clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item) for item in value]
+    return value
+
+
+def load(data: bytes | str) -> Any:
+    """Decode JSON that may hold escaped lone surrogates. Raises ValueError when it is not JSON."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return clean(json.loads(data, parse_constant=_refuse_constant))
+
+
+def wire_id(identifier: str) -> str:
+    """Return `identifier` in the alphabet that every provider accepts for the id of a call."""
+    return _NOT_AN_ID.sub("_", identifier)[:64] or "call"
+
+
+class ToolNames:
+    """kaged's names and wire names of one request's tools, both ways."""
+
+    def __init__(self, tools: Iterable[ToolSpec]) -> None:
+        self._wire = {tool.name: tool.wire_name for tool in tools}
+        self._kaged = {wire: name for name, wire in self._wire.items()}
+
+    def to_wire(self, name: str) -> str:
+        """Return the wire name; a name that is not offered now still becomes a legal one."""
+        known = self._wire.get(name)
+        return known if known is not None else _NOT_A_NAME.sub("_", name)[:64] or "_"
+
+    def to_kaged(self, wire_name: str) -> str:
+        """Return kaged's name; one that was never offered stays as the model wrote it."""
+        return self._kaged.get(wire_name, wire_name)
+
+
+def read_call(
+    identifier: str, name: str, raw: str, names: ToolNames, *, signature: str | None = None
+) -> ToolCallBlock:
+    """Return the call that a model wrote; bad arguments are described in it, never raised."""
+    arguments, error = read_arguments(raw)
+    return ToolCallBlock(
+        id=identifier,
+        name=names.to_kaged(clean_text(name)),
+        arguments=arguments,
+        raw_arguments=clean_text(raw) if error else None,
+        argument_error=error,
+        signature=signature,
+    )
+
+
+def read_arguments(raw: str) -> tuple[dict[str, Any], str | None]:
+    """Return the arguments and what is wrong with them (None when nothing is). Blank text is `{}`."""
+    if not raw.strip():
+        return {}, None
+    try:
+        value = load(raw)
+    except json.JSONDecodeError as error:
+        return {}, f"{error.msg} at line {error.lineno} column {error.colno} (character {error.pos})"
+    except (ValueError, RecursionError) as error:
+        return {}, str(error)
+    if not isinstance(value, dict):
+        return {}, f"expected a JSON object, got {_KINDS.get(type(value), 'another value')}"
+    if _too_deep(raw, value):
+        return {}, f"nested deeper than {_NESTING_LIMIT} levels"
+    return value, None
+
+
+def arguments_to_send(call: ToolCallBlock) -> dict[str, Any]:
+    """Return the object that stands for the call's arguments when it goes back to a model."""
+    if call.argument_error is not None and call.raw_arguments is not None:
+        return {INVALID_ARGUMENTS_KEY: call.raw_arguments}
+    return call.arguments
+
+
+def _too_deep(raw: str, value: object) -> bool:
+    if raw.count("{") + raw.count("[") <= _NESTING_LIMIT:
+        return False
+    level: list[Any] = [value]
+    for _ in range(_NESTING_LIMIT):
+        level = [child for item in level for child in _children(item)]
+        if not level:
+            return False
+    return True
+
+
+def _children(item: Any) -> list[Any]:
+    values = item.values() if isinstance(item, dict) else item
+    return [value for value in values if isinstance(value, dict | list)]
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
