@@ -1,0 +1,56 @@
+"""The local configuration: the only reader of the environment and of the config file.
+
+Owns: what an operator may set, where it comes from, and how a mistake in it is told.
+Never: anything about one project (that is the project file) and no I/O besides reading the file.
+"""
+
+from app.config.environment import child_environment
+from app.config.load import default_config_file, load_settings
+from app.config.redaction import MASK, redacted, secret_values
+from app.config.settings import (
+    AuthSettings,
+    DaemonSettings,
+    DapAdapterSettings,
+    DapSettings,
+    LangfuseSettings,
+    LimitSettings,
+    LogSettings,
+    LspServerSettings,
+    LspSettings,
+    McpSettings,
+    OtelSettings,
+    PluginSettings,
+    PriceSettings,
+    ProviderSettings,
+    SandboxSettings,
+    SearchSettings,
+    Settings,
+    StorageSettings,
+)
+
+__all__ = [
+    "MASK",
+    "AuthSettings",
+    "DaemonSettings",
+    "DapAdapterSettings",
+    "DapSettings",
+    "LangfuseSettings",
+    "LimitSettings",
+    "LogSettings",
+    "LspServerSettings",
+    "LspSettings",
+    "McpSettings",
+    "OtelSettings",
+    "PluginSettings",
+    "PriceSettings",
+    "ProviderSettings",
+    "SandboxSettings",
+    "SearchSettings",
+    "Settings",
+    "StorageSettings",
+    "child_environment",
+    "default_config_file",
+    "load_settings",
+    "redacted",
+    "secret_values",
+]

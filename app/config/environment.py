@@ -1,0 +1,69 @@
+"""The process environment: the one place where it is read.
+
+Owns: settings in variables (`KAGED_SECTION__KEY`), `${NAME}` references, and the environment that
+child processes get. Never: what a setting means.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+CONFIG_FILE_VARIABLE = "KAGED_CONFIG"
+_PREFIX = "KAGED_"
+_SECTION_MARK = "__"
+_REFERENCE = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
+_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|NONCE)$")
+
+
+def process_environment() -> Mapping[str, str]:
+    """Return the environment of this process."""
+    return os.environ
+
+
+def child_environment(*, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment for a child process: this one without kaged's settings and without
+    variables whose name says that they hold a secret (`OPENAI_API_KEY`, `GITHUB_TOKEN`)."""
+    source = process_environment() if environ is None else environ
+    return {
+        name: value
+        for name, value in source.items()
+        if not name.startswith(_PREFIX) and not _SECRET_NAME.search(name.upper())
+    }
+
+
+def settings_in(environ: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+    """Yield `(variable, path, value)` for each `KAGED_SECTION__KEY` that is set and not empty.
+
+    A value that begins as a TOML array or table is read as one; anything else is text.
+    """
+    for name in sorted(environ):
+        if not name.startswith(_PREFIX) or _SECTION_MARK not in name or not environ[name]:
+            continue
+        path = tuple(part.lower() for part in name.removeprefix(_PREFIX).split(_SECTION_MARK))
+        yield name, path, _typed(environ[name])
+
+
+def _typed(text: str) -> Any:
+    if text[:1] in "[{":
+        try:
+            return tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            return text
+    return text
+
+
+def expand(value: Any, environ: Mapping[str, str], missing: list[str]) -> Any:
+    """Return `value` with every `${NAME}` replaced; names that are not set go to `missing`.
+
+    Only upper-case names are references, so that an editor's `${file}` stays as it is.
+    """
+    if isinstance(value, str):
+        for name in _REFERENCE.findall(value):
+            if not environ.get(name):
+                missing.append(name)
+        return _REFERENCE.sub(lambda match: environ.get(match[1], ""), value)
+    return value

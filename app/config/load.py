@@ -1,0 +1,200 @@
+"""Reads the settings: built-in values, then the file, then the environment, then the command line.
+
+Owns: precedence, references and where each value came from. Never: what a setting does.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from pydantic import ValidationError
+
+from app.config.credentials import resolve_credentials
+from app.config.environment import CONFIG_FILE_VARIABLE, expand, process_environment, settings_in
+from app.config.normalise import normalise_layer, normalise_names
+from app.config.problems import KeyPath, Problems, known_keys, nearest
+from app.config.providers import BUILT_IN_PROVIDERS
+from app.config.settings import COMPUTED_KEYS, Settings
+from app.errors import ConfigError
+
+_PATH_KEYS = frozenset({("daemon", "data_dir"), ("plugins", "paths")})
+_CREDENTIAL_KEYS = frozenset({"api_key", "public_key", "secret_key"})
+_CREDENTIAL_TABLES = frozenset({"headers", "env"})
+
+
+def default_config_file() -> Path:
+    """Return where the config file is looked for when nothing names another."""
+    return platformdirs.user_config_path("kaged", appauthor=False) / "config.toml"
+
+
+def load_settings(
+    *,
+    config_file: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Settings:
+    """Return the settings of this process.
+
+    `overrides` are the command line's: keys may be dotted (`{"daemon.port": 0}`). A file named by
+    `config_file` or `KAGED_CONFIG` must exist; the default one need not.
+    Raises `ConfigError` that tells every mistake with its source, key and nearest known key.
+    """
+    environ = process_environment() if environ is None else environ
+    path = _find_file(config_file, environ)
+    merged = _Merged()
+    if path is not None:
+        merged.add(_read(path), source=str(path), base=path.parent)
+    for name, key, value in settings_in(environ):
+        merged.add_one(normalise_names(merged.tree, key), value, source=name, base=Path.cwd())
+    for dotted, value in (overrides or {}).items():
+        merged.add_one(tuple(dotted.split(".")), value, source="command line", base=Path.cwd())
+    return _resolve(merged, path, environ)
+
+
+@dataclass(slots=True)
+class _Merged:
+    """The raw tree so far, and for each leaf where it was set and what its paths are relative to."""
+
+    tree: dict[str, Any] = field(default_factory=dict)
+    sources: dict[KeyPath, str] = field(default_factory=dict)
+    bases: dict[KeyPath, Path] = field(default_factory=dict)
+
+    def add(self, layer: dict[str, Any], *, source: str, base: Path) -> None:
+        normalise_layer(layer, source)
+        self._merge(self.tree, layer, (), source, base)
+
+    def add_one(self, key: KeyPath, value: Any, *, source: str, base: Path) -> None:
+        layer: Any = value
+        for part in reversed(key):
+            layer = {part: layer}
+        self.add(layer, source=source, base=base)
+
+    def _merge(
+        self, into: dict[str, Any], layer: dict[str, Any], prefix: KeyPath, source: str, base: Path
+    ) -> None:
+        for name, value in layer.items():
+            key = (*prefix, name)
+            self.sources[key] = source
+            if isinstance(value, dict) and isinstance(into.get(name, {}), dict):
+                self._merge(into.setdefault(name, {}), value, key, source, base)
+            else:
+                into[name] = value
+                self.bases[key] = base
+
+
+def _find_file(named: Path | None, environ: Mapping[str, str]) -> Path | None:
+    for path, origin in ((named, "command line"), (environ.get(CONFIG_FILE_VARIABLE), CONFIG_FILE_VARIABLE)):
+        if path:
+            chosen = Path(path).expanduser().absolute()
+            if not chosen.is_file():
+                raise ConfigError(f"{origin}: there is no config file at {chosen}")
+            return chosen
+    default = default_config_file()
+    return default if default.is_file() else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _resolve(merged: _Merged, path: Path | None, environ: Mapping[str, str]) -> Settings:
+    problems = Problems(default_source=str(path or default_config_file()), sources=merged.sources)
+    missing = _expand_references(merged.tree, environ, problems)
+    _resolve_paths(merged)
+    for name in COMPUTED_KEYS & merged.tree.keys():
+        problems.add_unknown((name,), known_keys(()))
+        del merged.tree[name]
+    _add_built_ins(merged.tree)
+    resolve_credentials(merged.tree, environ, missing, problems)
+    merged.tree.setdefault("daemon", {})
+    if isinstance(merged.tree["daemon"], dict):
+        merged.tree["daemon"].setdefault("data_dir", platformdirs.user_data_path("kaged", appauthor=False))
+    try:
+        settings = Settings.model_validate({**merged.tree, "config_file": path, "missing_env": missing})
+    except ValidationError as error:
+        problems.add_validation(error)
+        raise problems.as_error() from None
+    _check_models(settings, problems)
+    if problems.found:
+        raise problems.as_error()
+    return settings
+
+
+def _expand_references(
+    tree: dict[str, Any], environ: Mapping[str, str], problems: Problems
+) -> dict[str, str]:
+    """Replace `${NAME}` everywhere. A credential whose variable is not set is left out and returned
+    as `{key: variable}`; any other key with such a reference is a problem."""
+    missing: dict[str, str] = {}
+
+    def visit(key: KeyPath, value: Any) -> Any:
+        unset: list[str] = []
+        expanded = expand(value, environ, unset)
+        if not unset:
+            return expanded
+        if key[-1] in _CREDENTIAL_KEYS or (len(key) > 1 and key[-2] in _CREDENTIAL_TABLES):
+            missing[".".join(key)] = unset[0]
+            return None
+        problems.add(key, f"refers to the environment variable {unset[0]}, which is not set")
+        return value
+
+    _map_leaves(tree, (), visit)
+    return missing
+
+
+def _map_leaves(node: Any, key: KeyPath, visit: Callable[[KeyPath, Any], Any]) -> Any:
+    if isinstance(node, dict):
+        for name in list(node):
+            replaced = _map_leaves(node[name], (*key, name), visit)
+            if replaced is None:
+                del node[name]
+            else:
+                node[name] = replaced
+        return node
+    if isinstance(node, list):
+        return [_map_leaves(item, key, visit) for item in node]
+    return visit(key, node)
+
+
+def _resolve_paths(merged: _Merged) -> None:
+    def visit(key: KeyPath, value: Any) -> Any:
+        is_path = key in _PATH_KEYS or (key[0] == "providers" and key[-1] == "transcript" and len(key) == 3)
+        if not is_path or not isinstance(value, str | Path):
+            return value
+        return merged.bases.get(key, Path.cwd()) / Path(value).expanduser()
+
+    _map_leaves(merged.tree, (), visit)
+
+
+def _add_built_ins(tree: dict[str, Any]) -> None:
+    providers = tree.setdefault("providers", {})
+    if not isinstance(providers, dict):
+        return
+    for name, built_in in BUILT_IN_PROVIDERS.items():
+        configured = providers.get(name, {})
+        if isinstance(configured, dict):
+            providers[name] = {**built_in, **configured}
+
+
+def _check_models(settings: Settings, problems: Problems) -> None:
+    for alias, chain in settings.models.items():
+        for entry in chain:
+            provider, colon, model = entry.partition(":")
+            if not (provider and colon and model):
+                problems.add(("models", alias), f"has {entry!r}, which is not of the form provider:model")
+            elif provider not in settings.providers:
+                problems.add(
+                    ("models", alias),
+                    f"names the provider {provider!r}, which is not configured",
+                    nearest=nearest(provider, settings.providers),
+                )

@@ -1,0 +1,215 @@
+"""What an operator may set: one frozen model for each section of `config.toml`.
+
+Owns: names, types, defaults and bounds. Never: reading files or the environment.
+Every number that is a time is in seconds unless its name says otherwise.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+
+MEBIBYTE = 1024 * 1024
+
+
+def _as_list(value: object) -> object:
+    """A single value stands for a list of one; a comma separates values in an environment variable."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+Chain = Annotated[tuple[str, ...], BeforeValidator(_as_list), Field(min_length=1)]
+Command = Annotated[tuple[str, ...], Field(min_length=1)]
+Positive = Annotated[float, Field(gt=0)]
+Driver = Literal["openai", "openai-responses", "anthropic", "google", "replay"]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DaemonSettings(Section):
+    """`port` 0 takes a free one. Everything the daemon writes outside projects is in `data_dir`."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=7777, ge=0, le=65535)
+    data_dir: Path = Path()
+    shutdown_grace_seconds: float = Field(default=10.0, ge=0)
+    heartbeat_seconds: Positive = 15.0
+    idle_timeout_seconds: Positive = 90.0
+    max_body_bytes: int = Field(default=10 * MEBIBYTE, ge=1024)
+
+
+class AuthSettings(Section):
+    """Who may talk to the daemon. Loopback names and the bound host are always allowed hosts."""
+
+    mode: Literal["token", "proxy", "insecure"] = "token"
+    allowed_hosts: Words = ()
+    allowed_origins: Words = ()
+    proxy_nonce: SecretStr | None = None
+    allow_insecure_remote: bool = False
+
+
+class StorageSettings(Section):
+    """`url` None means the SQLite file in the data folder."""
+
+    url: SecretStr | None = None
+    event_retention_days: int = Field(default=30, ge=1)
+    event_retention_mb: int = Field(default=1024, ge=1)
+    audit_retention_days: int = Field(default=365, ge=1)
+
+
+class SandboxSettings(Section):
+    """`auto` takes the strongest kind the host supports; `landlock` opts in to the weaker kind."""
+
+    mode: Literal["auto", "full", "landlock", "off"] = "auto"
+    lsp: Literal["project", "none"] = "project"
+
+
+class LogSettings(Section):
+    """`format` auto: human lines on a terminal, JSON lines otherwise."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["auto", "json", "human"] = "auto"
+
+
+class ProviderSettings(Section):
+    """One model provider. `timeout_seconds` bounds the silence between two pieces of an answer.
+
+    `api_key` is resolved: from `api_key`, or from the variable that `api_key_env` names.
+    `missing_env` names the variables that were looked for and are not set.
+    """
+
+    driver: Driver
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
+    api_key: SecretStr | None = None
+    api_key_env: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict, repr=False)
+    timeout_seconds: Positive = 120.0
+    transcript: Path | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    missing_env: tuple[str, ...] = ()
+
+
+class PriceSettings(Section):
+    """US dollars per million tokens, and token counts; None is unknown, never free."""
+
+    input: float | None = Field(default=None, ge=0)
+    output: float | None = Field(default=None, ge=0)
+    cache_read: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+    context_window: int | None = Field(default=None, gt=0)
+    max_output: int | None = Field(default=None, gt=0)
+
+
+class LimitSettings(Section):
+    """Counts are of things at the same time; 0 throttles at once. None means no limit."""
+
+    sessions_per_project: int = Field(default=4, ge=0)
+    sessions_per_operator: int = Field(default=8, ge=0)
+    queue_per_session: int = Field(default=50, ge=0)
+    checkpoints_per_session: int = Field(default=100, ge=0)
+    ptys_per_session: int = Field(default=4, ge=0)
+    max_steps: int | None = Field(default=None, gt=0)
+    tokens: int | None = Field(default=None, gt=0)
+    cost_usd: float | None = Field(default=None, gt=0)
+    walltime_seconds: float | None = Field(default=None, gt=0)
+
+
+class LangfuseSettings(Section):
+    """Where traces go; the keys are resolved as a provider's key is."""
+
+    enabled: bool = False
+    base_url: str = "https://cloud.langfuse.com"
+    public_key: SecretStr | None = None
+    public_key_env: str | None = None
+    secret_key: SecretStr | None = None
+    secret_key_env: str | None = None
+
+
+class OtelSettings(Section):
+    enabled: bool = False
+    endpoint: str | None = None
+    service_name: str = "kaged"
+    headers: dict[str, str] = Field(default_factory=dict, repr=False)
+
+
+class LspServerSettings(Section):
+    command: Command
+    extensions: Words = ()
+    settings: dict[str, Any] = Field(default_factory=dict)
+    env: dict[str, str] = Field(default_factory=dict, repr=False)
+
+
+class LspSettings(Section):
+    servers: dict[str, LspServerSettings] = Field(default_factory=dict)
+
+
+class DapAdapterSettings(Section):
+    """How one runtime is debugged: the program `command`, or the debug adapter `adapter`."""
+
+    command: Command | None = None
+    adapter: Command | None = None
+    type: str | None = None
+    launch: dict[str, Any] = Field(default_factory=dict)
+
+
+class DapSettings(Section):
+    adapters: dict[str, DapAdapterSettings] = Field(default_factory=dict)
+
+
+class McpSettings(Section):
+    """One MCP server: a `command` to start (stdio), or a `url` (streamable HTTP)."""
+
+    command: Command | None = None
+    url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
+    env: dict[str, str] = Field(default_factory=dict, repr=False)
+    headers: dict[str, str] = Field(default_factory=dict, repr=False)
+    enabled: bool = True
+
+
+class SearchSettings(Section):
+    provider: Literal["searxng", "brave", "tavily"] | None = None
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
+    api_key: SecretStr | None = None
+    api_key_env: str | None = None
+
+
+class PluginSettings(Section):
+    """Plugin packages beside those of projects: folders to look in, and each one's system config."""
+
+    paths: tuple[Path, ...] = ()
+    config: dict[str, dict[str, Any]] = Field(default_factory=dict, repr=False)
+
+
+class Settings(Section):
+    """The whole local configuration, resolved. `models` maps an alias to its fallback chain of
+    `provider:model`. `missing_env` maps a key (`providers.openai.api_key`) to the variable that
+    it refers to and that is not set."""
+
+    daemon: DaemonSettings = DaemonSettings()
+    auth: AuthSettings = AuthSettings()
+    storage: StorageSettings = StorageSettings()
+    sandbox: SandboxSettings = SandboxSettings()
+    log: LogSettings = LogSettings()
+    models: dict[str, Chain] = Field(default_factory=dict)
+    providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    prices: dict[str, PriceSettings] = Field(default_factory=dict)
+    limits: LimitSettings = LimitSettings()
+    langfuse: LangfuseSettings = LangfuseSettings()
+    otel: OtelSettings = OtelSettings()
+    lsp: LspSettings = LspSettings()
+    dap: DapSettings = DapSettings()
+    mcp: dict[str, McpSettings] = Field(default_factory=dict)
+    search: SearchSettings = SearchSettings()
+    plugins: PluginSettings = PluginSettings()
+    config_file: Path | None = None
+    missing_env: dict[str, str] = Field(default_factory=dict)
+
+
+COMPUTED_KEYS = frozenset({"config_file", "missing_env"})
+"""Fields that the loader fills in; an operator cannot set them."""
