@@ -12,12 +12,12 @@ import ipaddress
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import httpx2
 import orjson
-from pydantic import SecretStr
 
+from app.config import ProviderSettings
 from app.harness.providers.classification import provider_error, redact
 from app.harness.providers.errors import ProviderError, ProviderErrorKind
 from app.harness.providers.provider import WireRequest
@@ -26,23 +26,6 @@ from app.harness.providers.sse import EventSplitter, ServerSentEvent
 _DONE = b"[DONE]"
 _ERROR_BODY_LIMIT = 256 * 1024
 _DRAIN_SECONDS = 0.25
-
-
-class ConnectionSettings(Protocol):
-    """What a connection needs of a provider's configuration. `timeout_seconds` bounds the wait for
-    the first byte and each silence after it; options `connect_timeout_seconds`,
-    `first_byte_timeout_seconds`, `idle_timeout_seconds` and `trust_env` refine it."""
-
-    @property
-    def base_url(self) -> str | None: ...
-    @property
-    def api_key(self) -> SecretStr | None: ...
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-    @property
-    def timeout_seconds(self) -> float: ...
-    @property
-    def options(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +38,13 @@ class StreamEvent:
 
 class Connection:
     """The HTTP side of one configured provider. Built without I/O; the client starts with the
-    first call and ends with `aclose`."""
+    first call and ends with `aclose`.
 
-    def __init__(self, name: str, settings: ConnectionSettings, *, default_base_url: str) -> None:
+    `timeout_seconds` bounds the wait for the first byte and each silence after it; the options
+    `connect_timeout_seconds`, `first_byte_timeout_seconds` and `idle_timeout_seconds` set them one by
+    one, `trust_env` allows the proxies of the environment (never for this machine itself)."""
+
+    def __init__(self, name: str, settings: ProviderSettings, *, default_base_url: str) -> None:
         self.name = name
         self.base_url = (settings.base_url or default_base_url).rstrip("/")
         self._headers = {
