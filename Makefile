@@ -1,0 +1,59 @@
+# kaged: `make run` starts the daemon on the demo project, `make test` runs every test.
+
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+UV_VERSION := 0.13.8
+PYTHON ?= $(shell .ci/find-python)
+PORT ?= 7777
+DATA ?= .kaged-data
+PYTEST_FLAGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint format bench openapi lock clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(STAMP) ## everything that running and testing need, once
+
+$(STAMP): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "kaged needs Python 3.11 or newer with the venv module; set PYTHON=/path/to/python3" >&2; exit 1; }
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	@UV_VERSION=$(UV_VERSION) .ci/install-packages $(BIN)/python
+	@touch $(STAMP)
+
+run: setup ## start the daemon on a throwaway copy of the demo project (no key needed)
+	@mkdir -p $(DATA)
+	@rm -rf $(DATA)/demo && cp -R examples/demo $(DATA)/demo
+	@$(BIN)/kaged serve --config examples/demo/config.toml --project $(DATA)/demo --data-dir $(DATA)/daemon --port $(PORT)
+
+test: setup ## run every test (PYTEST_FLAGS="-k name" for some)
+	@.ci/system-packages
+	@$(BIN)/pytest $(PYTEST_FLAGS)
+
+lint: setup ## format, lint, types, import rules, sizes
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/pytest -q tests/architecture
+
+format: setup ## rewrite the code in the one format
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: setup ## measure (NAME=turn_overhead for one figure)
+	@$(BIN)/python -m bench $(NAME)
+
+openapi: setup ## write openapi/openapi.json and openapi/events.schema.json
+	@$(BIN)/kaged openapi --write openapi
+
+lock: setup ## resolve the dependencies anew
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv==$(UV_VERSION)"
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		--extra dev --extra build --upgrade --output-file requirements.lock pyproject.toml
+
+clean: ## remove the virtual environment, caches and the demo's data
+	@rm -rf $(VENV) $(DATA) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
