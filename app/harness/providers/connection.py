@@ -15,13 +15,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-import orjson
 
 from app.config import ProviderSettings
+from app.harness.providers import wire_json
 from app.harness.providers.classification import provider_error, redact
 from app.harness.providers.errors import ProviderError, ProviderErrorKind
 from app.harness.providers.provider import WireRequest
 from app.harness.providers.sse import EventSplitter, ServerSentEvent
+
+CONNECTION_OPTIONS = frozenset(
+    {"connect_timeout_seconds", "first_byte_timeout_seconds", "idle_timeout_seconds", "trust_env"}
+)
+"""Names of `providers.NAME.options` that every HTTP driver understands."""
 
 _DONE = b"[DONE]"
 _ERROR_BODY_LIMIT = 256 * 1024
@@ -94,8 +99,8 @@ class Connection:
             if response.status_code >= 300:
                 raise self._answer_error(response, body, model)
         try:
-            return orjson.loads(body)
-        except orjson.JSONDecodeError as error:
+            return wire_json.load(body)
+        except (ValueError, RecursionError) as error:
             raise self.error(
                 "unknown", f"answered with something that is not JSON: {error}", model
             ) from error
@@ -241,8 +246,8 @@ class Connection:
 
 def _loads(data: bytes) -> dict[str, Any] | None:
     try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:
+        value = wire_json.load(data)
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

@@ -1,0 +1,215 @@
+"""The `openai` driver: chat completions, as OpenAI and everything compatible with it speak it.
+
+Owns: the request's bytes (Ollama, vLLM, llama.cpp, OpenRouter, Groq and others accept the same).
+Never: reading the answer (`openai_answer`), HTTP (`connection`), or repeating a call (`retry`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, Literal
+
+import httpx2
+import xxhash
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from app.config import ProviderSettings
+from app.errors import ConfigError
+from app.harness.providers.connection import CONNECTION_OPTIONS, Connection
+from app.harness.providers.deltas import Delta
+from app.harness.providers.encoded_once import EncodedOnce
+from app.harness.providers.errors import ProviderError
+from app.harness.providers.openai_answer import AnswerReader
+from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.providers.wire_json import ToolNames, arguments_to_send, dump, wire_id
+from app.messages import (
+    AssistantMessage,
+    ImageBlock,
+    ModelMessage,
+    SystemBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultsMessage,
+    ToolSpec,
+    UserMessage,
+)
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+_LONGEST_CALL_ID = 40
+
+
+class OpenAIOptions(BaseModel):
+    """`providers.NAME.options` of this driver. `max_tokens_field` and `system_role` differ between
+    servers; `reasoning_field` names the field in which thinking goes back to the model (off unless
+    set: some servers refuse it, some demand it); `body` is merged into every request."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None
+    system_role: Literal["system", "developer"] = "system"
+    include_usage: bool = True
+    reasoning_field: str | None = None
+    auth_header: str | None = None
+    path: str = "/chat/completions"
+    body: dict[str, Any] = {}
+
+
+class OpenAIProvider:
+    """One configured chat-completions server."""
+
+    driver = "openai"
+
+    def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
+        self.name = name
+        self._connection = connection
+        own = {key: value for key, value in settings.options.items() if key not in CONNECTION_OPTIONS}
+        try:
+            self._options = OpenAIOptions.model_validate(own)
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(str(part) for part in first["loc"])
+            raise ConfigError(f"providers.{name}.options.{key}: {first['msg']}") from error
+        self._credential = _credential(settings, self._options)
+        self._limit_field = self._options.max_tokens_field or _limit_field(connection.base_url)
+        self._codec = f"{self.driver}:{self._options.reasoning_field or ''}"
+        self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(_tools)
+        self._system: EncodedOnce[tuple[SystemBlock, ...]] = EncodedOnce(self._system_message)
+
+    def encode(self, request: ModelRequest) -> WireRequest:
+        """Return the exact bytes; messages encoded before are joined, not encoded again."""
+        names = ToolNames(request.tools)
+        encoded = request.cache.encode(
+            self._codec, request.messages, lambda message: self._message(message, names)
+        )
+        system = self._system(request.system)
+        messages = [item for item in ((system, *encoded) if system else encoded) if item]
+        body = b"".join(
+            (self._head(request), self._tools(request.tools), b',"messages":[', b",".join(messages), b"]}")
+        )
+        return WireRequest(self._options.path, body)
+
+    async def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+        """Send `wire` and yield deltas, `Finished` last. Raises `ProviderError`."""
+        reader = AnswerReader(self._connection, request)
+        events = self._connection.events(wire, model=request.model, headers=self._credential)
+        async with aclosing(events):
+            try:
+                async for event in events:
+                    for delta in reader.read(event.payload):
+                        yield delta
+            except ProviderError as error:
+                # Complete is complete: only the token counts can be missing after a finish reason.
+                if error.kind != "network" or not reader.complete:
+                    raise
+        yield reader.finish()
+
+    async def models(self) -> list[str]:
+        """Return the names of the models that the server offers."""
+        answer = await self._connection.get_json("/models", headers=self._credential)
+        rows = answer.get("data") if isinstance(answer, dict) else None
+        return sorted(str(row["id"]) for row in rows or () if isinstance(row, dict) and "id" in row)
+
+    def _head(self, request: ModelRequest) -> bytes:
+        head: dict[str, Any] = {**self._options.body, "model": request.model, "stream": True}
+        if self._options.include_usage:
+            head["stream_options"] = {"include_usage": True}
+        if request.max_output_tokens is not None:
+            head[self._limit_field] = request.max_output_tokens
+        return dump(head)[:-1]
+
+    def _system_message(self, system: tuple[SystemBlock, ...]) -> bytes:
+        text = "\n\n".join(block.text for block in system if block.text)
+        return dump({"role": self._options.system_role, "content": text}) if text else b""
+
+    def _message(self, message: ModelMessage, names: ToolNames) -> bytes:
+        if isinstance(message, UserMessage):
+            return dump({"role": "user", "content": _user_content(message)})
+        if isinstance(message, AssistantMessage):
+            return dump(_assistant(message, names, self._options.reasoning_field))
+        return _tool_results(message)
+
+
+def _credential(settings: ProviderSettings, options: OpenAIOptions) -> dict[str, str]:
+    if settings.api_key is None:
+        return {}
+    key = settings.api_key.get_secret_value()
+    return {options.auth_header.lower(): key} if options.auth_header else {"authorization": f"Bearer {key}"}
+
+
+def _limit_field(base_url: str) -> str:
+    host = httpx2.URL(base_url).host
+    official = host == "api.openai.com" or host.endswith(".openai.azure.com")
+    return "max_completion_tokens" if official else "max_tokens"
+
+
+def _tools(tools: tuple[ToolSpec, ...]) -> bytes:
+    if not tools:
+        return b""
+    functions = [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.wire_name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+            },
+        }
+        for tool in tools
+    ]
+    return b',"tools":' + dump(functions)
+
+
+def _user_content(message: UserMessage) -> str | list[dict[str, Any]]:
+    texts = [block.text for block in message.blocks if isinstance(block, TextBlock)]
+    if len(texts) == len(message.blocks):
+        # Plain text where possible: several compatible servers refuse a list of parts.
+        return "\n\n".join(texts)
+    return [_user_part(block) for block in message.blocks]
+
+
+def _user_part(block: TextBlock | ImageBlock) -> dict[str, Any]:
+    if isinstance(block, TextBlock):
+        return {"type": "text", "text": block.text}
+    return {"type": "image_url", "image_url": {"url": f"data:{block.media_type};base64,{block.data}"}}
+
+
+def _assistant(message: AssistantMessage, names: ToolNames, reasoning_field: str | None) -> dict[str, Any]:
+    calls = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
+    text = "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
+    encoded: dict[str, Any] = {"role": "assistant", "content": text if text or not calls else None}
+    if reasoning_field:
+        thoughts = [
+            block.text
+            for block in message.blocks
+            if isinstance(block, ThinkingBlock) and block.provider in (None, OpenAIProvider.driver)
+        ]
+        if any(thoughts):
+            encoded[reasoning_field] = "".join(thoughts)
+    if calls:
+        encoded["tool_calls"] = [
+            {
+                "id": _call_id(call.id),
+                "type": "function",
+                "function": {
+                    "name": names.to_wire(call.name),
+                    "arguments": dump(arguments_to_send(call)).decode(),
+                },
+            }
+            for call in calls
+        ]
+    return encoded
+
+
+def _tool_results(message: ToolResultsMessage) -> bytes:
+    return b",".join(
+        dump({"role": "tool", "tool_call_id": _call_id(result.tool_call_id), "content": result.content})
+        for result in message.results
+    )
+
+
+def _call_id(identifier: str) -> str:
+    if len(identifier) <= _LONGEST_CALL_ID:
+        return wire_id(identifier)
+    return "call_" + xxhash.xxh3_128_hexdigest(identifier.encode("utf-8", "replace"))

@@ -1,0 +1,229 @@
+"""Reads a chat-completions stream: events in, deltas out.
+
+Owns: the differences between the servers that speak this protocol (call ids left out, one index for
+all calls, thinking under two names, counts in three places). Never: bytes or HTTP.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.harness.providers.connection import Connection
+from app.harness.providers.deltas import (
+    Delta,
+    Finished,
+    TextDelta,
+    ThinkingClosed,
+    ThinkingDelta,
+    ToolCallReady,
+)
+from app.harness.providers.errors import ProviderError
+from app.harness.providers.provider import ModelRequest
+from app.harness.providers.wire_json import ToolNames, clean_text, dump, read_call
+from app.messages import StopReason, Usage
+
+_STOP_REASONS: dict[str, StopReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "tool_calls": "toolUse",
+    "function_call": "toolUse",
+}
+_BROKEN_OFF = frozenset({"error", "abort", "insufficient_system_resource"})
+
+
+@dataclass(slots=True)
+class _PartialCall:
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
+class AnswerReader:
+    """The state of one answer. `read` takes each event; `finish` ends it or says it was cut off."""
+
+    def __init__(self, connection: Connection, request: ModelRequest) -> None:
+        self._connection = connection
+        self._model = request.model
+        self._turn = len(request.messages)
+        self._names = ToolNames(request.tools)
+        self._calls: list[_PartialCall] = []
+        self._by_index: dict[int, _PartialCall] = {}
+        self._thinking = False
+        self._refusal: list[str] = []
+        self._reason: StopReason | None = None
+        self._usage = Usage()
+        self._answering_model: str | None = None
+        self._response_id: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the server has said that the answer is complete."""
+        return self._reason is not None
+
+    def read(self, payload: Mapping[str, Any]) -> Iterator[Delta]:
+        """Yield what one event adds. Raises `ProviderError` for an error inside the stream."""
+        if payload.get("error") or payload.get("object") == "error":
+            raise self._connection.stream_error(payload, self._model)
+        self._read_counts(payload)
+        for choice in payload.get("choices") or ():
+            # Only one answer is asked for; a server that sends more repeats itself.
+            if isinstance(choice, Mapping) and not choice.get("index"):
+                yield from self._read_choice(choice)
+
+    def finish(self) -> Finished:
+        """Return the end of the answer. Raises `truncated_stream` when it never came."""
+        if self._reason is None:
+            raise self._connection.truncated(self._model)
+        return Finished(self._reason, self._usage, self._answering_model, self._response_id)
+
+    def _read_choice(self, choice: Mapping[str, Any]) -> Iterator[Delta]:
+        if choice.get("error"):
+            raise self._connection.stream_error({"error": choice["error"]}, self._model)
+        delta = choice.get("delta")
+        if isinstance(delta, Mapping):
+            yield from self._read_delta(delta)
+        reason = choice.get("finish_reason")
+        if reason and self._reason is None:
+            yield from self._close(str(reason))
+
+    def _read_delta(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
+        thought, text = _content(delta)
+        if thought:
+            self._thinking = True
+            yield ThinkingDelta(clean_text(thought))
+        if text:
+            yield from self._end_thinking()
+            yield TextDelta(clean_text(text))
+        refusal = delta.get("refusal")
+        if isinstance(refusal, str) and refusal:
+            self._refusal.append(refusal)
+        pieces = delta.get("tool_calls")
+        if pieces:
+            yield from self._end_thinking()
+            for position, piece in enumerate(pieces):
+                if isinstance(piece, Mapping):
+                    self._add_piece(piece, position)
+
+    def _end_thinking(self) -> Iterator[Delta]:
+        if self._thinking:
+            self._thinking = False
+            yield ThinkingClosed(provider="openai")
+
+    def _add_piece(self, piece: Mapping[str, Any], position: int) -> None:
+        function = piece.get("function")
+        function = function if isinstance(function, Mapping) else {}
+        name, identifier = str(function.get("name") or ""), str(piece.get("id") or "")
+        index = piece.get("index")
+        index = index if isinstance(index, int) else position
+        call = self._by_index.get(index)
+        if call is None or _starts_another(call, identifier, name):
+            call = _PartialCall()
+            self._calls.append(call)
+            self._by_index[index] = call
+        call.id = call.id or identifier
+        call.name = call.name or name
+        arguments = function.get("arguments")
+        if isinstance(arguments, str):
+            call.arguments.append(arguments)
+        elif arguments is not None:
+            call.arguments.append(dump(arguments).decode())
+
+    def _close(self, reason: str) -> Iterator[Delta]:
+        yield from self._end_thinking()
+        if reason == "content_filter" or self._refusal:
+            raise self._refused(reason)
+        if reason in _BROKEN_OFF:
+            raise self._connection.error("overloaded", f"gave up in the middle: {reason}", self._model)
+        for number, call in enumerate(self._calls):
+            # Ids that a server leaves out are made from the place in the conversation, so that the
+            # same conversation always gets the same bytes.
+            identifier = call.id or f"call_{self._turn}_{number}"
+            yield ToolCallReady(read_call(identifier, call.name, "".join(call.arguments), self._names))
+        stop = _STOP_REASONS.get(reason, "stop")
+        self._reason = "toolUse" if self._calls and stop == "stop" else stop
+
+    def _refused(self, reason: str) -> ProviderError:
+        words = "".join(self._refusal) or f"the answer was withheld ({reason})"
+        return self._connection.error("content_refused", words, self._model)
+
+    def _read_counts(self, payload: Mapping[str, Any]) -> None:
+        if self._response_id is None and isinstance(payload.get("id"), str):
+            self._response_id = payload["id"]
+        if self._answering_model is None and isinstance(payload.get("model"), str):
+            self._answering_model = payload["model"]
+        counts = payload.get("usage")
+        if not counts and isinstance(payload.get("x_groq"), Mapping):
+            counts = payload["x_groq"].get("usage")
+        if not counts and payload.get("choices"):
+            first = payload["choices"][0]
+            counts = first.get("usage") if isinstance(first, Mapping) else None
+        if isinstance(counts, Mapping):
+            self._usage = read_usage(counts)
+
+
+def read_usage(counts: Mapping[str, Any]) -> Usage:
+    """Normalise the counts: input without cache tokens, output with reasoning tokens."""
+    prompt, completion = _count(counts, "prompt_tokens"), _count(counts, "completion_tokens")
+    details = _details(counts, "prompt_tokens_details")
+    cached = _count(details, "cached_tokens") or _count(counts, "prompt_cache_hit_tokens")
+    cached = min(cached, prompt)
+    written = min(_count(details, "cache_write_tokens"), prompt - cached)
+    reasoning = _count(_details(counts, "completion_tokens_details"), "reasoning_tokens")
+    # Some servers (xAI) count reasoning beside the completion; the total tells.
+    if reasoning and _count(counts, "total_tokens") == prompt + completion + reasoning:
+        completion += reasoning
+    return Usage(
+        input_tokens=prompt - cached - written,
+        output_tokens=completion,
+        reasoning_tokens=min(reasoning, completion),
+        cache_read_tokens=cached,
+        cache_write_tokens=written,
+    )
+
+
+def _starts_another(call: _PartialCall, identifier: str, name: str) -> bool:
+    """Tell whether a piece with the index of `call` begins a new call (Ollama numbers them all 0)."""
+    if identifier and call.id:
+        return identifier != call.id
+    return bool(name and call.name and call.arguments) and _is_complete("".join(call.arguments))
+
+
+def _is_complete(arguments: str) -> bool:
+    try:
+        json.loads(arguments)
+    except ValueError:
+        return False
+    return True
+
+
+def _content(delta: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the thinking and the text of one delta."""
+    thought = delta.get("reasoning_content") or delta.get("reasoning") or ""
+    text = delta.get("content") or ""
+    if isinstance(text, list):
+        # Mistral's reasoning models send a list of typed parts.
+        thought = "".join(_plain(part.get("thinking")) for part in text if isinstance(part, Mapping))
+        text = "".join(_plain(part.get("text")) for part in text if isinstance(part, Mapping))
+    return thought if isinstance(thought, str) else "", text if isinstance(text, str) else ""
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        return "".join(_plain(part.get("text")) for part in value if isinstance(part, Mapping))
+    return value if isinstance(value, str) else ""
+
+
+def _details(counts: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = counts.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _count(counts: Mapping[str, Any], key: str) -> int:
+    value = counts.get(key)
+    return max(0, int(value)) if isinstance(value, int | float) else 0
