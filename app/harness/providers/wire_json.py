@@ -41,6 +41,16 @@ def dump(value: object) -> bytes:
         return text.encode()
 
 
+def join_object(members: Iterable[tuple[str, bytes]]) -> bytes:
+    """Build a JSON object of values that are encoded already; names are plain ASCII."""
+    return b"{" + b",".join(b'"%s":%s' % (name.encode(), value) for name, value in members) + b"}"
+
+
+def join_array(items: Iterable[bytes]) -> bytes:
+    """Build a JSON array of items that are encoded already; empty ones are left out."""
+    return b"[" + b",".join(item for item in items if item) + b"]"
+
+
 def clean_text(text: str) -> str:
     """Replace lone surrogates by U+FFFD; pairs that arrived as two halves become one character."""
     try:
@@ -86,6 +96,10 @@ class ToolNames:
         known = self._wire.get(name)
         return known if known is not None else _NOT_A_NAME.sub("_", name)[:64] or "_"
 
+    def offers(self, wire_name: str) -> bool:
+        """Say whether the request offers a tool under this wire name."""
+        return wire_name in self._kaged
+
     def to_kaged(self, wire_name: str) -> str:
         """Return kaged's name; one that was never offered stays as the model wrote it."""
         return self._kaged.get(wire_name, wire_name)
@@ -114,7 +128,9 @@ def read_arguments(raw: str) -> tuple[dict[str, Any], str | None]:
         value = load(raw)
     except json.JSONDecodeError as error:
         return {}, f"{error.msg} at line {error.lineno} column {error.colno} (character {error.pos})"
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        return {}, f"nested deeper than {_NESTING_LIMIT} levels"
+    except ValueError as error:
         return {}, str(error)
     if not isinstance(value, dict):
         return {}, f"expected a JSON object, got {_KINDS.get(type(value), 'another value')}"

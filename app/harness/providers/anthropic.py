@@ -1,0 +1,265 @@
+"""The Anthropic Messages API: requests as bytes, answers as deltas.
+
+Owns: the shape of `POST /v1/messages`, its cache markers and its thinking parameter. Never:
+the meaning of stream events (`anthropic_events`), transport, retries.
+Proved by `tests/harness/providers/test_anthropic.py`, over real HTTP.
+
+Options of a provider with this driver: `thinking_budget` (tokens; switches thinking on),
+`thinking` (`enabled` or `adaptive`, when the model's name does not tell), `effort`,
+`max_output_tokens` (in place of 8192), `cache` (false sends no cache markers) and `body`
+(members added to every request).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from app.config import ProviderSettings
+from app.harness.providers.anthropic_events import DRIVER, AnthropicFold
+from app.harness.providers.connection import Connection
+from app.harness.providers.deltas import Delta
+from app.harness.providers.folding import fold_stream
+from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.providers.wire_json import (
+    ToolNames,
+    arguments_to_send,
+    dump,
+    join_array,
+    join_object,
+    wire_id,
+)
+from app.messages import (
+    AssistantMessage,
+    ImageBlock,
+    ModelMessage,
+    SystemBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultsMessage,
+    ToolSpec,
+    UserMessage,
+)
+
+DEFAULT_BASE_URL = "https://api.anthropic.com"
+DEFAULT_MAX_OUTPUT_TOKENS = 8192
+"""The API demands a limit; this one is sent when neither the request nor the options give one."""
+
+_VERSION = "2023-06-01"
+_SMALL_MODELS = ("claude-3-opus", "claude-3-sonnet", "claude-3-haiku")
+_SMALL_LIMIT = 4096
+_LEAST_BUDGET = 1024
+_MARKER = {"type": "ephemeral"}
+_MODEL_VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2})(?!\d))?")
+_FIRST_ADAPTIVE = (4, 6)
+
+
+class AnthropicProvider:
+    """A provider that speaks the Messages API."""
+
+    def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
+        self._name = name
+        self._options = settings.options
+        self._connection = connection
+        self._headers = {"anthropic-version": _VERSION}
+        if settings.api_key is not None:
+            self._headers["x-api-key"] = settings.api_key.get_secret_value()
+        self._headers = {key: value for key, value in self._headers.items() if key not in _lower(settings)}
+        self._path = "/messages" if connection.base_url.endswith("/v1") else "/v1/messages"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def driver(self) -> str:
+        return DRIVER
+
+    def encode(self, request: ModelRequest) -> WireRequest:
+        """Return the exact bytes. Only messages that are new to the request's cache, and the two
+        that carry a moving cache marker, are encoded."""
+        names = ToolNames(request.tools)
+        cached = bool(self._options.get("cache", True))
+        limit, thinking = self._limits(request)
+        members: list[tuple[str, bytes]] = [
+            ("model", dump(request.model)),
+            ("max_tokens", dump(limit)),
+            ("stream", b"true"),
+        ]
+        if thinking is not None:
+            members.append(("thinking", dump(thinking)))
+        if effort := self._options.get("effort"):
+            members.append(("output_config", dump({"effort": effort})))
+        members += [(key, dump(value)) for key, value in self._options.get("body", {}).items()]
+        if system := _system(request.system, cached):
+            members.append(("system", dump(system)))
+        if request.tools:
+            members.append(("tools", dump(_tools(request.tools, cached))))
+        members.append(("messages", _messages(request, names, cached)))
+        return WireRequest(path=self._path, body=join_object(members))
+
+    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Send the bytes and yield deltas; the last one is `Finished`. Raises `ProviderError`."""
+        fold = AnthropicFold(self._connection, request.model, ToolNames(request.tools))
+        return fold_stream(self._connection, wire, model=request.model, headers=self._headers, fold=fold)
+
+    def _limits(self, request: ModelRequest) -> tuple[int, dict[str, Any] | None]:
+        """Return `max_tokens` and the `thinking` parameter; thinking counts towards the limit."""
+        default = int(self._options.get("max_output_tokens", DEFAULT_MAX_OUTPUT_TOKENS))
+        if request.model.startswith(_SMALL_MODELS):
+            default = min(default, _SMALL_LIMIT)
+        budget = int(self._options.get("thinking_budget") or 0)
+        kind = self._options.get("thinking") or (_thinking_kind(request.model) if budget else None)
+        if kind == "adaptive":
+            limit = request.max_output_tokens or default + budget
+            return limit, {"type": "adaptive", "display": "summarized"}
+        if not budget or not _may_think(request.messages):
+            return request.max_output_tokens or default, None
+        budget = max(budget, _LEAST_BUDGET)
+        limit = request.max_output_tokens or default + budget
+        budget = min(budget, limit - 1)
+        if budget < _LEAST_BUDGET:
+            return limit, None
+        return limit, {"type": "enabled", "budget_tokens": budget}
+
+
+def _lower(settings: ProviderSettings) -> set[str]:
+    return {name.lower() for name in settings.headers}
+
+
+def _thinking_kind(model: str) -> str:
+    """Models from 4.6 on decide for themselves how long to think, and the newest refuse a budget."""
+    found = _MODEL_VERSION.search(model)
+    version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    return "adaptive" if version >= _FIRST_ADAPTIVE else "enabled"
+
+
+def _may_think(messages: Sequence[ModelMessage]) -> bool:
+    """With a budget, the turn that results answer must itself begin with signed thinking.
+
+    One that another provider's model began, or that began without thinking, does not; the API
+    then refuses the parameter, so this turn goes on without it.
+    """
+    for message in reversed(messages):
+        if isinstance(message, UserMessage):
+            return True
+        if isinstance(message, AssistantMessage) and any(
+            isinstance(block, ToolCallBlock) for block in message.blocks
+        ):
+            return bool(message.blocks) and _is_own_thinking(message.blocks[0])
+    return True
+
+
+def _system(blocks: Sequence[SystemBlock], cached: bool) -> list[dict[str, Any]]:
+    content = [_text(block.text) for block in blocks if block.text.strip()]
+    if content and cached:
+        content[-1]["cache_control"] = _MARKER
+    return content
+
+
+def _tools(tools: Sequence[ToolSpec], cached: bool) -> list[dict[str, Any]]:
+    declared: list[dict[str, Any]] = [
+        {"name": tool.wire_name, "description": tool.description, "input_schema": tool.parameters}
+        for tool in tools
+    ]
+    if cached:
+        declared[-1]["cache_control"] = _MARKER
+    return declared
+
+
+def _messages(request: ModelRequest, names: ToolNames, cached: bool) -> bytes:
+    encoded = request.cache.encode(DRIVER, request.messages, lambda message: _encode(message, names))
+    if not cached:
+        return join_array(encoded)
+    parts = list(encoded)
+    for index in _marked(request.messages, parts):
+        parts[index] = _encode(request.messages[index], names, marked=True)
+    return join_array(parts)
+
+
+def _marked(messages: Sequence[ModelMessage], encoded: Sequence[bytes]) -> list[int]:
+    """Return where the moving cache markers stand: the last message, and the one before it that
+    the previous request ended with, because a lookup goes back only twenty blocks and one step
+    with many parallel calls has more."""
+    sent = [index for index in reversed(range(len(messages))) if encoded[index]]
+    is_answer = [isinstance(messages[index], AssistantMessage) for index in sent]
+    answer = is_answer.index(True) if True in is_answer else len(sent)
+    asked = [index for index in sent[answer:] if not isinstance(messages[index], AssistantMessage)]
+    return sent[:1] + asked[:1]
+
+
+def _encode(message: ModelMessage, names: ToolNames, *, marked: bool = False) -> bytes:
+    """Return the message's JSON, or nothing when nothing of it may be sent."""
+    content = _content(message, names)
+    if not content:
+        return b""
+    if marked:
+        content[-1] = {**content[-1], "cache_control": _MARKER}
+    role = "assistant" if isinstance(message, AssistantMessage) else "user"
+    return dump({"role": role, "content": content})
+
+
+def _content(message: ModelMessage, names: ToolNames) -> list[dict[str, Any]]:
+    match message:
+        case UserMessage(blocks=blocks):
+            return [item for block in blocks if (item := _user_block(block)) is not None]
+        case AssistantMessage(blocks=blocks):
+            content = [item for block in blocks if (item := _answer_block(block, names)) is not None]
+            # The API refuses an answer that ends in thinking; it comes from one that was cut off.
+            while content and content[-1]["type"] in ("thinking", "redacted_thinking"):
+                content.pop()
+            return content
+        case ToolResultsMessage(results=results):
+            return [_result(result.tool_call_id, result.content, result.is_error) for result in results]
+
+
+def _user_block(block: TextBlock | ImageBlock) -> dict[str, Any] | None:
+    if isinstance(block, ImageBlock):
+        source = {"type": "base64", "media_type": block.media_type, "data": block.data}
+        return {"type": "image", "source": source}
+    return _text(block.text) if block.text.strip() else None
+
+
+def _answer_block(
+    block: TextBlock | ThinkingBlock | ToolCallBlock, names: ToolNames
+) -> dict[str, Any] | None:
+    match block:
+        case TextBlock(text=text):
+            return _text(text) if text.strip() else None
+        case ThinkingBlock() if not _is_own_thinking(block):
+            return None
+        case ThinkingBlock(data=str(data)):
+            return {"type": "redacted_thinking", "data": data}
+        case ThinkingBlock():
+            return {"type": "thinking", "thinking": block.text, "signature": block.signature}
+        case ToolCallBlock():
+            return {
+                "type": "tool_use",
+                "id": wire_id(block.id),
+                "name": names.to_wire(block.name),
+                "input": arguments_to_send(block),
+            }
+
+
+def _is_own_thinking(block: object) -> bool:
+    return (
+        isinstance(block, ThinkingBlock)
+        and block.provider == DRIVER
+        and (block.signature is not None or block.data is not None)
+    )
+
+
+def _result(call_id: str, content: str, is_error: bool) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": wire_id(call_id)}
+    if content:
+        block["content"] = content
+    if is_error:
+        # The API refuses an error without words.
+        block |= {"content": content or "failed", "is_error": True}
+    return block
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}

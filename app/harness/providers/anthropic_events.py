@@ -1,0 +1,149 @@
+"""The events of an Anthropic message stream, folded into deltas.
+
+Owns: the meaning of each event, of the stop reasons and of the usage counts. Never: I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.harness.providers.connection import Connection
+from app.harness.providers.deltas import (
+    Delta,
+    Finished,
+    TextDelta,
+    ThinkingClosed,
+    ThinkingDelta,
+    ToolCallReady,
+)
+from app.harness.providers.wire_json import ToolNames, dump, read_call
+from app.messages import StopReason, Usage
+
+DRIVER = "anthropic"
+
+_STOP_REASONS: dict[str, StopReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    # Only tools that run at the provider pause a turn, and kaged sends none.
+    "pause_turn": "stop",
+    "tool_use": "toolUse",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+}
+
+
+@dataclass(slots=True)
+class _Block:
+    """A content block that has begun. `parts` are pieces of JSON for a call."""
+
+    kind: str
+    start: Mapping[str, Any]
+    parts: list[str] = field(default_factory=list)
+    signature: str = ""
+
+
+class AnthropicFold:
+    """One answer of the Messages API being read."""
+
+    def __init__(self, connection: Connection, model: str, names: ToolNames) -> None:
+        self._connection = connection
+        self._model = model
+        self._names = names
+        self._open: dict[int, _Block] = {}
+        self._counts: dict[str, int] = {}
+        self._stop_reason: StopReason | None = None
+        self._response: Mapping[str, Any] = {}
+        self._called = False
+        self.complete = False
+
+    def take(self, event: Mapping[str, Any]) -> Iterator[Delta]:
+        match event.get("type"):
+            case "message_start":
+                self._response = event.get("message") or {}
+                self._count(self._response.get("usage"))
+            case "content_block_start":
+                yield from self._start(event)
+            case "content_block_delta":
+                yield from self._piece(self._open.get(event.get("index", 0)), event.get("delta") or {})
+            case "content_block_stop":
+                yield from self._close(event.get("index", 0))
+            case "message_delta":
+                self._count(event.get("usage"))
+                yield from self._stopped(event.get("delta") or {})
+            case "message_stop":
+                self.complete = True
+            case "error":
+                raise self._connection.stream_error(event, self._model)
+
+    def finish(self) -> Finished | None:
+        if self._stop_reason is None:
+            return None
+        usage = Usage(
+            input_tokens=self._counts.get("input_tokens", 0),
+            output_tokens=self._counts.get("output_tokens", 0),
+            reasoning_tokens=self._counts.get("thinking_tokens", 0),
+            cache_read_tokens=self._counts.get("cache_read_input_tokens", 0),
+            cache_write_tokens=self._counts.get("cache_creation_input_tokens", 0),
+        )
+        reason = "toolUse" if self._called and self._stop_reason == "stop" else self._stop_reason
+        return Finished(reason, usage, self._response.get("model"), self._response.get("id"))
+
+    def _start(self, event: Mapping[str, Any]) -> Iterator[Delta]:
+        content = event.get("content_block") or {}
+        block = _Block(str(content.get("type", "")), content)
+        self._open[event.get("index", 0)] = block
+        if block.kind == "text" and content.get("text"):
+            yield TextDelta(content["text"])
+        elif block.kind == "thinking":
+            block.signature = content.get("signature") or ""
+            if content.get("thinking"):
+                yield ThinkingDelta(content["thinking"])
+
+    def _piece(self, block: _Block | None, delta: Mapping[str, Any]) -> Iterator[Delta]:
+        match delta.get("type"):
+            case "text_delta" if delta.get("text"):
+                yield TextDelta(delta["text"])
+            case "thinking_delta" if delta.get("thinking"):
+                yield ThinkingDelta(delta["thinking"])
+            case "signature_delta" if block is not None:
+                block.signature += delta.get("signature") or ""
+            case "input_json_delta" if block is not None:
+                block.parts.append(delta.get("partial_json") or "")
+
+    def _close(self, index: int) -> Iterator[Delta]:
+        block = self._open.pop(index, None)
+        if block is None:
+            return
+        if block.kind == "thinking":
+            yield ThinkingClosed(signature=block.signature or None, provider=DRIVER)
+        elif block.kind == "redacted_thinking":
+            yield ThinkingClosed(data=block.start.get("data"), provider=DRIVER)
+        elif block.kind == "tool_use":
+            self._called = True
+            given = block.start.get("input")
+            raw = "".join(block.parts) or (dump(given).decode() if given else "")
+            name, identifier = str(block.start.get("name", "")), str(block.start.get("id", ""))
+            yield ToolCallReady(read_call(identifier, name, raw, self._names))
+
+    def _stopped(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
+        reason = delta.get("stop_reason")
+        if not reason:
+            return
+        if reason == "refusal":
+            details = delta.get("stop_details")
+            why = details.get("explanation") if isinstance(details, Mapping) else None
+            message = f"the model refused to answer{f': {why}' if why else ''}"
+            raise self._connection.error("content_refused", message, self._model)
+        for index in sorted(self._open):
+            yield from self._close(index)
+        self._stop_reason = _STOP_REASONS.get(reason, "stop")
+
+    def _count(self, usage: Any) -> None:
+        """Take counts over; later ones are totals, and a count that is left out has not changed."""
+        if not isinstance(usage, Mapping):
+            return
+        details = usage.get("output_tokens_details")
+        for counts in (usage, details if isinstance(details, Mapping) else {}):
+            self._counts.update({key: value for key, value in counts.items() if type(value) is int})

@@ -1,0 +1,68 @@
+"""From a provider's events to deltas: the one loop that the event-based adapters share.
+
+Owns: when a stream counts as complete, and leaving the connection fit for the next call.
+Never: what one provider's events mean (each adapter has its `Fold`), retries, encoding.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from contextlib import aclosing
+from typing import Any, Protocol
+
+from app.harness.providers.connection import Connection, StreamEvent
+from app.harness.providers.deltas import Delta, Finished
+from app.harness.providers.errors import ProviderError
+from app.harness.providers.provider import WireRequest
+
+_DRAIN_SECONDS = 0.25
+
+
+class Fold(Protocol):
+    """One answer being read. Pure: the same events always give the same deltas."""
+
+    @property
+    def complete(self) -> bool:
+        """True when no further event can change the answer."""
+        ...
+
+    def take(self, event: Mapping[str, Any]) -> Iterable[Delta]:
+        """Return the deltas of one event. Raises `ProviderError` for an error or a refusal."""
+        ...
+
+    def finish(self) -> Finished | None:
+        """Return the end of the answer, or None while the provider has not said that it is over."""
+        ...
+
+
+async def fold_stream(
+    connection: Connection, wire: WireRequest, *, model: str, headers: Mapping[str, str], fold: Fold
+) -> AsyncGenerator[Delta, None]:
+    """Send `wire`, yield the deltas of its answer and then `Finished`. Raises `ProviderError`."""
+    async with aclosing(connection.events(wire, model=model, headers=headers)) as events:
+        try:
+            async for event in events:
+                for delta in fold.take(event.payload):
+                    yield delta
+                if fold.complete:
+                    break
+        except ProviderError as error:
+            # What broke after the provider said how it ended is only the farewell.
+            if error.kind != "network" or fold.finish() is None:
+                raise
+        finished = fold.finish()
+        if finished is None:
+            raise connection.truncated(model)
+        yield finished
+        await _drain(events)
+
+
+async def _drain(events: AsyncIterator[StreamEvent]) -> None:
+    """Read the rest of the HTTP message, so that the connection can be used again."""
+    try:
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            async for _ in events:
+                pass
+    except (TimeoutError, ProviderError):
+        return

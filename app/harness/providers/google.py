@@ -1,0 +1,202 @@
+"""The Gemini API (generateContent): requests as bytes, answers as deltas.
+
+Owns: the shape of `POST /v1beta/models/MODEL:streamGenerateContent` and where thought signatures
+go back. Never: the meaning of stream events (`google_events`), transport, retries.
+Proved by `tests/harness/providers/test_google.py`, over real HTTP.
+
+Options of a provider with this driver: `thinking_budget` (tokens) or `thinking_level`,
+`include_thoughts` (by default true for models that think), `max_output_tokens`,
+`generation` (members added to `generationConfig`) and `body` (members added to every request).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from app.config import ProviderSettings
+from app.harness.providers.connection import Connection
+from app.harness.providers.deltas import Delta
+from app.harness.providers.folding import fold_stream
+from app.harness.providers.google_events import DRIVER, MADE_UP_ID, GoogleFold
+from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.providers.wire_json import (
+    ToolNames,
+    arguments_to_send,
+    dump,
+    join_array,
+    join_object,
+    wire_id,
+)
+from app.messages import (
+    AssistantBlock,
+    AssistantMessage,
+    ImageBlock,
+    ModelMessage,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResult,
+    ToolResultsMessage,
+    ToolSpec,
+    UserBlock,
+    UserMessage,
+)
+
+DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com"
+
+_VERSIONED = re.compile(r"/v\d[a-z\d]*$")
+_WITHOUT_SIGNATURES = re.compile(r"(?:^|/)gemini-[12](?:\.|-)")
+_THINKS = re.compile(r"(?:^|/)gemini-(?:2\.5|[3-9])")
+
+_SKIP_SIGNATURE = "skip_thought_signature_validator"
+"""What the API documents for calls that another model made: newer ones refuse an unsigned call."""
+
+
+class GoogleProvider:
+    """A provider that speaks the Gemini API."""
+
+    def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
+        self._name = name
+        self._options = settings.options
+        self._connection = connection
+        self._headers: dict[str, str] = {}
+        if settings.api_key is not None:
+            self._headers["x-goog-api-key"] = settings.api_key.get_secret_value()
+        self._prefix = "" if _VERSIONED.search(connection.base_url) else "/v1beta"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def driver(self) -> str:
+        return DRIVER
+
+    def encode(self, request: ModelRequest) -> WireRequest:
+        """Return the exact bytes. Only messages that are new to the request's cache are encoded."""
+        members: list[tuple[str, bytes]] = []
+        if system := [{"text": block.text} for block in request.system if block.text.strip()]:
+            members.append(("systemInstruction", dump({"parts": system})))
+        if request.tools:
+            declared = [_declaration(tool) for tool in request.tools]
+            members.append(("tools", dump([{"functionDeclarations": declared}])))
+        if generation := self._generation(request):
+            members.append(("generationConfig", dump(generation)))
+        members += [(key, dump(value)) for key, value in self._options.get("body", {}).items()]
+        members.append(("contents", _contents(request)))
+        model = request.model if "/" in request.model else f"models/{request.model}"
+        path = f"{self._prefix}/{quote(model, safe='/-._~:@')}:streamGenerateContent?alt=sse"
+        return WireRequest(path=path, body=join_object(members))
+
+    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Send the bytes and yield deltas; the last one is `Finished`. Raises `ProviderError`."""
+        fold = GoogleFold(self._connection, request.model, ToolNames(request.tools), wire.body)
+        return fold_stream(self._connection, wire, model=request.model, headers=self._headers, fold=fold)
+
+    def _generation(self, request: ModelRequest) -> dict[str, Any]:
+        config: dict[str, Any] = dict(self._options.get("generation", {}))
+        limit = request.max_output_tokens or self._options.get("max_output_tokens")
+        if limit:
+            config["maxOutputTokens"] = limit
+        thinking: dict[str, Any] = {}
+        if self._options.get("include_thoughts", _THINKS.search(request.model) is not None):
+            thinking["includeThoughts"] = True
+        for key, option in (("thinkingBudget", "thinking_budget"), ("thinkingLevel", "thinking_level")):
+            if (value := self._options.get(option)) is not None:
+                thinking[key] = value
+        if thinking:
+            config["thinkingConfig"] = thinking
+        return config
+
+
+def _declaration(tool: ToolSpec) -> dict[str, Any]:
+    return {
+        "name": tool.wire_name,
+        "description": tool.description,
+        "parametersJsonSchema": tool.parameters,
+    }
+
+
+def _contents(request: ModelRequest) -> bytes:
+    names = ToolNames(request.tools)
+    signed = _WITHOUT_SIGNATURES.search(request.model) is None
+    key = f"{DRIVER}:signed" if signed else DRIVER
+    encoded = request.cache.encode(key, request.messages, lambda message: _content(message, names, signed))
+    return join_array(encoded)
+
+
+def _content(message: ModelMessage, names: ToolNames, signed: bool) -> bytes:
+    """Return the message's JSON, or nothing when nothing of it may be sent."""
+    role, parts = "user", list[dict[str, Any]]()
+    match message:
+        case UserMessage(blocks=blocks):
+            parts = [part for block in blocks if (part := _user_part(block)) is not None]
+        case AssistantMessage(blocks=blocks):
+            role, parts = "model", _answer_parts(blocks, names, signed)
+        case ToolResultsMessage(results=results):
+            parts = [_result(result, names) for result in results]
+    return dump({"role": role, "parts": parts}) if parts else b""
+
+
+def _user_part(block: UserBlock) -> dict[str, Any] | None:
+    if isinstance(block, ImageBlock):
+        return {"inlineData": {"mimeType": block.media_type, "data": block.data}}
+    return {"text": block.text} if block.text else None
+
+
+def _answer_parts(blocks: Sequence[AssistantBlock], names: ToolNames, signed: bool) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = []
+    loose: list[tuple[int, str]] = []
+    for block in blocks:
+        match block:
+            case TextBlock(text=text) if text:
+                parts.append({"text": text})
+            case ThinkingBlock(provider="google", signature=str(signature), text=text):
+                if text:
+                    parts.append({"text": text, "thought": True, "thoughtSignature": signature})
+                else:
+                    loose.append((len(parts), signature))
+            case ToolCallBlock():
+                parts.append(_call(block, names))
+    for position, signature in loose:
+        _attach(parts, position, signature)
+    first = next((part for part in parts if "functionCall" in part), None)
+    if signed and first is not None:
+        first.setdefault("thoughtSignature", _SKIP_SIGNATURE)
+    return parts
+
+
+def _attach(parts: Sequence[dict[str, Any]], position: int, signature: str) -> None:
+    """Put a signature that came without words of its own on the part that it is about.
+
+    The API demands it on the first call of an answer and takes it on the text before it; an
+    empty part of its own is not accepted everywhere.
+    """
+    first = next((part for part in parts if "functionCall" in part), None)
+    before = next((part for part in reversed(parts[:position]) if "thought" not in part), None)
+    for part in (first, before):
+        if part is not None and "thoughtSignature" not in part:
+            part["thoughtSignature"] = signature
+            return
+
+
+def _call(block: ToolCallBlock, names: ToolNames) -> dict[str, Any]:
+    call: dict[str, Any] = {"name": names.to_wire(block.name), "args": arguments_to_send(block)}
+    part: dict[str, Any] = {"functionCall": {**_sent_id(block.id), **call}}
+    if block.signature is not None:
+        part["thoughtSignature"] = block.signature
+    return part
+
+
+def _result(result: ToolResult, names: ToolNames) -> dict[str, Any]:
+    outcome = {"error" if result.is_error else "output": result.content}
+    response = {"name": names.to_wire(result.name), "response": outcome}
+    return {"functionResponse": {**_sent_id(result.tool_call_id), **response}}
+
+
+def _sent_id(identifier: str) -> dict[str, str]:
+    """An endpoint that gave no id gets none back: some refuse the field."""
+    return {} if identifier.startswith(MADE_UP_ID) else {"id": wire_id(identifier)}

@@ -1,0 +1,147 @@
+"""The events of a Gemini stream, folded into deltas.
+
+Owns: the meaning of parts, finish reasons, blocked prompts and usage counts. Never: I/O.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import xxhash
+
+from app.harness.providers.connection import Connection
+from app.harness.providers.deltas import (
+    Delta,
+    Finished,
+    TextDelta,
+    ThinkingClosed,
+    ThinkingDelta,
+    ToolCallReady,
+)
+from app.harness.providers.wire_json import ToolNames, dump, read_call
+from app.messages import StopReason, ToolCallBlock, Usage
+
+DRIVER = "google"
+
+MADE_UP_ID = "gcall_"
+"""How an id begins that the provider did not give. The rest follows from the request's bytes and
+the call's place in the answer, so that it is the same when the same request is repeated."""
+
+_STOP_REASONS: dict[str, StopReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
+_REFUSALS = frozenset(
+    {
+        "SAFETY",
+        "RECITATION",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "IMAGE_SAFETY",
+        "IMAGE_PROHIBITED_CONTENT",
+        "IMAGE_RECITATION",
+        "MODEL_ARMOR",
+    }
+)
+_MALFORMED = "MALFORMED_FUNCTION_CALL"
+_CALLED = re.compile(r"([A-Za-z_][\w-]*)\s*[({]")
+
+
+class GoogleFold:
+    """One answer of the Gemini API being read. There is no closing event: the stream just ends,
+    and it is complete when a finish reason came before."""
+
+    complete = False
+
+    def __init__(self, connection: Connection, model: str, names: ToolNames, body: bytes) -> None:
+        self._connection = connection
+        self._model = model
+        self._names = names
+        self._body = body
+        self._calls = 0
+        self._usage: Mapping[str, Any] = {}
+        self._stop_reason: StopReason | None = None
+        self._response_model: str | None = None
+        self._response_id: str | None = None
+
+    def take(self, event: Mapping[str, Any]) -> Iterator[Delta]:
+        if event.get("error"):
+            raise self._connection.stream_error(event, self._model)
+        self._usage = event.get("usageMetadata") or self._usage
+        self._response_model = event.get("modelVersion") or self._response_model
+        self._response_id = event.get("responseId") or self._response_id
+        blocked = (event.get("promptFeedback") or {}).get("blockReason")
+        if blocked:
+            raise self._connection.error("content_refused", f"the prompt was blocked: {blocked}", self._model)
+        for candidate in (event.get("candidates") or ())[:1]:
+            for part in (candidate.get("content") or {}).get("parts") or ():
+                yield from self._part(part)
+            yield from self._stopped(candidate)
+
+    def finish(self) -> Finished | None:
+        if self._stop_reason is None:
+            return None
+        reason = "toolUse" if self._calls and self._stop_reason == "stop" else self._stop_reason
+        return Finished(reason, _usage(self._usage), self._response_model, self._response_id)
+
+    def _part(self, part: Mapping[str, Any]) -> Iterator[Delta]:
+        text, signature = part.get("text") or "", part.get("thoughtSignature")
+        if call := part.get("functionCall"):
+            yield ToolCallReady(self._call(call, signature))
+            return
+        if text:
+            yield ThinkingDelta(text) if part.get("thought") else TextDelta(text)
+        if signature:
+            yield ThinkingClosed(signature=signature, provider=DRIVER)
+
+    def _call(self, call: Mapping[str, Any], signature: str | None) -> ToolCallBlock:
+        arguments = call.get("args")
+        raw = dump(arguments).decode() if arguments is not None else ""
+        identifier = call.get("id") or self._made_up_id()
+        self._calls += 1
+        return read_call(identifier, str(call.get("name", "")), raw, self._names, signature=signature)
+
+    def _made_up_id(self) -> str:
+        return f"{MADE_UP_ID}{xxhash.xxh3_64_hexdigest(self._body)}_{self._calls}"
+
+    def _stopped(self, candidate: Mapping[str, Any]) -> Iterator[Delta]:
+        reason = candidate.get("finishReason")
+        if not reason or reason == "FINISH_REASON_UNSPECIFIED":
+            return
+        words = candidate.get("finishMessage") or ""
+        told = f"{reason}: {words}" if words else str(reason)
+        if reason in _REFUSALS:
+            raise self._connection.error("content_refused", f"the answer was stopped: {told}", self._model)
+        if reason == _MALFORMED and (call := self._malformed(words)) is not None:
+            yield ToolCallReady(call)
+            reason = "STOP"
+        if reason not in _STOP_REASONS:
+            raise self._connection.error("unknown", f"the answer was stopped: {told}", self._model)
+        self._stop_reason = _STOP_REASONS[reason]
+
+    def _malformed(self, words: str) -> ToolCallBlock | None:
+        """Return the call that the provider could not read, when its report names an offered tool:
+        the model is then told, as for arguments that are not JSON."""
+        name = next((name for name in _CALLED.findall(words) if self._names.offers(name)), None)
+        if name is None:
+            return None
+        identifier = self._made_up_id()
+        self._calls += 1
+        return ToolCallBlock(
+            id=identifier,
+            name=self._names.to_kaged(name),
+            raw_arguments=words,
+            argument_error="the provider could not read the call's arguments",
+        )
+
+
+def _usage(counts: Mapping[str, Any]) -> Usage:
+    """Return the counts: the prompt is reported with its cached part, the answer without thoughts."""
+    cached, thoughts = counts.get("cachedContentTokenCount") or 0, counts.get("thoughtsTokenCount") or 0
+    prompt = (counts.get("promptTokenCount") or 0) + (counts.get("toolUsePromptTokenCount") or 0)
+    return Usage(
+        input_tokens=max(0, prompt - cached),
+        output_tokens=(counts.get("candidatesTokenCount") or 0) + thoughts,
+        reasoning_tokens=thoughts,
+        cache_read_tokens=cached,
+    )
