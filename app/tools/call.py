@@ -1,0 +1,124 @@
+"""One tool call: who calls, from where, and the one shape that every answer has.
+
+Owns: `ToolCallContext` and `ToolEnvelope`. Never: dispatching or running anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.errors import ToolError
+from app.tools.ports import ToolPorts
+
+ROOT_AGENT = "primary"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallContext:
+    """The caller's identity and bounds.
+
+    `agent_path` is the position in the tree of agents (`primary`, `primary.subagents.x`).
+    `cage` is the caller's compiled cage as plain data, None when it has none. `scratch_dir` is
+    the session's folder for outputs too large to show; it need not exist yet.
+    """
+
+    session_id: str
+    run_id: str | None
+    agent_path: str
+    project_id: str
+    project_root: Path
+    cage: Mapping[str, Any] | None
+    request_id: str
+    call_id: str
+    scratch_dir: Path
+    ports: ToolPorts
+
+    @property
+    def is_root_agent(self) -> bool:
+        return self.agent_path == ROOT_AGENT
+
+
+class ToolMetadata(BaseModel):
+    """`duration_ms` in whole milliseconds; `output_path` names a file that holds what was cut."""
+
+    model_config = ConfigDict(frozen=True)
+
+    duration_ms: int = 0
+    truncated: bool | None = None
+    output_path: str | None = None
+
+
+class ToolEnvelope(BaseModel):
+    """The answer of every tool: `data` when `type` is `output`, else `error_text` and `code`.
+
+    `body` names the field of `data` that `model_text` prints as plain text.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    type: Literal["output", "error"]
+    data: Any = None
+    error_text: str | None = None
+    code: str | None = None
+    detail: dict[str, Any] | None = None
+    metadata: ToolMetadata = Field(default_factory=ToolMetadata)
+    body: str | None = Field(default=None, exclude=True)
+
+    @classmethod
+    def of_error(cls, error: ToolError) -> ToolEnvelope:
+        return cls(type="error", error_text=error.message, code=error.code, detail=error.detail or None)
+
+    @property
+    def is_error(self) -> bool:
+        return self.type == "error"
+
+    def timed(self, duration_ms: int) -> ToolEnvelope:
+        """Return the same answer with its duration filled in."""
+        metadata = self.metadata.model_copy(update={"duration_ms": duration_ms})
+        return self.model_copy(update={"metadata": metadata})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the envelope as plain data, without the fields that do not apply."""
+        shown: dict[str, Any] = {"type": self.type}
+        if self.type == "output":
+            shown["data"] = self.data
+        else:
+            shown["error_text"] = self.error_text
+            shown["code"] = self.code
+            if self.detail:
+                shown["detail"] = self.detail
+        shown["metadata"] = self.metadata.model_dump(exclude_none=True)
+        return shown
+
+    def model_text(self) -> str:
+        """Return what the model reads: one line of JSON, then the body as plain text, if any."""
+        if self.is_error:
+            return self._error_text()
+        head = self.data
+        body: str | None = None
+        if (
+            self.body is not None
+            and isinstance(self.data, dict)
+            and isinstance(self.data.get(self.body), str)
+        ):
+            body = self.data[self.body]
+            head = {key: value for key, value in self.data.items() if key != self.body}
+        if self.metadata.output_path is not None and isinstance(head, dict):
+            head = {**head, "truncated": True, "output_path": self.metadata.output_path}
+        line = _compact(head)
+        return line if body is None else f"{line}\n{body}"
+
+    def _error_text(self) -> str:
+        text = f"Error {self.code}: {self.error_text}"
+        detail = {key: value for key, value in (self.detail or {}).items() if key != "rpc_code"}
+        return f"{text}\n{_compact(detail)}" if detail else text
+
+
+def _compact(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()

@@ -1,0 +1,132 @@
+"""What a tool declares about itself.
+
+Owns: `ToolDefinition`, the requirements and effects it names, the base class of parameters.
+Never: looking tools up or running them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from app.tools.call import ToolCallContext
+
+AcpKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
+DEFAULT_MAX_OUTPUT_BYTES = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class FsRequirement:
+    """Access to the paths that the call names (its effects)."""
+
+    mode: Literal["ro", "rw"]
+    kind: Literal["fs"] = "fs"
+
+
+@dataclass(frozen=True, slots=True)
+class SeccompRequirement:
+    profile: Literal["relaxed"] = "relaxed"
+    kind: Literal["seccomp"] = "seccomp"
+
+
+@dataclass(frozen=True, slots=True)
+class NetRequirement:
+    """Network access to `target`, as `host:port`."""
+
+    target: str
+    kind: Literal["net"] = "net"
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityRequirement:
+    name: str
+    kind: Literal["capability"] = "capability"
+
+
+Requirement = FsRequirement | SeccompRequirement | NetRequirement | CapabilityRequirement
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What one call touches, with paths as the caller wrote them. Calls whose effects do not
+    collide may run side by side; an `exclusive` call runs alone."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    exclusive: bool = False
+
+
+class ToolParams(BaseModel):
+    """Base of every tool's parameters: no unknown names, no silent conversion."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ToolResult(BaseModel):
+    """Base of every tool's result. Fields that are None are left out of the answer."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+def _digits_to_int(value: Any) -> Any:
+    if isinstance(value, str) and len(value) <= 18:
+        text = value.strip()
+        digits = text[1:] if text[:1] in {"-", "+"} else text
+        if digits.isascii() and digits.isdigit():
+            return int(text)
+    return value
+
+
+Integer = Annotated[int, BeforeValidator(_digits_to_int)]
+"""An integer; models that send `"200"` for 200 are understood."""
+
+Run = Callable[[Any, ToolCallContext], Awaitable[BaseModel]]
+
+
+def _no_effects(_params: Any) -> Effects:
+    return Effects()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDefinition:
+    """One tool. `run` gets validated `parameters` and the context and returns a `result`;
+    it reports failures by raising `app.errors.ToolError`.
+
+    `body_field` names the result's text that the model reads unescaped. `max_output_bytes`
+    bounds the answer; what is beyond goes to a file in the scratch folder.
+    """
+
+    name: str
+    title: str
+    description: str
+    parameters: type[ToolParams]
+    result: type[BaseModel]
+    run: Run
+    acp_kind: AcpKind
+    requires: tuple[Requirement, ...] = ()
+    read_only: bool = False
+    destructive: bool = False
+    version: str = "1"
+    principal_scope: Literal["root-only"] | None = None
+    actions: tuple[str, ...] = ()
+    root_default: bool = False
+    source: Literal["builtin", "plugin", "mcp"] = "builtin"
+    effects_of: Callable[[Any], Effects] = _no_effects
+    body_field: str | None = None
+    max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES
+
+    @property
+    def namespace(self) -> str:
+        return self.name.split(".", 1)[0]
+
+    @property
+    def qualified_names(self) -> tuple[str, ...]:
+        """The tool's name, then one name for each action (`kaged.issue.create`)."""
+        return (self.name, *(f"{self.name}.{action}" for action in self.actions))
+
+    def effects(self, params: BaseModel) -> Effects:
+        """Return what a call with these validated parameters touches."""
+        return self.effects_of(params)

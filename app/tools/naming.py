@@ -1,0 +1,47 @@
+"""Names of tools: their shape, the form that providers accept, and the nearest known name.
+
+Owns: the mapping between kaged's dotted names and wire names. Never: a list of tools.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+
+_NAME = re.compile(r"^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*$")
+MAX_WIRE_LENGTH = 64
+
+
+def is_tool_name(name: str) -> bool:
+    """Tell whether `name` is dot-delimited lower-case words, short enough for every provider."""
+    return len(name) <= MAX_WIRE_LENGTH and _NAME.match(name) is not None
+
+
+def wire_name(name: str) -> str:
+    """Return the name as providers are sent it: `file.read` becomes `file_read`."""
+    return name.replace(".", "_")
+
+
+def wire_names(names: Iterable[str]) -> dict[str, str]:
+    """Map each wire name to its tool name.
+
+    Raises ValueError when a name is malformed or two names share one wire name.
+    """
+    mapping: dict[str, str] = {}
+    for name in names:
+        if not is_tool_name(name):
+            raise ValueError(f"malformed tool name {name!r}")
+        wire = wire_name(name)
+        taken = mapping.get(wire)
+        if taken is not None:
+            raise ValueError(f"tools {taken!r} and {name!r} would both be sent as {wire!r}")
+        mapping[wire] = name
+    return mapping
+
+
+def closest(name: str, known: Collection[str], count: int = 3) -> list[str]:
+    """Return the known names most like `name`, best first."""
+    by_fold = {wire_name(one).casefold(): one for one in known}
+    found = get_close_matches(wire_name(name)[:100].casefold(), list(by_fold), n=count, cutoff=0.5)
+    return [by_fold[fold] for fold in found]

@@ -1,0 +1,74 @@
+"""The size of what a model is sent: large answers are cut, and kept whole in a file.
+
+Owns: turning a result into an envelope within the tool's bound, and the sidecar files in the
+session's scratch folder. Never: deleting them; that happens when the session closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import BaseModel
+
+from app.tools.call import ToolCallContext, ToolEnvelope, ToolMetadata
+from app.tools.definition import ToolDefinition
+
+HEAD_ROOM = 1_000
+
+
+async def envelope_of(
+    definition: ToolDefinition, result: BaseModel, context: ToolCallContext
+) -> ToolEnvelope:
+    """Return the envelope for `result`, its largest part moved to a sidecar file if need be."""
+    data: Any = result.model_dump(mode="json", exclude_none=True)
+    body = definition.body_field
+    text = data.get(body) if body is not None and isinstance(data, dict) else None
+    if isinstance(text, str):
+        raw = text.encode("utf-8", "replace")
+        if len(raw) <= definition.max_output_bytes:
+            return ToolEnvelope(type="output", data=data, body=body)
+        path = await asyncio.to_thread(write_sidecar, context, definition.name, raw, "txt")
+        cut = {**data, body: head_of(raw, definition.max_output_bytes)}
+        return ToolEnvelope(type="output", data=cut, metadata=_cut(path), body=body)
+    raw = orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS)
+    if len(raw) <= definition.max_output_bytes:
+        return ToolEnvelope(type="output", data=data, body=body)
+    path = await asyncio.to_thread(write_sidecar, context, definition.name, raw, "json")
+    head = raw[: definition.max_output_bytes].decode("utf-8", "ignore")
+    return ToolEnvelope(type="output", data={"head": head}, metadata=_cut(path), body="head")
+
+
+def write_sidecar(context: ToolCallContext, tool: str, content: bytes, suffix: str) -> Path:
+    """Write `content` whole to a fresh file of the scratch folder and return its path. Blocks."""
+    context.scratch_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    call = re.sub(r"[^A-Za-z0-9_-]", "_", context.call_id)[:80]
+    stem = f"{tool.replace('.', '_')}-{call}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    for number in range(1_000):
+        path = context.scratch_dir / f"{stem}{f'-{number}' if number else ''}.{suffix}"
+        try:
+            descriptor = os.open(path, flags, 0o600)
+        except FileExistsError:
+            continue
+        with open(descriptor, "wb") as file:
+            file.write(content)
+        return path
+    raise OSError(f"no free name for {stem} in the scratch folder")
+
+
+def head_of(raw: bytes, limit: int) -> str:
+    """Return at most `limit` bytes of UTF-8 text, ended at a line where one is near."""
+    head = raw[:limit]
+    line_end = head.rfind(b"\n")
+    if line_end > limit - HEAD_ROOM:
+        head = head[: line_end + 1]
+    return head.decode("utf-8", "ignore")
+
+
+def _cut(path: Path) -> ToolMetadata:
+    return ToolMetadata(truncated=True, output_path=str(path))

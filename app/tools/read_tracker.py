@@ -1,0 +1,36 @@
+"""Which agent has read which file, and what it read.
+
+Owns: the content digest at each agent's last read or write of a file, per session. Never: the
+files themselves; nothing here touches the disk.
+"""
+
+from __future__ import annotations
+
+import xxhash
+
+from app.tools.call import ToolCallContext
+
+Digest = bytes
+
+
+def digest_of(content: bytes) -> Digest:
+    """Return the 16 bytes of XXH3-128 over `content`."""
+    return xxhash.xxh3_128_digest(content)
+
+
+class ReadTracker:
+    """Kept for as long as a session lives; `forget` it when the session closes."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, dict[tuple[str, str], Digest]] = {}
+
+    def record(self, context: ToolCallContext, key: str, digest: Digest) -> None:
+        """Remember that the caller knows the content `digest` of the file `key`."""
+        self._sessions.setdefault(context.session_id, {})[(context.agent_path, key)] = digest
+
+    def known(self, context: ToolCallContext, key: str) -> Digest | None:
+        """Return the digest of what the caller last read or wrote there, or None."""
+        return self._sessions.get(context.session_id, {}).get((context.agent_path, key))
+
+    def forget(self, session_id: str) -> None:
+        self._sessions.pop(session_id, None)

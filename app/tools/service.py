@@ -1,0 +1,98 @@
+"""The one way to call a tool, for models and operators alike.
+
+Owns: the order of the steps: look up, principal scope, enabled, validate, capability, watchdog,
+run. Never: a tool's own work. Never raises, except `asyncio.CancelledError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from app.errors import RPC_TOOL_NOT_FOUND, ToolError
+from app.tools.arguments import parse_arguments, validate
+from app.tools.call import ROOT_AGENT, ToolCallContext, ToolEnvelope
+from app.tools.definition import ToolDefinition
+from app.tools.naming import closest
+from app.tools.output import envelope_of
+from app.tools.permissions import authorise
+from app.tools.registry import ToolRegistry
+from app.tools.watchdog import Watchdog, consult
+from app.tools.wrappers import audited, contained
+
+
+class ToolService:
+    """Dispatches calls to the tools of one registry."""
+
+    def __init__(self, registry: ToolRegistry, *, watchdog: Watchdog | None = None) -> None:
+        self.registry = registry
+        self._watchdog = watchdog
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str,
+        context: ToolCallContext,
+        *,
+        allowed: Collection[str],
+    ) -> ToolEnvelope:
+        """Call the tool and return its answer, an error being an answer too.
+
+        `arguments` is a JSON object, parsed or as text. `allowed` lists the names that are
+        enabled for the calling agent, actions as `tool.action`.
+        """
+
+        async def dispatch() -> ToolEnvelope:
+            return await self._dispatch(name, arguments, context, allowed)
+
+        return await audited(lambda: contained(name, dispatch), name, arguments, context)
+
+    async def _dispatch(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str,
+        context: ToolCallContext,
+        allowed: Collection[str],
+    ) -> ToolEnvelope:
+        definition = self._resolve(name, context, allowed)
+        params = validate(definition, parse_arguments(arguments))
+        _check_action(definition, params, allowed)
+        authorise(definition, params, context)
+        await consult(self._watchdog, definition, params, context)
+        result = await definition.run(params, context)
+        return await envelope_of(definition, result, context)
+
+    def _resolve(self, name: str, context: ToolCallContext, allowed: Collection[str]) -> ToolDefinition:
+        definition = self.registry.get(name)
+        if definition is None:
+            raise _not_found(f"there is no tool called {name[:100]!r}", name, allowed)
+        if definition.principal_scope == "root-only" and not context.is_root_agent:
+            raise ToolError(
+                "principal_scope_violation",
+                f"{name} is reserved for the root agent ({ROOT_AGENT}); ask it to make this call",
+                detail={"principal_scope": "root-only", "caller": context.agent_path},
+            )
+        if not any(one in allowed for one in definition.qualified_names):
+            raise _not_found(f"{name} is not enabled for this agent", name, allowed)
+        return definition
+
+
+def _check_action(definition: ToolDefinition, params: BaseModel, allowed: Collection[str]) -> None:
+    if not definition.actions:
+        return
+    action = f"{definition.name}.{getattr(params, 'action', '')}"
+    if action not in allowed:
+        raise _not_found(f"{action} is not enabled for this agent", action, allowed)
+
+
+def _not_found(message: str, name: str, allowed: Collection[str]) -> ToolError:
+    near = closest(name, allowed)
+    hint = f"; the closest are {', '.join(near)}" if near else ""
+    return ToolError(
+        "tool_not_found",
+        (message + hint).encode("utf-8", "replace").decode(),
+        detail={"closest": near},
+        rpc_code=RPC_TOOL_NOT_FOUND,
+    )

@@ -1,0 +1,17 @@
+"""The single path-containment check: every path that anyone gives the daemon goes through here."""
+
+from app.workspace.paths import Access, Location, invalid_path, locate
+from app.workspace.target import Target, changed_since_read
+from app.workspace.workspace import Opened, Policy, Workspace
+
+__all__ = [
+    "Access",
+    "Location",
+    "Opened",
+    "Policy",
+    "Target",
+    "Workspace",
+    "changed_since_read",
+    "invalid_path",
+    "locate",
+]

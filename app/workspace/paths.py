@@ -1,0 +1,122 @@
+"""The text rules of paths: what a caller may write, before anything is opened.
+
+Owns: `locate`, which turns a caller's path into components below the project's root. Never:
+touching the file system on the way; links are the descriptors' business.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from app.errors import ToolError
+
+Access = Literal["ro", "rw"]
+MAX_PATH = 4096
+MAX_NAME = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a path points by its text. `parts` are below the project's root, or below the
+    session's scratch folder when `in_scratch`. `shown` is the path as answers echo it;
+    `names_directory` that it ended in a slash."""
+
+    parts: tuple[str, ...]
+    shown: str
+    in_scratch: bool = False
+    names_directory: bool = False
+
+
+def invalid_path(path: str, message: str, **detail: Any) -> ToolError:
+    """Return the error for a path that no caller may use; it says what to do instead."""
+    shown = path[:200].encode("utf-8", "backslashreplace").decode()
+    return ToolError("invalid_path", f"{message}: {shown!r}", detail={"path": shown, **detail})
+
+
+def locate(root: Path, path: str, *, scratch: Path | None = None) -> Location:
+    """Apply the text rules to `path`, relative to `root`.
+
+    An absolute path is accepted when it names something below the root, or below `scratch`.
+    `a/../b` means `b`. Raises ToolError `invalid_path`.
+    """
+    _check_text(path)
+    names_directory = path.endswith("/")
+    if not path.startswith("/"):
+        return Location(_below(path.split("/"), path), path, names_directory=names_directory)
+    names = _below(path.split("/"), path)
+    if scratch is not None:
+        parts = below(scratch, names)
+        if parts is not None:
+            return Location(parts, path, in_scratch=True, names_directory=names_directory)
+    parts = below(root, names)
+    if parts is None:
+        raise invalid_path(
+            path, "the path is outside the project; give a path relative to the project's root"
+        )
+    return Location(parts, "/".join(parts) or ".", names_directory=names_directory)
+
+
+def below(folder: Path, names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the components of the absolute path `names` below `folder`, compared one by one."""
+    for base in (PurePosixPath(os.path.abspath(folder)), PurePosixPath(os.path.realpath(folder))):
+        prefix = base.parts[1:]
+        if names[: len(prefix)] == prefix:
+            return names[len(prefix) :]
+    return None
+
+
+def _check_text(path: str) -> None:
+    if not path:
+        raise invalid_path(path, "the path is empty; write . for the project's root")
+    if "\0" in path:
+        raise invalid_path(path, "the path contains a NUL character")
+    try:
+        encoded = path.encode("utf-8")
+    except UnicodeEncodeError:
+        raise invalid_path(path, "the path contains an unpaired surrogate") from None
+    if len(encoded) > MAX_PATH:
+        raise invalid_path(path, f"the path is longer than {MAX_PATH} bytes")
+    if path.startswith("~"):
+        raise invalid_path(
+            path, "~ is not expanded; give a path relative to the project's root (./~name for such a name)"
+        )
+
+
+def _below(names: list[str], path: str) -> tuple[str, ...]:
+    parts: list[str] = []
+    for name in names:
+        if name in {"", "."}:
+            continue
+        if name == "..":
+            if not parts:
+                raise invalid_path(path, "the path leads above the project's root")
+            parts.pop()
+        elif len(name.encode("utf-8")) > MAX_NAME:
+            raise invalid_path(path, f"a name in the path is longer than {MAX_NAME} bytes")
+        else:
+            parts.append(name)
+    return tuple(parts)
+
+
+def os_problem(path: str, problem: OSError) -> ToolError:
+    """Return what a model is told about a failure of the operating system."""
+    known: Mapping[int | None, tuple[str, str]] = {
+        errno.ENOENT: ("file_not_found", "there is no such file or directory"),
+        errno.ENOTDIR: ("file_not_found", "a part of the path is a file, not a directory"),
+        errno.EACCES: ("permission_denied", "the daemon's user may not access it"),
+        errno.EPERM: ("permission_denied", "the operating system does not permit it"),
+        errno.EROFS: ("permission_denied", "the file system is read-only"),
+        errno.ENOSPC: ("no_space", "the disk is full"),
+        errno.EDQUOT: ("no_space", "the disk quota is used up"),
+        errno.EFBIG: ("no_space", "the file would be too large"),
+        errno.ENAMETOOLONG: ("invalid_path", "the path is too long"),
+        errno.ELOOP: ("invalid_path", "the path has too many or forbidden symbolic links"),
+        errno.EISDIR: ("is_directory", "it is a directory"),
+    }
+    code, text = known.get(problem.errno, ("io_error", problem.strerror or "the operation failed"))
+    return ToolError(code, f"{path}: {text}", detail={"path": path})

@@ -1,0 +1,207 @@
+"""One file that is about to be written: whole or not at all, mode and owner kept.
+
+Owns: reading it back, creating it exclusively, replacing it atomically, all within one
+directory descriptor. Never: resolving paths or deciding whether writing is allowed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from app.errors import ToolError
+from app.workspace.descriptors import DIRECTORY, READ, Place
+from app.workspace.paths import Location, os_problem
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_LINKS_HERE = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
+MAX_WHOLE_FILE = 256 * 1024 * 1024
+
+
+class Target:
+    """A path resolved for writing; valid while the workspace's `with` lasts.
+
+    `key` is the real absolute path; `identity` is the same for every path that names this
+    file, and stays the same when the file is replaced.
+    """
+
+    def __init__(self, place: Place, location: Location, key: str) -> None:
+        self.location = location
+        self.key = key
+        self.status = place.status
+        self._directory = place.directory
+        self._missing = place.missing
+        self._name = place.name or place.missing[-1]
+        folder = os.fstat(place.directory)
+        self.identity = (folder.st_dev, folder.st_ino, *place.missing[:-1], self._name)
+
+    @property
+    def exists(self) -> bool:
+        return self.status is not None
+
+    def read(self) -> bytes:
+        """Return the whole content, and remember the state that `replace` will insist on.
+
+        Raises ToolError `file_not_found`, `file_too_large` or an operating system's problem.
+        """
+        try:
+            descriptor = os.open(self._name, READ | os.O_NOFOLLOW, dir_fd=self._directory)
+            with open(descriptor, "rb", buffering=0) as file:
+                self.status = os.fstat(descriptor)
+                if not stat.S_ISREG(self.status.st_mode):
+                    raise changed_since_read(self.location.shown)
+                if self.status.st_size > MAX_WHOLE_FILE:
+                    limit = MAX_WHOLE_FILE // (1024 * 1024)
+                    raise ToolError("file_too_large", f"{self.location.shown} is larger than {limit} MB")
+                return file.readall() or b""
+        except OSError as problem:
+            raise os_problem(self.location.shown, problem) from None
+
+    def create(self, content: bytes) -> None:
+        """Create the file with its missing parent directories; appears whole or not at all.
+
+        Raises ToolError `file_exists` when something has that name by now.
+        """
+        with self._problems(), self._parents() as directory:
+            temporary = self._write_temporary(directory, content, 0o666)
+            try:
+                self._link(temporary, directory, content)
+            except FileExistsError:
+                raise ToolError(
+                    "file_exists",
+                    f"{self.location.shown} exists already",
+                    detail={"path": self.location.shown},
+                ) from None
+            finally:
+                os.unlink(temporary, dir_fd=directory)
+
+    def replace(self, content: bytes) -> None:
+        """Put `content` in the place of the file that was read.
+
+        Raises ToolError `file_changed_since_read` when the file is no longer that one.
+        """
+        before = self.status
+        assert before is not None
+        with self._problems():
+            temporary = self._write_temporary(self._directory, content, 0o600, like=before)
+            try:
+                now = os.stat(self._name, dir_fd=self._directory, follow_symlinks=False)
+                if _signature(now) != _signature(before):
+                    raise changed_since_read(self.location.shown)
+                os.rename(temporary, self._name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+            except FileNotFoundError:
+                self._discard(temporary)
+                raise changed_since_read(self.location.shown) from None
+            except BaseException:
+                self._discard(temporary)
+                raise
+
+    def _discard(self, temporary: str) -> None:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=self._directory)
+
+    def _write_temporary(
+        self, directory: int, content: bytes, mode: int, like: os.stat_result | None = None
+    ) -> str:
+        name = f".kaged-{secrets.token_hex(8)}.tmp"
+        descriptor = os.open(name, _NEW, mode, dir_fd=directory)
+        try:
+            with open(descriptor, "wb", buffering=0) as file:
+                view = memoryview(content)
+                while view:
+                    view = view[file.write(view) :]
+                if like is not None:
+                    self._take_over(descriptor, like)
+                os.fsync(descriptor)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=directory)
+            raise
+        return name
+
+    def _take_over(self, descriptor: int, like: os.stat_result) -> None:
+        """Give the new file the old one's owner, extended attributes and mode, in this order:
+        a change of owner clears bits of the mode."""
+        mine = os.fstat(descriptor)
+        if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
+            try:
+                os.fchown(descriptor, like.st_uid, like.st_gid)
+            except OSError:  # only root may give files away; the group may still be ours
+                with suppress(OSError):
+                    os.fchown(descriptor, -1, like.st_gid)
+        with suppress(OSError):  # not every file system has attributes
+            self._copy_attributes(descriptor)
+        os.fchmod(descriptor, like.st_mode & 0o777)
+
+    def _copy_attributes(self, descriptor: int) -> None:
+        source = os.open(self._name, READ | os.O_NOFOLLOW, dir_fd=self._directory)
+        try:
+            for attribute in os.listxattr(source):
+                with suppress(OSError):
+                    os.setxattr(descriptor, attribute, os.getxattr(source, attribute))
+        finally:
+            os.close(source)
+
+    def _link(self, temporary: str, directory: int, content: bytes) -> None:
+        try:
+            os.link(temporary, self._name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+        except OSError as problem:
+            if problem.errno not in _NO_LINKS_HERE:
+                raise
+            self._create_in_place(directory, content)
+
+    def _create_in_place(self, directory: int, content: bytes) -> None:
+        descriptor = os.open(self._name, _NEW, 0o666, dir_fd=directory)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(descriptor)
+        except BaseException:
+            os.unlink(self._name, dir_fd=directory)
+            raise
+
+    @contextmanager
+    def _parents(self) -> Iterator[int]:
+        """Make the missing parent directories; take them away again when the body fails."""
+        held = [os.dup(self._directory)]
+        made: list[tuple[int, str]] = []
+        try:
+            for name in self._missing[:-1]:
+                with suppress(FileExistsError):
+                    os.mkdir(name, 0o777, dir_fd=held[-1])
+                    made.append((held[-1], name))
+                held.append(os.open(name, DIRECTORY, dir_fd=held[-1]))
+            yield held[-1]
+        except BaseException:
+            for parent, name in reversed(made):
+                with suppress(OSError):
+                    os.rmdir(name, dir_fd=parent)
+            raise
+        finally:
+            for descriptor in held:
+                os.close(descriptor)
+
+    @contextmanager
+    def _problems(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as problem:
+            raise os_problem(self.location.shown, problem) from None
+
+
+def _signature(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode)
+
+
+def changed_since_read(shown: str) -> ToolError:
+    """Return the error for a file that somebody else changed after the agent read it."""
+    return ToolError(
+        "file_changed_since_read",
+        f"{shown} changed after it was read; read it again and repeat the change on what is there now",
+        detail={"path": shown},
+    )
