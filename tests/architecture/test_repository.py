@@ -1,0 +1,96 @@
+"""The repository's own files: metadata, lock, make targets, documents and import rules."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source_tree import ROOT
+
+
+def make_targets() -> dict[str, str]:
+    text = (ROOT / "Makefile").read_text()
+    return {name: needs.split("##")[0].strip() for name, needs in re.findall(r"^([a-z]+):(.*)$", text, re.M)}
+
+
+@pytest.mark.requirement("R2.1.1")
+def test_the_package_is_built_by_hatchling_and_installs_the_command() -> None:
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert metadata["build-system"]["build-backend"] == "hatchling.build"
+    assert metadata["project"]["scripts"] == {"kaged": "app.cli:main"}
+    assert metadata["project"]["requires-python"] == ">=3.11"
+
+
+@pytest.mark.requirement("R2.1.2")
+def test_every_locked_package_has_hashes_and_the_lock_names_no_host() -> None:
+    text = (ROOT / "requirements.lock").read_text()
+    entries = re.split(r"\n(?=\S)", text.strip())
+    assert len(entries) > 30
+    assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+    assert not re.search(r"://|--index|--find-links|\s@\s|file:", text)
+
+
+@pytest.mark.requirement("R2.1.2")
+def test_every_declared_dependency_is_locked() -> None:
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = [*metadata["dependencies"]]
+    for extra in metadata["optional-dependencies"].values():
+        declared.extend(extra)
+    names = {re.split(r"[\[<>=~ ]", entry)[0].replace(".", "-").lower() for entry in declared}
+    locked = set(re.findall(r"^([a-z0-9-]+)==", (ROOT / "requirements.lock").read_text(), re.M))
+    assert names <= locked
+
+
+@pytest.mark.requirement("R2.1.3")
+def test_make_has_the_targets_and_those_that_need_packages_call_setup() -> None:
+    targets = make_targets()
+    assert {"setup", "run", "test", "lint", "bench", "openapi"} <= targets.keys()
+    assert all("setup" in targets[name] for name in ("run", "test", "lint", "bench", "openapi"))
+
+
+@pytest.mark.requirement("R2.1.4")
+def test_the_ci_script_installs_packages_then_lints_then_tests() -> None:
+    script = ROOT / ".ci" / "run"
+    assert script.stat().st_mode & 0o111
+    steps = re.findall(r"system-packages --strict|make .*lint|make .*test", script.read_text())
+    assert [step.split()[-1] for step in steps] == ["--strict", "lint", "test"]
+
+
+@pytest.mark.requirement("R2.1.5")
+def test_the_documents_are_there_and_the_readme_opens_with_the_two_commands() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert re.search(r"\A# kaged\n\n```(?:sh)?\nmake run\b.*\nmake test\b", readme)
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "docs/dependencies.md"):
+        assert (ROOT / name).read_text().startswith("# ")
+    assert "MIT License" in (ROOT / "LICENSE").read_text()
+
+
+@pytest.mark.requirement("R2.1.5")
+def test_every_dependency_is_explained() -> None:
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = [*metadata["dependencies"]]
+    for extra in metadata["optional-dependencies"].values():
+        declared.extend(extra)
+    explained = (ROOT / "docs" / "dependencies.md").read_text()
+    names = [re.split(r"[\[<>=~ ]", entry)[0] for entry in declared]
+    assert [name for name in names if f"`{name}`" not in explained] == []
+
+
+@pytest.mark.requirement("R2.1.6")
+def test_imports_only_go_down() -> None:
+    lint_imports = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([lint_imports, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.requirement("R2.1.7")
+def test_types_are_checked_strictly_and_the_linter_is_configured() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    assert tools["mypy"]["strict"] is True
+    assert tools["mypy"]["files"] == ["app"]
+    assert "os.environ" in tools["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]

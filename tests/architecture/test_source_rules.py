@@ -1,0 +1,46 @@
+"""The rules of the house hold in all of app/, and each rule can fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.architecture import rules
+from tests.architecture.source_tree import SourceFile, sources
+
+
+@pytest.mark.requirement("R2.1.8")
+@pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.__name__)
+def test_the_source_keeps_the_rule(rule: rules.Rule) -> None:
+    broken = [sentence for source in sources("app") for sentence in rule(source)]
+    assert not broken, "\n".join(broken)
+
+
+BREACHES: list[tuple[rules.Rule, str, str]] = [
+    (rules.short_files, "app/a.py", "x = 1\n" * 401),
+    (rules.short_functions, "app/a.py", "def f():\n" + "    x = 1\n" * 60),
+    (rules.telling_names, "app/api/utils.py", ""),
+    (rules.module_docstrings, "app/a.py", "x = 1\n"),
+    (rules.environment_only_in_config, "app/a.py", "import os\nos.environ['A']\n"),
+    (rules.environment_only_in_config, "app/a.py", "from os import environ\n"),
+    (rules.children_only_in_process, "app/a.py", "import subprocess\n"),
+    (rules.children_only_in_process, "app/a.py", "import asyncio\nasyncio.create_subprocess_exec('a')\n"),
+    (rules.queries_only_in_storage, "app/api/a.py", "statement = select(Row)\n"),
+    (rules.queries_only_in_storage, "app/api/a.py", "from sqlmodel import col\n"),
+    (rules.commits_only_in_writer, "app/storage/engine.py", "connection.commit()\n"),
+    (rules.states_only_by_the_table, "app/harness/a.py", "session.state = 'idle'\n"),
+    (rules.no_http_exception, "app/api/a.py", "raise HTTPException(404)\n"),
+    (rules.no_print, "app/main.py", "print('x')\n"),
+    (rules.explained_ignores, "app/a.py", "x = 1  # type: " + "ignore\n"),
+    (rules.explained_ignores, "app/a.py", "x = 1  # no" + "qa\n"),
+    (rules.front_doors_of_bridges, "app/tools/a.py", "from app.bridges.lsp.connection import Connection\n"),
+    (rules.front_doors_of_bridges, "app/bridges/dap/a.py", "from app.bridges.lsp.manager import Lsp\n"),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), BREACHES)
+def test_a_breach_of_the_rule_is_found(rule: rules.Rule, path: str, text: str) -> None:
+    assert list(rule(SourceFile(path, text)))
+
+
+def test_every_rule_has_a_breach_that_it_finds() -> None:
+    assert {rule for rule, _, _ in BREACHES} == set(rules.RULES)
