@@ -13,12 +13,16 @@ from app.storage.typed_json import Json
 class AuditEvent(SQLModel, table=True):
     __tablename__ = "audit_events"
     __table_args__ = (
-        Index("ix_audit_session", "session_id", "id"),
-        Index("ix_audit_event", "event", "id"),
+        Index("ix_audit_created", "created_at"),
+        Index("ix_audit_session", "session_id", "created_at"),
+        Index("ix_audit_project", "project_id", "created_at"),
+        Index("ix_audit_event", "event", "created_at"),
     )
 
     id: int | None = Field(
-        default=None, primary_key=True, sa_type=BigInteger().with_variant(Integer, "sqlite")  # type: ignore[call-overload]
+        default=None,
+        primary_key=True,
+        sa_type=BigInteger().with_variant(Integer, "sqlite"),
     )
     created_at: int = Field(sa_type=BigInteger)
     event: str

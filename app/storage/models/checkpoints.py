@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger
+from sqlalchemy import BigInteger, Index
 from sqlmodel import Field, SQLModel
 
 
 class Checkpoint(SQLModel, table=True):
     __tablename__ = "checkpoints"
+    __table_args__ = (Index("ix_checkpoints_session", "session_id", "created_at"),)
 
     id: str = Field(primary_key=True)
-    session_id: str = Field(foreign_key="sessions.id", index=True)
+    session_id: str = Field(foreign_key="sessions.id")
     run_id: str | None = None
     created_at: int = Field(sa_type=BigInteger)
     created_by: str

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index
+from sqlalchemy import BigInteger
 from sqlmodel import Field, SQLModel
 
 
 class Event(SQLModel, table=True):
-    """One durable frame; `frame` is the exact JSON that goes over the WebSocket."""
+    """One durable frame; `frame` is the exact JSON that goes over the WebSocket.
+
+    The key is the only index: within a session rows are in order of time as well, so that
+    trimming by age walks it from its low end."""
 
     __tablename__ = "events"
-    __table_args__ = (
-        Index("ix_events_created", "created_at"),
-        {"sqlite_with_rowid": False},
-    )
+    __table_args__ = ({"sqlite_with_rowid": False},)
 
     session_id: str = Field(foreign_key="sessions.id", primary_key=True)
     seq: int = Field(sa_type=BigInteger, primary_key=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Index
+from sqlalchemy import BigInteger, Index, text
 from sqlmodel import Field, SQLModel
 
 from app.storage.typed_json import Json
@@ -18,7 +18,12 @@ class Message(SQLModel, table=True):
     __tablename__ = "messages"
     __table_args__ = (
         Index("ix_messages_history", "session_id", "position"),
-        Index("ix_messages_run", "run_id"),
+        Index(
+            "ix_messages_incomplete",
+            "session_id",
+            sqlite_where=text("complete IS 0"),
+            postgresql_where=text("complete IS false"),
+        ),
     )
 
     id: str = Field(primary_key=True)

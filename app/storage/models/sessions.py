@@ -15,7 +15,12 @@ class Session(SQLModel, table=True):
     sequence number that may have been given out (see `harness/event_hub`)."""
 
     __tablename__ = "sessions"
-    __table_args__ = (Index("ix_sessions_listing", "project_id", "state", "created_at"),)
+    __table_args__ = (
+        Index("ix_sessions_created", "created_at"),
+        Index("ix_sessions_project", "project_id", "created_at"),
+        Index("ix_sessions_state", "state", "created_at"),
+        Index("ix_sessions_issue", "project_id", "issue_number"),
+    )
 
     id: str = Field(primary_key=True)
     project_id: str = Field(foreign_key="projects.id")

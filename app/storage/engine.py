@@ -1,0 +1,257 @@
+"""The two databases, SQLite and PostgreSQL, behind one small interface.
+
+Owns: connections, their settings, how a transaction begins, and how one tells that it was lost.
+Never: SQL about the tables, commits, threads.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import NullPool
+
+from app.errors import ConfigError, Conflict, StorageError
+
+DATABASE_FILE = "kaged.db"
+READERS = 4
+
+_WAL_LIMIT_BYTES = 16 * 1024 * 1024
+_BUSY_TIMEOUT_MS = 10_000
+# "kaged" in ASCII: one key for the advisory lock that a daemon holds on its PostgreSQL database.
+_ADVISORY_LOCK = 0x6B61676564
+
+
+class Database(ABC):
+    """One database. `connect` gives connections for writing, `readers` an engine for reading."""
+
+    name: Literal["sqlite", "postgresql"]
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return where the database is, without its password."""
+
+    @abstractmethod
+    def connect(self, *, exclusive: bool) -> Connection:
+        """Return a connection for writing; `exclusive` claims the database for this daemon.
+
+        Raises StorageError when it cannot be reached, Conflict when another daemon has it."""
+
+    @abstractmethod
+    def readers(self) -> Engine:
+        """Return an engine whose transactions see one state each and cannot write."""
+
+    @abstractmethod
+    def begin(self, connection: Connection, *, durable: bool) -> None:
+        """Begin a transaction whose commit waits for the disk when `durable`."""
+
+    @abstractmethod
+    def holds(self, connection: Connection) -> bool:
+        """Tell whether the open transaction still stands, so that a commit would store it."""
+
+    @abstractmethod
+    def lost(self, connection: Connection) -> bool:
+        """Tell whether the connection itself is gone."""
+
+    @abstractmethod
+    def before_close(self, connection: Connection) -> None:
+        """Leave the database tidy; called once, with no other connection open."""
+
+
+class SqliteDatabase(Database):
+    """An embedded database file in WAL mode."""
+
+    name = "sqlite"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # Of the only connection for writing; None until a transaction began.
+        self._durable: bool | None = None
+
+    def describe(self) -> str:
+        return str(self.path)
+
+    def connect(self, *, exclusive: bool = False) -> Connection:
+        engine = self._engine(NullPool)
+
+        def configure(driver: Any, _record: Any) -> None:
+            # Before the first table and before WAL: it cannot be switched on later.
+            driver.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            driver.execute("PRAGMA journal_mode=WAL")
+            driver.execute("PRAGMA synchronous=NORMAL")
+            driver.execute("PRAGMA foreign_keys=ON")
+            driver.execute(f"PRAGMA journal_size_limit={_WAL_LIMIT_BYTES}")
+
+        event.listen(engine, "connect", configure)
+        # A deferred transaction that reads first and writes later fails at once when another
+        # connection wrote in between; an immediate one waits its turn.
+        event.listen(engine, "begin", _begin_immediate)
+        self._durable = None
+        return engine.connect()
+
+    def readers(self) -> Engine:
+        engine = self._engine(None, pool_size=READERS, max_overflow=0)
+        event.listen(engine, "connect", _configure_sqlite_reader)
+        event.listen(engine, "begin", _begin_deferred)
+        return engine
+
+    def _engine(self, pool: type[NullPool] | None, **options: Any) -> Engine:
+        return create_engine(
+            URL.create("sqlite", database=str(self.path)),
+            poolclass=pool,
+            # None: the driver begins nothing by itself, so that tables are made inside the
+            # transaction too and a failed migration leaves nothing behind.
+            connect_args={
+                "isolation_level": None,
+                "check_same_thread": False,
+                "timeout": _BUSY_TIMEOUT_MS / 1000,
+                "cached_statements": 256,
+            },
+            **options,
+        )
+
+    def begin(self, connection: Connection, *, durable: bool) -> None:
+        if durable != self._durable:
+            level = "FULL" if durable else "NORMAL"
+            _driver(connection).execute(f"PRAGMA synchronous={level}")
+            self._durable = durable
+        connection.begin()
+
+    def holds(self, connection: Connection) -> bool:
+        # A full disk and some I/O errors make SQLite roll the whole transaction back by itself.
+        return bool(_driver(connection).in_transaction)
+
+    def lost(self, connection: Connection) -> bool:
+        return connection.invalidated
+
+    def before_close(self, connection: Connection) -> None:
+        _driver(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+class PostgresDatabase(Database):
+    """A PostgreSQL database by URL."""
+
+    name = "postgresql"
+
+    def __init__(self, url: URL) -> None:
+        self._url = url.set(drivername="postgresql+psycopg")
+
+    def describe(self) -> str:
+        return self._url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
+
+    def connect(self, *, exclusive: bool = False) -> Connection:
+        engine = create_engine(self._url, poolclass=NullPool, connect_args=_postgres_arguments())
+        event.listen(engine, "connect", _configure_postgres_writer)
+        connection = engine.connect()
+        if exclusive:
+            self._claim(connection)
+        return connection
+
+    def readers(self) -> Engine:
+        return create_engine(
+            self._url,
+            pool_size=READERS,
+            max_overflow=0,
+            isolation_level="REPEATABLE READ",
+            execution_options={"postgresql_readonly": True},
+            connect_args=_postgres_arguments(),
+        )
+
+    def _claim(self, connection: Connection) -> None:
+        claimed = connection.exec_driver_sql(f"SELECT pg_try_advisory_lock({_ADVISORY_LOCK})").scalar()
+        holder = None if claimed else connection.exec_driver_sql(_LOCK_HOLDER).first()
+        connection.rollback()
+        if claimed:
+            return
+        connection.close()
+        who = f": {holder[0]} from {holder[1]}, since {holder[2]}" if holder else ""
+        raise Conflict(
+            f"another kaged daemon uses the database {self.describe()}{who}; stop it first",
+            reason="database_in_use",
+        )
+
+    def begin(self, connection: Connection, *, durable: bool) -> None:
+        connection.begin()
+        if not durable:
+            connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
+
+    def holds(self, connection: Connection) -> bool:
+        # After an error PostgreSQL answers a commit with a silent rollback.
+        driver = _driver(connection)
+        return not driver.closed and driver.info.transaction_status.name == "INTRANS"
+
+    def lost(self, connection: Connection) -> bool:
+        return connection.invalidated or connection.closed or bool(_driver(connection).closed)
+
+    def before_close(self, connection: Connection) -> None:
+        return None
+
+
+_LOCK_HOLDER = f"""
+    SELECT coalesce(a.application_name, 'a client'), coalesce(host(a.client_addr), 'this machine'),
+           to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')
+    FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+    WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND l.classid = {_ADVISORY_LOCK >> 32} AND l.objid = {_ADVISORY_LOCK & 0xFFFFFFFF}
+"""
+
+
+def open_database(url: str | None, data_dir: Path) -> Database:
+    """Return the database of the storage URL, or the file in the data folder when there is none.
+
+    Nothing is opened yet. Raises ConfigError when the URL is not one of PostgreSQL."""
+    if url is None:
+        return SqliteDatabase(data_dir / DATABASE_FILE)
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        # Without the cause: it quotes the URL, and with it the password.
+        raise ConfigError("storage.url is not a URL; write postgresql://user@host/database") from None
+    if parsed.drivername not in {"postgres", "postgresql", "postgresql+psycopg"}:
+        raise ConfigError(
+            f"storage.url has the scheme {parsed.drivername!r}; write postgresql://user@host/database, "
+            "or leave it out for the embedded SQLite file"
+        )
+    return PostgresDatabase(parsed)
+
+
+def close_connection(connection: Connection) -> None:
+    """Close a connection of `Database.connect`, and the engine that was made for it."""
+    connection.close()
+    connection.engine.dispose()
+
+
+def _driver(connection: Connection) -> Any:
+    return connection.connection.driver_connection
+
+
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin_deferred(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _configure_sqlite_reader(driver: Any, _record: Any) -> None:
+    driver.execute("PRAGMA query_only=ON")
+
+
+def _postgres_arguments() -> dict[str, Any]:
+    return {"connect_timeout": 10, "application_name": "kaged"}
+
+
+def _configure_postgres_writer(driver: Any, _record: Any) -> None:
+    driver.autocommit = True
+    encoding = driver.execute("SHOW server_encoding").fetchone()[0]
+    # Whatever the server's default: what is durable waits for the disk.
+    driver.execute("SET synchronous_commit TO on")
+    driver.autocommit = False
+    if encoding != "UTF8":
+        raise StorageError(
+            f"the PostgreSQL database is encoded in {encoding}; create it with ENCODING 'UTF8'"
+        )

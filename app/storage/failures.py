@@ -1,0 +1,78 @@
+"""What the database's own errors mean to the rest of the daemon.
+
+Owns: the mapping from driver errors to the errors of `app/errors`. Never: recovery.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+
+from app.errors import Conflict, StorageError
+
+_DISK_FULL = "the disk is full: nothing more can be stored until space is freed for the data folder"
+_READ_ONLY = "the database is read-only: check the owner and mode of the data folder, and its mount"
+
+_SQLITE_HINTS = {
+    sqlite3.SQLITE_FULL: _DISK_FULL,
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: "the database file cannot be opened: check the data folder",
+    sqlite3.SQLITE_NOTADB: "the file is not a kaged database: restore a backup with `kaged db restore`",
+    sqlite3.SQLITE_CORRUPT: "the database file is damaged: run `kaged db check`, then `kaged db restore`",
+    sqlite3.SQLITE_BUSY: "another process holds the database: stop it and try again",
+    sqlite3.SQLITE_IOERR: "reading or writing the database file failed: check the disk",
+}
+
+_POSTGRES_HINTS = {
+    "53100": _DISK_FULL,
+    "25006": _READ_ONLY,
+    "28P01": "PostgreSQL refused the password of the storage URL",
+    "28000": "PostgreSQL refused the user of the storage URL",
+    "3D000": "the PostgreSQL database of the storage URL does not exist",
+    "42501": "the PostgreSQL user of the storage URL lacks a privilege",
+}
+
+
+def translate(error: Exception) -> Exception:
+    """Return the error to tell: broken constraints become Conflict, other database errors
+    StorageError; anything else is returned as it is."""
+    if isinstance(error, IntegrityError):
+        return _conflict(error)
+    if isinstance(error, DBAPIError):
+        return storage_error(error.orig or error)
+    if isinstance(error, SQLAlchemyError | sqlite3.Error):
+        return storage_error(error)
+    return error
+
+
+def storage_error(error: BaseException) -> StorageError:
+    """Return a StorageError that says what the operator can do about a driver's error."""
+    hint = _hint(error)
+    # Only the first line: the lines after it may quote the values of the row.
+    said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return StorageError(f"{hint} ({said})" if hint else f"the database failed: {said}")
+
+
+def _hint(error: BaseException) -> str | None:
+    code: Any = getattr(error, "sqlite_errorcode", None)
+    if isinstance(code, int):
+        return _SQLITE_HINTS.get(code & 0xFF)
+    state: Any = getattr(error, "sqlstate", None)
+    if isinstance(state, str):
+        return _POSTGRES_HINTS.get(state)
+    if type(error).__module__.startswith("psycopg"):
+        return "PostgreSQL cannot be reached or closed the connection"
+    return None
+
+
+def _conflict(error: IntegrityError) -> Exception:
+    original: Any = error.orig
+    name = getattr(original, "sqlite_errorname", "") or ""
+    state = getattr(original, "sqlstate", "") or ""
+    if name in {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"} or state == "23505":
+        return Conflict("a row with this key is stored already", reason="duplicate")
+    if name == "SQLITE_CONSTRAINT_FOREIGNKEY" or state == "23503":
+        return Conflict("the row belongs to, or is needed by, another row", reason="foreign_key")
+    return storage_error(original)

@@ -1,0 +1,109 @@
+"""The lock on the data folder: at most one daemon for each, and how clients find it.
+
+Owns: the file `daemon.lock`. Never: the database. The lock is the operating system's (flock), so
+that it ends with its process, however that ends; what the file says counts only while it is held.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import orjson
+
+from app.errors import Conflict
+from app.ids import now_ms
+
+LOCK_FILE = "daemon.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class LockHolder:
+    """The process that holds a data folder. `started_at` is in milliseconds since the epoch;
+    `url` is None until the daemon listens, and for commands that are not a daemon."""
+
+    pid: int
+    url: str | None
+    started_at: int
+
+
+class DataFolderLock:
+    """An exclusive claim on a data folder; a context manager too."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._path = data_dir / LOCK_FILE
+        self._descriptor: int | None = None
+        self._started_at = now_ms()
+
+    def acquire(self, url: str | None = None) -> None:
+        """Claim the folder, which is made when missing; Conflict names the process that has it."""
+        self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as failure:
+            holder = _parse(os.pread(descriptor, 4096, 0))
+            os.close(descriptor)
+            raise _held(self._data_dir, holder) from failure
+        self._descriptor = descriptor
+        self.announce(url)
+
+    def announce(self, url: str | None) -> None:
+        """Write the address into the lock, once the daemon listens."""
+        assert self._descriptor is not None, "acquire the lock first"
+        holder = LockHolder(pid=os.getpid(), url=url, started_at=self._started_at)
+        content = orjson.dumps(asdict(holder)) + b"\n"
+        # One write over the old content, then the cut: a reader sees JSON at any moment.
+        os.pwrite(self._descriptor, content, 0)
+        os.ftruncate(self._descriptor, len(content))
+
+    def release(self) -> None:
+        """Give the folder up; nothing happens when it is not held."""
+        if self._descriptor is not None:
+            os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def __enter__(self) -> DataFolderLock:
+        if self._descriptor is None:
+            self.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def read_lock(data_dir: Path) -> LockHolder | None:
+    """Return the process that holds the folder now; None when no process does."""
+    try:
+        descriptor = os.open(data_dir / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _parse(os.pread(descriptor, 4096, 0))
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _parse(content: bytes) -> LockHolder | None:
+    try:
+        return LockHolder(**orjson.loads(content.split(b"\n", 1)[0]))
+    except (ValueError, TypeError):
+        return None
+
+
+def _held(data_dir: Path, holder: LockHolder | None) -> Conflict:
+    who = "another process"
+    if holder is not None:
+        who = f"the process {holder.pid}" + (f" at {holder.url}" if holder.url else "")
+    return Conflict(
+        f"{who} already uses the data folder {data_dir}; stop it, or choose another with --data-dir",
+        reason="data_folder_in_use",
+        details={"pid": holder.pid, "url": holder.url} if holder else None,
+    )

@@ -1,0 +1,69 @@
+"""Queries about the audit trail: append, list, trim."""
+
+from __future__ import annotations
+
+import builtins
+import re
+
+from sqlalchemy import ColumnElement, delete, func, select
+
+from app.storage.models import AuditEvent, Run
+from app.storage.pages import Page
+from app.storage.repositories.rows import Rows, table_of
+from app.storage.text import storable
+
+
+class AuditRepository(Rows[AuditEvent]):
+    model = AuditEvent
+
+    def list(
+        self,
+        *,
+        event: str | None = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        project_id: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        limit: int = 25,
+        cursor: str | None = None,
+    ) -> Page[AuditEvent]:
+        """Return a page, the newest first. `event` may hold `*`; `since` (inclusive) and `until`
+        (exclusive) are milliseconds since the epoch."""
+        where: list[ColumnElement[bool]] = []
+        if event is not None:
+            where.append(self.c.event.in_(self._names(storable(event))))
+        if session_id is not None:
+            where.append(self.c.session_id == storable(session_id))
+        if run_id is not None:
+            run = table_of(Run)
+            # By way of its session, which has an index; the rows of one run are few among them.
+            owner = select(run.c.session_id).where(run.c.id == storable(run_id)).scalar_subquery()
+            where += [self.c.session_id == owner, self.c.run_id == storable(run_id)]
+        if project_id is not None:
+            where.append(self.c.project_id == storable(project_id))
+        if since is not None:
+            where.append(self.c.created_at >= since)
+        if until is not None:
+            where.append(self.c.created_at < until)
+        return self._newest_first("audit", where, limit=limit, cursor=cursor)
+
+    def trim_older_than(self, before_ms: int, *, limit: int = 5000) -> int:
+        """Delete up to `limit` rows created before a time; returns how many were deleted."""
+        oldest = (
+            select(self.c.id).where(self.c.created_at < before_ms).order_by(self.c.created_at).limit(limit)
+        )
+        return self.connection.execute(delete(self.table).where(self.c.id.in_(oldest))).rowcount
+
+    def _names(self, pattern: str) -> builtins.list[str]:
+        """Return the event names that match; finds the few distinct ones by jumping the index."""
+        if "*" not in pattern:
+            return [pattern]
+        wanted = re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
+        names: list[str] = []
+        name = self._scalar(select(func.min(self.c.event)))
+        while name is not None:
+            if wanted.fullmatch(name):
+                names.append(name)
+            name = self._scalar(select(func.min(self.c.event)).where(self.c.event > name))
+        return names

@@ -1,0 +1,67 @@
+"""Queries about durable events: append, replay, trim."""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, func, select, update
+
+from app.storage.models import Event, Session
+from app.storage.repositories.rows import Rows, table_of
+
+
+class EventRepository(Rows[Event]):
+    model = Event
+
+    def after(self, session_id: str, after_seq: int, through_seq: int, limit: int) -> list[Event]:
+        """Return up to `limit` events with after_seq < seq <= through_seq, in order."""
+        statement = (
+            select(Event)
+            .where(
+                self.c.session_id == session_id,
+                self.c.seq > after_seq,
+                self.c.seq <= through_seq,
+            )
+            .order_by(self.c.seq)
+            .limit(limit)
+        )
+        return self._all(statement)
+
+    def last_seq(self, session_id: str) -> int:
+        """Return the highest stored sequence number; 0 when there is none."""
+        highest = select(func.max(self.c.seq)).where(self.c.session_id == session_id)
+        return int(self._scalar(highest) or 0)
+
+    def trim_older_than(self, before_ms: int, *, limit: int = 5000) -> int:
+        """Delete events created before a time and note on each session how far it was trimmed.
+
+        At most about `limit` rows at once, so that the writer is not held for long: call again
+        until the answer is 0. Returns how many were deleted."""
+        session = table_of(Session)
+        deleted = 0
+        for session_id in self.connection.execute(select(session.c.id)).scalars().all():
+            through = self._trim_point(session_id, before_ms, limit - deleted)
+            if through is None:
+                continue
+            old = delete(self.table).where(self.c.session_id == session_id, self.c.seq <= through)
+            deleted += self.connection.execute(old).rowcount
+            self.connection.execute(
+                update(session).where(session.c.id == session_id).values(trimmed_through_seq=through)
+            )
+            if deleted >= limit:
+                break
+        return deleted
+
+    def _trim_point(self, session_id: str, before_ms: int, limit: int) -> int | None:
+        """Return the last sequence number to trim: walks the key from its low end."""
+        lowest = (
+            select(self.c.seq, self.c.created_at)
+            .where(self.c.session_id == session_id)
+            .order_by(self.c.seq)
+            .limit(limit)
+        )
+        through: int | None = None
+        with self.connection.execution_options(stream_results=False).execute(lowest) as rows:
+            for seq, created_at in rows:
+                if created_at >= before_ms:
+                    break
+                through = seq
+        return through

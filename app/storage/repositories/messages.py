@@ -1,0 +1,113 @@
+"""Queries about messages: history, queue, pages, and superseding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
+
+from app.storage.models import Message
+from app.storage.pages import Page, decode_cursor, encode_cursor
+from app.storage.repositories.rows import RowsById, values_of
+from app.storage.repositories.upsert import insert_or_overwrite
+
+
+class MessageRepository(RowsById[Message]):
+    model = Message
+
+    def put(self, row: Message) -> None:
+        """Insert the row, or overwrite the one with its id."""
+        insert_or_overwrite(self.connection, self.table, values_of(row))
+
+    def history(self, session_id: str, agent_path: str) -> list[Message]:
+        """Return the conversation of one agent: positioned, not superseded, in order."""
+        statement = select(Message).where(
+            self.c.session_id == session_id,
+            self.c.agent_path == agent_path,
+            self.c.position.is_not(None),
+            self.c.superseded.is_(False),
+        )
+        return self._all(statement.order_by(self.c.position, self.c.id))
+
+    def queued(self, session_id: str) -> list[Message]:
+        """Return the operator's messages that wait, the oldest first."""
+        return self._all(self._waiting(session_id))
+
+    def last_position(self, session_id: str) -> int:
+        """Return the highest position in use; 0 when there is none."""
+        highest = select(func.max(self.c.position)).where(self.c.session_id == session_id)
+        return int(self._scalar(highest) or 0)
+
+    def incomplete(self, session_id: str) -> list[Message]:
+        """Return the messages in flight: whose text is partial."""
+        # Written out, not bound: only so the partial index applies.
+        partial = text("complete IS 0" if self.connection.dialect.name == "sqlite" else "complete IS false")
+        statement = select(Message).where(self.c.session_id == session_id, partial)
+        return self._all(statement.order_by(self.c.position, self.c.id))
+
+    def supersede_after(self, session_id: str, position: int) -> int:
+        """Flag every message after a position as superseded; return how many were not before."""
+        statement = update(self.table).where(
+            self.c.session_id == session_id,
+            self.c.position > position,
+            self.c.superseded.is_(False),
+        )
+        return self.connection.execute(statement.values(superseded=True)).rowcount
+
+    def page(
+        self,
+        session_id: str,
+        *,
+        include_superseded: bool = False,
+        limit: int = 25,
+        cursor: str | None = None,
+    ) -> Page[Message]:
+        """Return a page of a session's messages by position; those that wait come last.
+
+        A walk misses nothing. A message that left the queue between two pages may come twice."""
+        where: list[ColumnElement[bool]] = [self.c.session_id == session_id]
+        if not include_superseded:
+            where.append(self.c.superseded.is_(False))
+        position, last_id, waiting_after = _read_cursor(cursor)
+        rows = self._positioned(where, position, last_id, limit + 1)
+        placed = len(rows)
+        if placed <= limit:
+            rows += self._still_waiting(where, session_id, waiting_after, limit + 1 - placed)
+        next_cursor = None
+        if len(rows) > limit:
+            before = next((row for row in reversed(rows[:limit]) if row.position is not None), None)
+            if before is not None:
+                position, last_id = before.position or 0, before.id
+            next_cursor = _write_cursor(rows[limit - 1], position, last_id, waiting_after)
+        return Page(items=rows[:limit], next_cursor=next_cursor, total=self._count(where))
+
+    def _waiting(self, session_id: str) -> Any:
+        statement = select(Message).where(self.c.session_id == session_id, self.c.position.is_(None))
+        return statement.order_by(self.c.created_at, self.c.id)
+
+    def _positioned(
+        self, where: list[ColumnElement[bool]], position: int, last_id: str, limit: int
+    ) -> list[Message]:
+        later = and_(self.c.position >= position, or_(self.c.position > position, self.c.id > last_id))
+        statement = select(Message).where(*where, later).order_by(self.c.position, self.c.id)
+        return self._all(statement.limit(limit))
+
+    def _still_waiting(
+        self, where: list[ColumnElement[bool]], session_id: str, after: tuple[int, str], limit: int
+    ) -> list[Message]:
+        created_at, row_id = after
+        later = or_(self.c.created_at > created_at, and_(self.c.created_at == created_at, self.c.id > row_id))
+        return self._all(self._waiting(session_id).where(*where, later).limit(limit))
+
+
+def _read_cursor(cursor: str | None) -> tuple[int, str, tuple[int, str]]:
+    if cursor is None:
+        return -1, "", (-1, "")
+    position, last_id, created_at, waiting_id = decode_cursor(cursor, "messages", (int, str, int, str))
+    return position, last_id, (created_at, waiting_id)
+
+
+def _write_cursor(last: Message, position: int, last_id: str, waiting: tuple[int, str]) -> str:
+    if last.position is None:
+        waiting = (last.created_at, last.id)
+    return encode_cursor("messages", (position, last_id, *waiting))

@@ -1,0 +1,142 @@
+"""What every repository does with its table: insert, get, update, and pages.
+
+Owns: turning rows into parameters and results into detached rows. Never: a rule about one noun.
+Inserts are Core statements over the table; reads come back as instances of the model, detached,
+through a short ORM session each, so that no identity map can hand out an older state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, ClassVar, Generic, TypeVar
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Insert,
+    Select,
+    Table,
+    Update,
+    and_,
+    bindparam,
+    func,
+    insert,
+    inspect,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.orm import Session as OrmSession
+from sqlmodel import SQLModel
+
+from app.storage.pages import Page, decode_cursor, encode_cursor
+from app.storage.text import storable, storable_values
+
+RowT = TypeVar("RowT", bound=SQLModel)
+
+
+@cache
+def table_of(model: type[SQLModel]) -> Table:
+    """Return the Core table of a model."""
+    table = inspect(model).local_table
+    assert isinstance(table, Table)
+    return table
+
+
+@cache
+def _insert_into(model: type[SQLModel]) -> Insert:
+    # `inline`: a key that the database makes is not asked back for.
+    return insert(table_of(model)).inline()
+
+
+@cache
+def _column_names(model: type[SQLModel]) -> tuple[str, ...]:
+    return tuple(column.name for column in table_of(model).columns)
+
+
+@cache
+def _update_by_id(model: type[SQLModel]) -> Update:
+    return update(table_of(model)).where(table_of(model).c.id == bindparam("key_id"))
+
+
+@cache
+def _select_by_id(model: type[SQLModel]) -> Select[Any]:
+    return select(model).where(table_of(model).c.id == bindparam("key_id"))
+
+
+def values_of(row: SQLModel) -> dict[str, Any]:
+    """Return a row's values by column, storable; a generated key that is not set is left out."""
+    values = {name: getattr(row, name) for name in _column_names(type(row))}
+    if values.get("id", "") is None:
+        del values["id"]
+    return storable_values(values)
+
+
+class Rows(Generic[RowT]):
+    """A table of one model, on one connection. Subclasses name the model."""
+
+    model: ClassVar[type[SQLModel]]
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.table = table_of(self.model)
+        self.c = self.table.c
+
+    def add(self, row: RowT) -> None:
+        """Insert the row; Conflict when its key exists or the row it belongs to does not."""
+        self.connection.execute(_insert_into(self.model), values_of(row))
+
+    def add_many(self, rows: Iterable[RowT]) -> None:
+        """Insert the rows with one statement; nothing happens when there are none."""
+        parameters = [values_of(row) for row in rows]
+        if parameters:
+            self.connection.execute(_insert_into(self.model), parameters)
+
+    def _first(self, *where: ColumnElement[bool]) -> RowT | None:
+        rows = self._all(select(self.model).where(*where).limit(1))
+        return rows[0] if rows else None
+
+    def _all(self, statement: Select[Any], parameters: dict[str, Any] | None = None) -> list[RowT]:
+        with OrmSession(self.connection, autoflush=False) as session:
+            return list(session.scalars(statement, parameters))
+
+    def _scalar(self, statement: Select[Any]) -> Any:
+        return self.connection.execute(statement).scalar()
+
+    def _count(self, where: Sequence[ColumnElement[bool]]) -> int:
+        return int(self._scalar(select(func.count()).select_from(self.table).where(*where)))
+
+    def _newest_first(
+        self, kind: str, where: Sequence[ColumnElement[bool]], *, limit: int, cursor: str | None
+    ) -> Page[RowT]:
+        """Return a page ordered by creation, newest first; the id settles equal times."""
+        order = (self.c.created_at, self.c.id)
+        statement = select(self.model).where(*where).order_by(order[0].desc(), order[1].desc())
+        if cursor is not None:
+            id_type = self.c.id.type.python_type
+            created_at, row_id = decode_cursor(cursor, kind, (int, id_type))
+            statement = statement.where(
+                # The first condition alone is what an index can seek by.
+                and_(order[0] <= created_at, or_(order[0] < created_at, order[1] < row_id))
+            )
+        rows: list[Any] = list(self._all(statement.limit(limit + 1)))
+        last = rows[limit - 1] if len(rows) > limit else None
+        next_cursor = encode_cursor(kind, (last.created_at, last.id)) if last is not None else None
+        return Page(items=rows[:limit], next_cursor=next_cursor, total=self._count(where))
+
+
+class RowsById(Rows[RowT]):
+    """A table whose key is the column `id`."""
+
+    def get(self, row_id: str) -> RowT | None:
+        """Return the row, detached; None when there is none."""
+        rows = self._all(_select_by_id(self.model), {"key_id": storable(row_id)})
+        return rows[0] if rows else None
+
+    def update(self, row_id: str, /, **values: Any) -> bool:
+        """Set the columns given; False when there is no such row. Unknown columns are refused."""
+        if not values:
+            return self.get(row_id) is not None
+        parameters = {**storable_values(values), "key_id": storable(row_id)}
+        return self.connection.execute(_update_by_id(self.model), parameters).rowcount > 0

@@ -1,0 +1,48 @@
+"""Queries about runs and their steps."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import select, update
+
+from app.storage.models import Run, Step
+from app.storage.pages import Page
+from app.storage.repositories.rows import Rows, RowsById
+from app.storage.text import storable_values
+
+
+class _StepRows(Rows[Step]):
+    model = Step
+
+    def of_run(self, run_id: str) -> list[Step]:
+        return self._all(select(Step).where(self.c.run_id == run_id).order_by(self.c.number))
+
+
+class RunRepository(RowsById[Run]):
+    model = Run
+
+    def list(self, session_id: str, *, limit: int = 25, cursor: str | None = None) -> Page[Run]:
+        """Return a page of a session's runs, the newest first."""
+        return self._newest_first("runs", [self.c.session_id == session_id], limit=limit, cursor=cursor)
+
+    def in_states(self, states: Iterable[str]) -> builtins.list[Run]:
+        """Return every run in one of the states, the oldest first."""
+        found = self.c.state.in_(list(states))
+        return self._all(select(Run).where(found).order_by(self.c.created_at, self.c.id))
+
+    def add_step(self, row: Step) -> None:
+        """Insert one step of a run."""
+        _StepRows(self.connection).add(row)
+
+    def update_step(self, run_id: str, number: int, /, **values: Any) -> bool:
+        """Set columns of one step; False when there is no such step."""
+        steps = _StepRows(self.connection)
+        statement = update(steps.table).where(steps.c.run_id == run_id, steps.c.number == number)
+        return self.connection.execute(statement.values(storable_values(values))).rowcount > 0
+
+    def steps(self, run_id: str) -> builtins.list[Step]:
+        """Return the steps of a run in order."""
+        return _StepRows(self.connection).of_run(run_id)

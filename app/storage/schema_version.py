@@ -1,0 +1,159 @@
+"""Which schema a database has, and making it the one that this version needs.
+
+Owns: the list of schema revisions, the check at start, creating and migrating. Never: what a
+migration does (those are in `migrations/`). Alembic is imported only when a migration runs: a
+database that is up to date costs one query, a new one is made from the models, which a test
+holds equal to the migrations.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect
+from sqlalchemy.exc import DatabaseError
+from sqlmodel import SQLModel
+
+import app.storage.models
+from app.errors import StorageError
+from app.storage.engine import Database, SqliteDatabase, close_connection
+from app.storage.failures import translate
+
+# Every revision there ever was, the oldest first; a test compares it with the migrations.
+REVISIONS = ("0001",)
+HEAD = REVISIONS[-1]
+
+_VERSION_TABLE = (
+    "CREATE TABLE alembic_version "
+    "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+)
+
+
+def current_revision(connection: Connection) -> str | None:
+    """Return the schema revision of a database; None when it is empty.
+
+    Raises StorageError when its tables are not kaged's."""
+    inspector = inspect(connection)
+    if inspector.has_table("alembic_version"):
+        return connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    foreign = ", ".join(sorted(inspector.get_table_names())[:3])
+    if foreign:
+        raise StorageError(f"the database has tables that are not kaged's ({foreign}); use another one")
+    return None
+
+
+def require_known(revision: str | None) -> None:
+    """Raise StorageError when a newer version of kaged has written the database."""
+    if revision is not None and revision not in REVISIONS:
+        raise StorageError(
+            f"the database has the schema {revision}, which is newer than this version of kaged knows "
+            f"(up to {HEAD}): update kaged, or restore a backup with `kaged db restore`"
+        )
+
+
+def open_at_head(database: Database) -> Connection:
+    """Return a connection for writing to a database whose schema is up to date; blocking.
+
+    An embedded file is created or, after a copy of it, migrated. A PostgreSQL database is only
+    checked. Raises StorageError, and Conflict when another daemon has the database."""
+    if isinstance(database, SqliteDatabase):
+        database.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        connection = database.connect(exclusive=True)
+    except DatabaseError as failure:
+        raise translate(failure) from None
+    try:
+        _bring_to_head(database, connection)
+    except BaseException as failure:
+        close_connection(connection)
+        if isinstance(failure, DatabaseError):
+            raise translate(failure) from failure
+        raise
+    return connection
+
+
+def _bring_to_head(database: Database, connection: Connection) -> None:
+    with connection.begin():
+        revision = current_revision(connection)
+        require_known(revision)
+        if revision == HEAD:
+            return
+        if revision is None and isinstance(database, SqliteDatabase):
+            create_at_head(connection)
+            return
+    if not isinstance(database, SqliteDatabase):
+        raise StorageError(
+            f"the database {database.describe()} has the schema {revision or '(none)'}, this version of "
+            f"kaged needs {HEAD}: run `kaged db upgrade`",
+            reason="schema_outdated",
+        )
+    copy_before_migration(database.path, revision)
+    migrate(connection)
+
+
+def create_at_head(connection: Connection) -> None:
+    """Make every table of the models in an empty database, inside the open transaction."""
+    # Named, so that the import that fills the metadata is seen to be used.
+    assert app.storage.models.__all__
+    SQLModel.metadata.create_all(connection, checkfirst=False)
+    connection.exec_driver_sql(_VERSION_TABLE)
+    connection.exec_driver_sql(f"INSERT INTO alembic_version (version_num) VALUES ('{HEAD}')")
+
+
+def migrate(connection: Connection, revision: str = "head") -> None:
+    """Run the migrations up to a revision in one transaction: all of them or, on failure, none.
+
+    Raises StorageError that names what failed."""
+    # Alembic takes 0.3 s to import and is needed once per release.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    sqlite = connection.dialect.name == "sqlite"
+    if sqlite:
+        # Tables are rebuilt under the same name; the check below takes the place of the rule.
+        _set_foreign_keys(connection, on=False)
+    try:
+        with connection.begin():
+            command.upgrade(config, revision)
+            if sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first():
+                raise StorageError("the migration would leave rows that belong to nothing")
+    except Exception as failure:
+        told = translate(failure)
+        raise StorageError(f"the migration failed and was undone: {told}") from failure
+    finally:
+        if sqlite:
+            _set_foreign_keys(connection, on=True)
+
+
+def migrations_folder() -> Path:
+    """Return the folder of the migrations: beside the package in a checkout, inside when installed."""
+    installed = Path(__file__).parent / "migrations"
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "migrations"
+
+
+def copy_before_migration(path: Path, revision: str | None) -> Path:
+    """Copy a database file, WAL included, to `kaged.db.backup-<revision>-<time>`; return its path."""
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    target = path.with_name(f"{path.name}.backup-{revision or 'empty'}-{stamp}")
+    needed = path.stat().st_size
+    if shutil.disk_usage(path.parent).free < needed:
+        raise StorageError(
+            f"no room for the backup before the migration: {needed} bytes are needed in {path.parent}"
+        )
+    partial = target.with_name(target.name + ".partial")
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(partial)) as copy:
+        source.backup(copy)
+    return partial.replace(target)
+
+
+def _set_foreign_keys(connection: Connection, *, on: bool) -> None:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    driver.execute(f"PRAGMA foreign_keys={'ON' if on else 'OFF'}")

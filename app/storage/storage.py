@@ -1,0 +1,110 @@
+"""The front door of the storage: open, write, read, close.
+
+Owns: the life of the writer thread and of the reader threads. Never: SQL, or what is stored.
+Everything here is called on the event loop and does not block it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from app.errors import StorageError
+from app.storage.engine import READERS, Database, open_database
+from app.storage.failures import translate
+from app.storage.schema_version import open_at_head
+from app.storage.unit_of_work import UnitOfWork
+from app.storage.writer import Statistics, Writer
+
+T = TypeVar("T")
+
+
+class Storage:
+    """The database of one daemon: one writer, a few readers."""
+
+    def __init__(self, database: Database, writer: Writer, readers: Engine) -> None:
+        self._database = database
+        self._writer = writer
+        self._readers = readers
+        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="kaged-reader")
+        self._closing: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(cls, settings_url: str | None, data_dir: Path) -> Storage:
+        """Open the PostgreSQL database of the URL, or the SQLite file in the data folder.
+
+        The file is created, or copied and migrated, as needed; PostgreSQL is only checked.
+        Raises ConfigError, StorageError, or Conflict when another daemon has the database."""
+        database = open_database(settings_url, data_dir)
+        connection = await asyncio.to_thread(open_at_head, database)
+        writer = Writer(database, connection, asyncio.get_running_loop())
+        writer.start()
+        return cls(database, writer, database.readers())
+
+    @property
+    def database(self) -> Database:
+        """Which database it is."""
+        return self._database
+
+    @property
+    def statistics(self) -> Statistics:
+        """What the writer did so far."""
+        return self._writer.statistics
+
+    def submit(self, work: Callable[[UnitOfWork], T], *, durable: bool = False) -> asyncio.Future[T]:
+        """Queue a unit of work behind those queued before; the future is done when it is committed.
+
+        `durable` waits until the disk has it (what a client was told must be). Cancelling the
+        future does not stop the unit. The unit is run once; it must let database errors pass.
+        Raises StorageError after `close`."""
+        return self._writer.submit(work, durable=durable)
+
+    async def write(self, work: Callable[[UnitOfWork], T], *, durable: bool = False) -> T:
+        """Run a unit of work and wait until it is committed; see `submit`."""
+        return await self._writer.submit(work, durable=durable)
+
+    async def read(self, work: Callable[[UnitOfWork], T]) -> T:
+        """Run a unit that only reads, in one transaction that sees one state of the database.
+
+        It sees every write that was committed before this call. It may run twice when a
+        PostgreSQL connection turns out to be gone. Raises StorageError after `close`."""
+        if self._closing is not None:
+            raise StorageError("the storage is closed: the daemon is stopping")
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, work)
+
+    async def close(self) -> None:
+        """Run what is queued, end the threads, close the connections. May be called again."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        await self._writer.close()
+        await asyncio.to_thread(self._release)
+
+    def _release(self) -> None:
+        self._threads.shutdown()
+        self._readers.dispose()
+        # Last: only with every reader gone can the WAL be folded into the file.
+        self._writer.release()
+
+    def _read(self, work: Callable[[UnitOfWork], T]) -> T:
+        try:
+            return self._read_once(work)
+        except DBAPIError as failure:
+            if not failure.connection_invalidated:
+                raise translate(failure) from failure
+        try:
+            return self._read_once(work)
+        except SQLAlchemyError as failure:
+            raise translate(failure) from failure
+
+    def _read_once(self, work: Callable[[UnitOfWork], T]) -> T:
+        with self._readers.connect() as connection:
+            return work(UnitOfWork(connection))

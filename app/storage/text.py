@@ -1,0 +1,32 @@
+"""The one place that makes text storable.
+
+Owns: replacing what PostgreSQL refuses (NUL) and what no encoder takes (lone surrogates), so that
+both databases hold the same text. Never: any other change to what was said.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def storable(text: str) -> str:
+    """Return `text` with NUL characters and lone surrogates replaced by U+FFFD."""
+    if "\0" in text:
+        text = text.replace("\0", REPLACEMENT)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def storable_values(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the column values with every text made storable."""
+    for name, value in values.items():
+        if type(value) is str:
+            values[name] = storable(value)
+    return values

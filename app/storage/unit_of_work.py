@@ -1,0 +1,70 @@
+"""What one unit of work may touch: every repository, on one connection.
+
+Owns: putting the repositories together. Never: the end of a transaction; the writer commits a
+group of units, a reader rolls back. A unit lets database errors pass: one that swallows them
+would go on in a transaction that PostgreSQL has given up.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from sqlalchemy import Connection
+
+from app.storage.repositories.access import AccessRepository
+from app.storage.repositories.audit import AuditRepository
+from app.storage.repositories.blobs import BlobRepository
+from app.storage.repositories.checkpoints import CheckpointRepository
+from app.storage.repositories.events import EventRepository
+from app.storage.repositories.messages import MessageRepository
+from app.storage.repositories.projects import ProjectRepository
+from app.storage.repositories.runs import RunRepository
+from app.storage.repositories.sessions import SessionRepository
+from app.storage.repositories.tool_calls import ToolCallRepository
+
+
+class UnitOfWork:
+    """The repositories of one connection; used inside the callables given to `Storage`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    @cached_property
+    def projects(self) -> ProjectRepository:
+        return ProjectRepository(self.connection)
+
+    @cached_property
+    def sessions(self) -> SessionRepository:
+        return SessionRepository(self.connection)
+
+    @cached_property
+    def messages(self) -> MessageRepository:
+        return MessageRepository(self.connection)
+
+    @cached_property
+    def runs(self) -> RunRepository:
+        return RunRepository(self.connection)
+
+    @cached_property
+    def tool_calls(self) -> ToolCallRepository:
+        return ToolCallRepository(self.connection)
+
+    @cached_property
+    def checkpoints(self) -> CheckpointRepository:
+        return CheckpointRepository(self.connection)
+
+    @cached_property
+    def events(self) -> EventRepository:
+        return EventRepository(self.connection)
+
+    @cached_property
+    def audit(self) -> AuditRepository:
+        return AuditRepository(self.connection)
+
+    @cached_property
+    def access(self) -> AccessRepository:
+        return AccessRepository(self.connection)
+
+    @cached_property
+    def blobs(self) -> BlobRepository:
+        return BlobRepository(self.connection)

@@ -1,0 +1,253 @@
+"""The one thread that writes: a queue, groups of units, one commit for each group.
+
+Owns: the writing connection, the order of writes, the commit, and the answers to those who wait.
+Never: what a unit does. Everything queued when the thread is free runs as one group in one
+transaction; it never waits for more. In a group of several units each has a savepoint, so that
+one that fails is undone alone. Answers are given after the commit, with one call to the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.errors import StorageError
+from app.storage.engine import Database, close_connection
+from app.storage.failures import translate
+from app.storage.unit_of_work import UnitOfWork
+
+T = TypeVar("T")
+
+# Bounds how long the first unit of a group waits for the last one.
+_LARGEST_GROUP = 512
+
+
+@dataclass(slots=True)
+class Statistics:
+    """What the writer did since it started."""
+
+    commits: int = 0
+    durable_commits: int = 0
+    units: int = 0
+    failed_units: int = 0
+    largest_group: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Unit:
+    work: Callable[[UnitOfWork], Any]
+    future: asyncio.Future[Any]
+    durable: bool
+    result: Any = None
+    error: Exception | None = None
+
+
+class Writer:
+    """Runs units of work one after the other on its own thread."""
+
+    def __init__(self, database: Database, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
+        self.statistics = Statistics()
+        self._database = database
+        self._connection: Connection | None = connection
+        self._unit_of_work = UnitOfWork(connection)
+        self._loop = loop
+        self._queue: queue.SimpleQueue[_Unit | None] = queue.SimpleQueue()
+        self._refusal: StorageError | None = None
+        self._crashed = threading.Event()
+        self._finished: asyncio.Future[None] = loop.create_future()
+        self._thread = threading.Thread(target=self._run, name="kaged-writer", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def submit(self, work: Callable[[UnitOfWork], T], *, durable: bool) -> asyncio.Future[T]:
+        """Queue a unit; its future has the result once it is committed. Call it on the loop.
+
+        Raises StorageError when the writer was closed or has crashed."""
+        if self._refusal is not None:
+            raise self._refusal
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._queue.put(_Unit(work, future, durable))
+        if self._crashed.is_set():
+            # In between: the thread may have emptied the queue before this unit was in it.
+            self._fail_queued()
+        return future
+
+    async def close(self) -> None:
+        """Refuse new units, run those that are queued, and end the thread."""
+        if self._refusal is None:
+            self._refusal = StorageError("the storage is closed: the daemon is stopping")
+            self._queue.put(None)
+        await asyncio.shield(self._finished)
+
+    def release(self) -> None:
+        """Close the connection; blocking, after `close` and with no reader left."""
+        if self._connection is None:
+            return
+        with contextlib.suppress(SQLAlchemyError, sqlite3.Error):  # committed is committed, tidy or not
+            self._database.before_close(self._connection)
+        self._drop_connection()
+
+    def _run(self) -> None:
+        units: list[_Unit] = []
+        try:
+            stop = False
+            while not stop:
+                units, stop = self._take()
+                while units:
+                    rest = self._run_group(units)
+                    self._answer(units[: len(units) - len(rest)])
+                    units = rest
+        except BaseException as crash:  # noqa: BLE001 - the edge of the thread: nobody may wait for ever
+            self._refusal = StorageError(f"the storage writer crashed ({crash!r}); restart the daemon")
+            self._crashed.set()
+            _fail(units, self._refusal)
+            self._answer(units)
+            self._fail_queued()
+        finally:
+            self._on_loop(self._finish)
+
+    def _take(self) -> tuple[list[_Unit], bool]:
+        """Wait for a unit, then take everything queued; the flag says that close was asked for."""
+        unit = self._queue.get()
+        units: list[_Unit] = []
+        while unit is not None:
+            units.append(unit)
+            if len(units) >= _LARGEST_GROUP:
+                return units, False
+            try:
+                unit = self._queue.get_nowait()
+            except queue.Empty:
+                return units, False
+        return units, True
+
+    def _run_group(self, units: list[_Unit]) -> list[_Unit]:
+        """Run the units in one transaction, which is over after it; return those not run.
+
+        Every unit that was run has its result or its error afterwards. Units are left over only
+        when one before them lost the transaction (a full disk, a closed connection)."""
+        durable = any(unit.durable for unit in units)
+        rest: list[_Unit] = []
+        try:
+            connection = self._ready_connection()
+            self._database.begin(connection, durable=durable)
+            rest = self._run_units(connection, units)
+            if not rest and any(unit.error is None for unit in units):
+                connection.commit()
+                self.statistics.commits += 1
+                self.statistics.durable_commits += durable
+        except Exception as failure:  # noqa: BLE001 - the edge of a group: its units are told
+            _fail(units[: len(units) - len(rest)], translate(failure))
+        self._roll_back()
+        self._count(units[: len(units) - len(rest)])
+        return rest
+
+    def _run_units(self, connection: Connection, units: list[_Unit]) -> list[_Unit]:
+        """Run units until one loses the transaction; return the units after that one."""
+        several = len(units) > 1
+        for number, unit in enumerate(units, start=1):
+            try:
+                if several:
+                    connection.exec_driver_sql("SAVEPOINT unit")
+                unit.result = unit.work(self._unit_of_work)
+                if not self._database.holds(connection):
+                    raise StorageError("the unit went on after a database error; nothing of it is stored")
+                if several:
+                    connection.exec_driver_sql("RELEASE SAVEPOINT unit")
+            except Exception as failure:  # noqa: BLE001 - the edge of a unit: its caller is told
+                unit.error = translate(failure)
+                if several and not self._undo_unit(connection):
+                    _fail(units[:number], StorageError(f"lost with another write: {unit.error}"))
+                    return units[number:]
+        return []
+
+    def _undo_unit(self, connection: Connection) -> bool:
+        """Undo one unit; False when the whole transaction is gone."""
+        try:
+            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT unit")
+            connection.exec_driver_sql("RELEASE SAVEPOINT unit")
+        except SQLAlchemyError:
+            return False
+        return self._database.holds(connection)
+
+    def _roll_back(self) -> None:
+        """End what is left of a transaction, and forget a connection that is gone."""
+        connection = self._connection
+        if connection is None:
+            return
+        with contextlib.suppress(SQLAlchemyError):
+            connection.rollback()
+        if self._database.lost(connection):
+            self._drop_connection()
+
+    def _ready_connection(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._database.connect(exclusive=True)
+            self._unit_of_work = UnitOfWork(self._connection)
+        return self._connection
+
+    def _drop_connection(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(SQLAlchemyError):
+                close_connection(self._connection)
+            self._connection = None
+
+    def _count(self, units: Sequence[_Unit]) -> None:
+        statistics = self.statistics
+        statistics.units += len(units)
+        statistics.failed_units += sum(unit.error is not None for unit in units)
+        statistics.largest_group = max(statistics.largest_group, len(units))
+
+    def _fail_queued(self) -> None:
+        assert self._refusal is not None
+        units: list[_Unit] = []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                unit = self._queue.get_nowait()
+                if unit is not None:
+                    units.append(unit)
+        _fail(units, self._refusal)
+        self._answer(units)
+
+    def _answer(self, units: Sequence[_Unit]) -> None:
+        if units:
+            self._on_loop(_resolve, units)
+
+    def _finish(self) -> None:
+        if not self._finished.done():
+            self._finished.set_result(None)
+
+    def _on_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
+        # A loop that is closed has nobody left to answer.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(callback, *arguments)
+
+
+def _fail(units: Sequence[_Unit], error: Exception) -> None:
+    """Give the error to every unit that has none of its own."""
+    for unit in units:
+        unit.error = unit.error or error
+
+
+def _resolve(units: Sequence[_Unit]) -> None:
+    for unit in units:
+        if unit.future.done():
+            # The caller was cancelled; what it asked for is stored all the same.
+            continue
+        if unit.error is None:
+            unit.future.set_result(unit.result)
+        elif isinstance(unit.error, StopIteration):
+            # A future refuses this one type.
+            unit.future.set_exception(RuntimeError("a unit of work raised StopIteration"))
+        else:
+            unit.future.set_exception(unit.error)
