@@ -1,0 +1,169 @@
+"""The one run that a session has under way: its task, how it is stopped, how it ends.
+
+Owns: the task, the deadline, the closing record of the run. Never: session state; the session
+is told the outcome and moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Literal, Protocol
+
+from app.errors import KagedError
+from app.events import EventPayload, RunEnded, RunStarted
+from app.harness.loop import AgentLoop, LoopOutcome
+from app.harness.run_context import RunContext
+from app.ids import now_ms
+from app.states import RunState, move
+from app.storage.models import Run
+from app.storage.unit_of_work import UnitOfWork
+
+log = logging.getLogger("kaged.run")
+
+
+class Owner(Protocol):
+    """The session that the run belongs to."""
+
+    def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Any) -> Awaitable[None]: ...
+
+
+class ActiveRun:
+    """Start it once; stop it any number of times; it ends exactly once."""
+
+    def __init__(
+        self,
+        row: Run,
+        context: RunContext,
+        loop: AgentLoop,
+        owner: Owner,
+        spawn: Callable[..., asyncio.Task[None]],
+    ) -> None:
+        self.row = row
+        self.context = context
+        self.stopped_by = "daemon"
+        self.stop_detail: str | None = None
+        self._pause_reason = "operator"
+        self._loop = loop
+        self._owner = owner
+        self._spawn = spawn
+        self._task: asyncio.Task[None] | None = None
+        self._done = asyncio.Event()
+        self._closing = False
+        self._grace: asyncio.TimerHandle | None = None
+
+    @property
+    def run_id(self) -> str:
+        return self.row.id
+
+    def started_event(self) -> RunStarted:
+        return RunStarted(
+            run_id=self.row.id,
+            model=self.row.model or "",
+            trigger_message_id=self.row.trigger_message_id,
+            checkpoint_id=self.row.checkpoint_id,
+        )
+
+    def start(self) -> None:
+        coroutine: Coroutine[Any, Any, None] = self._run()
+        self._task = self._spawn(coroutine, name=f"run {self.row.id}")
+
+    async def ended(self) -> None:
+        """Wait until the run has ended and the session has moved on."""
+        await self._done.wait()
+
+    def stop(
+        self,
+        how: Literal["pause", "cancel"],
+        *,
+        detail: str | None = None,
+        by: str = "operator",
+        grace: float = 0.0,
+        reason: str = "operator",
+    ) -> None:
+        """Ask the run to end. A cancel overrules a pause; tools get `grace` seconds of a pause."""
+        if self._closing or self._task is None or self.context.stopping == "cancel":
+            return
+        self.context.stopping = how
+        self.stopped_by, self.stop_detail, self._pause_reason = by, detail, reason
+        if how == "pause" and self.context.phase == "tools" and grace > 0:
+            if self._grace is None:
+                self._grace = asyncio.get_running_loop().call_later(grace, self._interrupt)
+            return
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        if not self._closing and self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        try:
+            outcome = await self._outcome()
+            self._closing = True
+            if self._grace is not None:
+                self._grace.cancel()
+            await self._close(outcome)
+        finally:
+            self._done.set()
+
+    async def _outcome(self) -> LoopOutcome:
+        try:
+            async with asyncio.timeout(self.context.limits.walltime_seconds):
+                outcome = await self._loop.run()
+        except TimeoutError:
+            return LoopOutcome("interrupted", "budget_seconds", pause="budget")
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None:
+                task.uncancel()
+            return self._stopped_outcome()
+        except KagedError as error:
+            return LoopOutcome("failed", error.code, error={"code": error.code, "message": error.message})
+        except Exception:
+            # The edge of a run: whatever went wrong must end the run, not the daemon.
+            log.exception("run %s failed", self.row.id)
+            message = "The daemon failed while it ran this; its log has the details."
+            return LoopOutcome("failed", "internal", error={"code": "internal", "message": message})
+        if outcome.pause == "operator":
+            return self._stopped_outcome()
+        return outcome
+
+    def _stopped_outcome(self) -> LoopOutcome:
+        if self.context.stopping == "pause":
+            return LoopOutcome("interrupted", "paused", pause=self._pause_reason)
+        return LoopOutcome("cancelled", "cancelled")
+
+    async def _close(self, outcome: LoopOutcome) -> None:
+        run = self.context
+        try:
+            await run.settle()
+        except KagedError as error:
+            log.error("run %s could not store everything: %s", self.row.id, error.message)
+        ended = now_ms()
+        state = move(RunState.RUNNING, RunState(outcome.state)).value
+        closing = RunEnded(
+            run_id=self.row.id,
+            state=state,
+            reason=outcome.reason,
+            error=outcome.error,
+            steps=run.step,
+            usage=run.usage,
+            cost_usd=run.cost_usd,
+            duration_ms=round((time.monotonic() - run.started) * 1000, 1),
+        )
+
+        def store(uow: UnitOfWork) -> None:
+            uow.runs.update(
+                self.row.id, state=state, reason=outcome.reason, error=outcome.error, ended_at=ended
+            )
+            if outcome.reason == "context_overflow":
+                uow.sessions.update(run.session_id, context_overflow=True)
+
+        run.audit("run.ended", {"state": state, "reason": outcome.reason, "steps": run.step})
+        await run.record(work=None)
+        try:
+            await self._owner.run_ended(outcome, closing, store)
+        except KagedError as error:
+            log.error("the end of run %s could not be stored: %s", self.row.id, error.message)

@@ -1,0 +1,138 @@
+"""The answer of one model call while it arrives: blocks, timing, usage, and how it is stored.
+
+Owns: the shapes of `message.end` and of a message row's details. Never: I/O.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from app.events import MessageEnd, MessageStats, WireUsage
+from app.harness.pipeline.processor import Generation
+from app.harness.providers.deltas import BlockAssembler, Delta, Finished, TextDelta, ThinkingDelta, ToolCallReady
+from app.harness.providers.errors import ProviderError
+from app.messages import AssistantBlock, Cost, StopReason, TextBlock, ToolCallBlock, Usage
+from app.storage.models import ToolCall
+
+
+class Answer:
+    """Collects deltas. Durations are milliseconds, measured from the opening of the stream."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+        self.stop_reason: StopReason = "stop"
+        self.call_rows: dict[str, ToolCall] = {}
+        self._assembler = BlockAssembler()
+        self._created = time.monotonic()
+        self._opened: float | None = None
+        self._first: float | None = None
+        self._last: float | None = None
+        self._response_id: str | None = None
+
+    def opened(self) -> None:
+        """A request goes out now."""
+        self._opened = time.monotonic()
+
+    def with_unique_id(self, delta: Delta) -> Delta:
+        """Return the delta; a call whose id this answer has used already gets another one."""
+        if not isinstance(delta, ToolCallReady) or delta.call.id not in self.call_rows:
+            return delta
+        number = 2
+        while f"{delta.call.id}_{number}" in self.call_rows:
+            number += 1
+        return ToolCallReady(delta.call.model_copy(update={"id": f"{delta.call.id}_{number}"}))
+
+    def add(self, delta: Delta) -> None:
+        self._last = time.monotonic()
+        if self._first is None and isinstance(delta, TextDelta | ThinkingDelta):
+            self._first = self._last
+        if isinstance(delta, Finished):
+            self.usage = delta.usage
+            self.stop_reason = delta.stop_reason
+            self._response_id = delta.response_id
+        self._assembler.add(delta)
+
+    def blocks(self) -> tuple[AssistantBlock, ...]:
+        return self._assembler.blocks()
+
+    def calls(self) -> tuple[ToolCallBlock, ...]:
+        return tuple(block for block in self.blocks() if isinstance(block, ToolCallBlock))
+
+    def text(self) -> str:
+        return "".join(block.text for block in self.blocks() if isinstance(block, TextBlock))
+
+    def stats(self, cost: Cost | None) -> MessageStats | None:
+        """Return timing and cost, or None when nothing was measured."""
+        if self._opened is None or self._last is None:
+            return None
+        duration = (self._last - self._opened) * 1000
+        return MessageStats(
+            ttft=None if self._first is None else round((self._first - self._opened) * 1000, 2),
+            duration=round(duration, 2),
+            tps=round(self.usage.output_tokens / max(duration / 1000, 0.001), 2),
+            cost=cost,
+        )
+
+    def message_end(
+        self, message_id: str, stop_reason: StopReason, cost: Cost | None, error: ProviderError | None
+    ) -> MessageEnd:
+        return MessageEnd(
+            message_id=message_id,
+            stop_reason=stop_reason,
+            usage=WireUsage.of(self.usage) if self.usage.total else None,
+            error_message=error.message if error is not None else None,
+            stats=self.stats(cost),
+        )
+
+    def generation(
+        self, step: int, provider: str, model: str, stop_reason: StopReason, cost: Cost | None
+    ) -> Generation:
+        stats = self.stats(cost)
+        return Generation(
+            step=step,
+            provider=provider,
+            model=model,
+            stop_reason=stop_reason,
+            usage=self.usage,
+            cost=cost,
+            duration_ms=stats.duration if stats is not None else 0.0,
+            tool_calls=tuple(call.name for call in self.calls()),
+        )
+
+    def partial_details(self, step: int) -> dict[str, Any]:
+        return {"step": step, "contentBlocks": self._stored_blocks()}
+
+    def details(
+        self,
+        provider: str,
+        model: str,
+        end: MessageEnd,
+        request_digest: str | None,
+        error: ProviderError | None,
+    ) -> dict[str, Any]:
+        """Return what is stored beside the text, under the names of the published contract."""
+        details: dict[str, Any] = {"provider": provider, "model": model, "stopReason": end.stop_reason}
+        wire = end.wire()
+        for name in ("usage", "stats", "errorMessage"):
+            if name in wire:
+                details[name] = wire[name]
+        if error is not None:
+            details["errorKind"] = error.kind
+            if error.status is not None:
+                details["errorStatus"] = error.status
+        if request_digest is not None:
+            details["requestDigest"] = request_digest
+        if self._response_id is not None:
+            details["responseId"] = self._response_id
+        blocks = self._stored_blocks()
+        if blocks:
+            details["contentBlocks"] = blocks
+        return details
+
+    def _stored_blocks(self) -> list[dict[str, Any]]:
+        """Return the blocks as stored; an answer of one text block is its row's content."""
+        blocks = self.blocks()
+        if len(blocks) == 1 and isinstance(blocks[0], TextBlock):
+            return []
+        return [{"type": block.type, **block.model_dump(exclude_defaults=True)} for block in blocks]

@@ -1,0 +1,82 @@
+"""How many sessions may run at once, by project and by operator; who waits goes first.
+
+Owns: the counts and the queue of waiting sessions. Never: starting a run (the callback does).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a running session counts against."""
+
+    session_id: str
+    project_id: str
+    operator: str
+
+
+class Capacity:
+    """Limits of zero let nothing run: every session waits."""
+
+    def __init__(self, *, per_project: int, per_operator: int) -> None:
+        self._per_project = per_project
+        self._per_operator = per_operator
+        self._held: dict[str, Claim] = {}
+        self._projects: Counter[str] = Counter()
+        self._operators: Counter[str] = Counter()
+        self._waiting: OrderedDict[str, tuple[Claim, Callable[[], None]]] = OrderedDict()
+
+    def try_acquire(self, claim: Claim) -> bool:
+        """Take a place; True also when the session already has one."""
+        if claim.session_id in self._held:
+            return True
+        if not self._free(claim):
+            return False
+        self._hold(claim)
+        return True
+
+    def wait(self, claim: Claim, start: Callable[[], None]) -> int:
+        """Queue for a place; `start` is called once it is held. Returns the place in the queue."""
+        self._waiting.setdefault(claim.session_id, (claim, start))
+        self._serve()
+        return list(self._waiting).index(claim.session_id) + 1 if claim.session_id in self._waiting else 0
+
+    def withdraw(self, session_id: str) -> None:
+        """Leave the queue."""
+        self._waiting.pop(session_id, None)
+
+    def release(self, session_id: str) -> None:
+        """Give the place back and let the next waiting session in."""
+        claim = self._held.pop(session_id, None)
+        if claim is not None:
+            self._projects[claim.project_id] -= 1
+            self._operators[claim.operator] -= 1
+            self._serve()
+
+    def force(self, claim: Claim) -> None:
+        """Take a place beyond the limits: an operator's explicit wish."""
+        self.withdraw(claim.session_id)
+        if claim.session_id not in self._held:
+            self._hold(claim)
+
+    def _free(self, claim: Claim) -> bool:
+        return (
+            self._projects[claim.project_id] < self._per_project
+            and self._operators[claim.operator] < self._per_operator
+        )
+
+    def _hold(self, claim: Claim) -> None:
+        self._held[claim.session_id] = claim
+        self._projects[claim.project_id] += 1
+        self._operators[claim.operator] += 1
+
+    def _serve(self) -> None:
+        for session_id, (claim, start) in list(self._waiting.items()):
+            if self._free(claim):
+                del self._waiting[session_id]
+                self._hold(claim)
+                start()

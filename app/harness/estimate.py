@@ -1,0 +1,91 @@
+"""Token estimates without a tokeniser, kept incrementally for a growing conversation.
+
+Owns: counting. Never: deciding what to do about the count. The counter looks at words, digit
+triples, symbol runs and long white space; other scripts count by character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from app.messages import (
+    AssistantMessage,
+    ImageBlock,
+    ModelMessage,
+    SystemBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolSpec,
+    UserMessage,
+)
+
+_PIECES = re.compile(
+    r"[A-Za-z]{1,7}|[0-9]{1,3}|[\u0080-\u024f]{1,3}|[\u0370-\u1fff]{1,2}|[\u2e80-\U0010ffff]"
+    r"|[^\w\s]{1,3}|\n+[ \t]*|[ \t]{2,}|\S"
+)
+
+MESSAGE_OVERHEAD = 4
+IMAGE_TOKENS = 1_200
+
+
+def estimate_text(text: str) -> int:
+    """Return about how many tokens `text` is for a current model."""
+    return sum(1 for _ in _PIECES.finditer(text))
+
+
+def estimate_message(message: ModelMessage) -> int:
+    """Return about how many tokens one message costs, framing included."""
+    if isinstance(message, UserMessage):
+        return MESSAGE_OVERHEAD + sum(
+            IMAGE_TOKENS if isinstance(block, ImageBlock) else estimate_text(block.text)
+            for block in message.blocks
+        )
+    if isinstance(message, AssistantMessage):
+        total = MESSAGE_OVERHEAD
+        for block in message.blocks:
+            if isinstance(block, TextBlock | ThinkingBlock):
+                total += estimate_text(block.text)
+            elif isinstance(block, ToolCallBlock):
+                total += MESSAGE_OVERHEAD + estimate_text(block.name) + estimate_text(repr(block.arguments))
+        return total
+    return sum(MESSAGE_OVERHEAD + estimate_text(result.content) for result in message.results)
+
+
+class ConversationEstimate:
+    """The running total of a growing list of messages; each message is counted once.
+
+    `calibrate` takes a provider's reported count into account, so that scripts and tokenisers
+    which the counter does not know are met after the first answer."""
+
+    def __init__(self) -> None:
+        self._counted = 0
+        self._total = 0
+        self._factor = 1.0
+        self._fixed: tuple[Sequence[SystemBlock], Sequence[ToolSpec], int] | None = None
+
+    def update(
+        self, messages: Sequence[ModelMessage], system: Sequence[SystemBlock], tools: Sequence[ToolSpec]
+    ) -> int:
+        """Return the estimated tokens of the whole request."""
+        if len(messages) < self._counted:
+            self._counted = self._total = 0
+        for index in range(self._counted, len(messages)):
+            self._total += estimate_message(messages[index])
+        self._counted = len(messages)
+        return int((self._total + self._fixed_part(system, tools)) * self._factor)
+
+    def calibrate(self, estimated: int, reported: int) -> None:
+        """Move the factor towards what the provider counted (both are tokens of one request)."""
+        if estimated > 200 and reported > 0:
+            observed = self._factor * reported / estimated
+            self._factor = min(4.0, max(0.25, 0.7 * self._factor + 0.3 * observed))
+
+    def _fixed_part(self, system: Sequence[SystemBlock], tools: Sequence[ToolSpec]) -> int:
+        """Count system prompt and tools once for each distinct pair of objects."""
+        if self._fixed is None or self._fixed[0] is not system or self._fixed[1] is not tools:
+            count = sum(estimate_text(block.text) for block in system)
+            count += sum(estimate_text(t.description) + len(str(t.parameters)) // 4 for t in tools)
+            self._fixed = (system, tools, count)
+        return self._fixed[2]

@@ -1,0 +1,173 @@
+"""Frames as subscribers get them, and the bounded queue of one subscriber.
+
+Owns: encoding once for all subscribers, merging deltas for one that lags, the bounds. Never:
+sequence numbers or storage (the event hub). A subscriber that cannot keep up even with merged
+deltas is told so (`TooSlow`); a durable frame is never dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+
+from app.events import EventPayload, MessageDelta, encode_frame
+
+MAX_QUEUED_FRAMES = 2_000
+MAX_QUEUED_BYTES = 8 * 1024 * 1024
+
+
+class TooSlow(Exception):
+    """The subscriber's queue is full of frames that may not be dropped."""
+
+
+class HubClosed(Exception):
+    """The daemon is stopping; the client should come back with `after_seq`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """One encoded frame. `text` is shared by all subscribers. `created_at` is milliseconds."""
+
+    seq: int
+    type: str
+    channel: str
+    durable: bool
+    text: str
+    session_id: str
+    run_id: str | None
+    agent_path: str | None
+    parent_tool_call_id: str | None
+    created_at: int
+    payload: EventPayload
+
+    @classmethod
+    def make(
+        cls,
+        seq: int,
+        payload: EventPayload,
+        *,
+        session_id: str,
+        created_at: int,
+        run_id: str | None = None,
+        agent_path: str | None = None,
+        parent_tool_call_id: str | None = None,
+    ) -> Frame:
+        text = encode_frame(
+            seq,
+            payload,
+            session_id=session_id,
+            created_at=created_at,
+            run_id=run_id,
+            agent_path=agent_path,
+            parent_tool_call_id=parent_tool_call_id,
+        ).decode()
+        return cls(
+            seq=seq,
+            type=payload.TYPE,
+            channel=payload.CHANNEL,
+            durable=payload.DURABLE,
+            text=text,
+            session_id=session_id,
+            run_id=run_id,
+            agent_path=agent_path,
+            parent_tool_call_id=parent_tool_call_id,
+            created_at=created_at,
+            payload=payload,
+        )
+
+
+class FrameQueue:
+    """The frames that one subscriber has not taken yet, bounded by count and bytes."""
+
+    def __init__(self, *, max_frames: int = MAX_QUEUED_FRAMES, max_bytes: int = MAX_QUEUED_BYTES) -> None:
+        self._frames: deque[Frame] = deque()
+        self._bytes = 0
+        self._max_frames = max_frames
+        self._max_bytes = max_bytes
+        self._waiter: asyncio.Future[None] | None = None
+        self._failure: TooSlow | HubClosed | None = None
+
+    def push(self, frame: Frame) -> None:
+        """Append a frame; on overflow merge deltas, drop superseded heartbeats, else give up."""
+        if self._failure is not None:
+            return
+        self._frames.append(frame)
+        self._bytes += len(frame.text)
+        if len(self._frames) > self._max_frames or self._bytes > self._max_bytes:
+            self._compact()
+            if len(self._frames) > self._max_frames or self._bytes > self._max_bytes:
+                self.fail(TooSlow(f"{len(self._frames)} frames are waiting"))
+        self._wake()
+
+    def fail(self, failure: TooSlow | HubClosed) -> None:
+        """End the queue: the subscriber gets `failure` in place of what is still waiting
+        (`TooSlow`) or after it (`HubClosed`)."""
+        if self._failure is None:
+            self._failure = failure
+        self._wake()
+
+    async def take(self) -> list[Frame]:
+        """Wait for frames and return all that are there, in order."""
+        while not self._frames or isinstance(self._failure, TooSlow):
+            if self._failure is not None:
+                raise self._failure
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        taken = list(self._frames)
+        self._frames.clear()
+        self._bytes = 0
+        return taken
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _compact(self) -> None:
+        """Merge runs of deltas; heartbeats say nothing once later frames exist."""
+        merged: deque[Frame] = deque()
+        run: list[Frame] = []
+        for frame in self._frames:
+            if frame.type == "heartbeat":
+                continue
+            if run and self._mergeable(run[-1], frame):
+                run.append(frame)
+                continue
+            self._flush(run, merged)
+            run = [frame]
+        self._flush(run, merged)
+        self._frames = merged
+        self._bytes = sum(len(frame.text) for frame in merged)
+
+    @staticmethod
+    def _mergeable(earlier: Frame, later: Frame) -> bool:
+        first, second = earlier.payload, later.payload
+        return (
+            isinstance(first, MessageDelta)
+            and isinstance(second, MessageDelta)
+            and (first.message_id, first.kind, first.attempt)
+            == (second.message_id, second.kind, second.attempt)
+        )
+
+    @staticmethod
+    def _flush(run: list[Frame], into: deque[Frame]) -> None:
+        if len(run) == 1:
+            into.append(run[0])
+        elif run:
+            last = run[-1]
+            assert isinstance(last.payload, MessageDelta)
+            text = "".join(f.payload.delta for f in run if isinstance(f.payload, MessageDelta))
+            into.append(
+                Frame.make(
+                    last.seq,
+                    last.payload.model_copy(update={"delta": text}),
+                    session_id=last.session_id,
+                    created_at=last.created_at,
+                    run_id=last.run_id,
+                    agent_path=last.agent_path,
+                    parent_tool_call_id=last.parent_tool_call_id,
+                )
+            )

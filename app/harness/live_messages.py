@@ -1,0 +1,89 @@
+"""Messages that are being streamed right now, as a client that joins late must see them.
+
+Owns: the text so far of each message in flight. Never: storage. Fed with published frames only,
+so that a snapshot and the frames after it fit together without a gap or an overlap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.events import MessageDelta, MessageEnd, MessageSnapshot, MessageStart, MessageToolCall
+from app.harness.frames import Frame
+
+
+@dataclass(slots=True)
+class LiveMessage:
+    start: Frame
+    attempt: int = 1
+    text: list[str] = field(default_factory=list)
+    thinking: list[str] = field(default_factory=list)
+    tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    last_delta_seq: int = 0
+    last_delta_at: int = 0
+
+
+class LiveMessages:
+    """The messages in flight of one session, by message id."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, LiveMessage] = {}
+
+    def any(self) -> bool:
+        return bool(self._messages)
+
+    def observe(self, frame: Frame) -> None:
+        """Take one published frame into account."""
+        payload = frame.payload
+        if isinstance(payload, MessageDelta):
+            live = self._messages.get(payload.message_id)
+            if live is None:
+                return
+            if payload.attempt > live.attempt:
+                live.attempt = payload.attempt
+                live.text.clear()
+                live.thinking.clear()
+                live.tool_calls.clear()
+            (live.text if payload.kind == "text" else live.thinking).append(payload.delta)
+            live.last_delta_seq = frame.seq
+            live.last_delta_at = frame.created_at
+        elif isinstance(payload, MessageStart):
+            self._messages[payload.message_id] = LiveMessage(start=frame, attempt=payload.attempt)
+        elif isinstance(payload, MessageToolCall):
+            live = self._messages.get(payload.message_id)
+            if live is not None:
+                live.tool_calls.append(
+                    {"id": payload.id, "name": payload.name, "arguments": payload.arguments}
+                )
+        elif isinstance(payload, MessageEnd):
+            self._messages.pop(payload.message_id, None)
+
+    def snapshots(self, session_id: str, after_seq: int) -> list[Frame]:
+        """Return a snapshot of each message whose deltas a client at `after_seq` has missed.
+
+        A snapshot bears the `seq` of the last delta that it includes, so that it has a place of
+        its own among the replayed frames."""
+        frames = []
+        for message_id, live in self._messages.items():
+            if live.last_delta_seq <= after_seq:
+                continue
+            payload = MessageSnapshot(
+                message_id=message_id,
+                attempt=live.attempt,
+                text="".join(live.text),
+                thinking="".join(live.thinking),
+                tool_calls=tuple(live.tool_calls),
+            )
+            frames.append(
+                Frame.make(
+                    live.last_delta_seq,
+                    payload,
+                    session_id=session_id,
+                    created_at=live.last_delta_at,
+                    run_id=live.start.run_id,
+                    agent_path=live.start.agent_path,
+                    parent_tool_call_id=live.start.parent_tool_call_id,
+                )
+            )
+        return sorted(frames, key=lambda frame: frame.seq)

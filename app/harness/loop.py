@@ -1,0 +1,153 @@
+"""The agent loop: model call, tool calls, again, until something says stop.
+
+Owns: what ends a run and with which reason. Never: storage of messages (turn, tool_calls) or
+session state (session).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.events import BudgetWarning
+from app.harness.limits import Spent, judge
+from app.harness.pipeline.processor import PolicyViolation
+from app.harness.pipeline.runner import ProcessorPipeline
+from app.harness.providers.catalog import Catalog
+from app.harness.providers.errors import ProviderError
+from app.harness.providers.router import ProviderRouter
+from app.harness.run_context import RunContext
+from app.harness.stuck import StuckDetector
+from app.harness.tool_calls import StepCalls
+from app.harness.turn import Turn, TurnOutcome
+from app.storage.models import Message
+from app.tools.service import ToolService
+
+CUT_OFF = "The answer broke off before this call could be started; it was not run."
+STOPPED = "The operator stopped the run before this call was started; it was not run."
+
+
+@dataclass(frozen=True, slots=True)
+class LoopOutcome:
+    """How a run ended. `pause` holds the checkpoint reason when the session must pause."""
+
+    state: Literal["succeeded", "failed", "cancelled", "interrupted"]
+    reason: str
+    error: dict[str, Any] | None = None
+    pause: str | None = None
+
+
+class AgentLoop:
+    """Runs one agent until it is done. `take_steers` gives messages to inject at a boundary."""
+
+    def __init__(
+        self,
+        run: RunContext,
+        *,
+        router: ProviderRouter,
+        catalog: Catalog,
+        pipeline: ProcessorPipeline,
+        tools: ToolService,
+        take_steers: Callable[[], list[Message]],
+    ) -> None:
+        self._run = run
+        self._router = router
+        self._catalog = catalog
+        self._pipeline = pipeline
+        self._tools = tools
+        self._take_steers = take_steers
+        self._stuck = StuckDetector()
+
+    async def run(self) -> LoopOutcome:
+        """Run to the end. A cancellation is raised again after everything is answered."""
+        run = self._run
+        while True:
+            stop = self._before_step()
+            if stop is not None:
+                return stop
+            run.step += 1
+            try:
+                outcome = await self._step()
+            except PolicyViolation as violation:
+                return self._failed(violation.code, violation.message)
+            if outcome.error is not None:
+                return self._provider_failed(outcome.error)
+            if outcome.stop_reason != "toolUse":
+                steers = self._take_steers()
+                if not steers:
+                    return LoopOutcome("succeeded", outcome.stop_reason)
+                self._inject(steers)
+                continue
+            self._inject(self._take_steers())
+            if self._stuck.observe(run.history.messages):
+                return LoopOutcome("succeeded", "stuck")
+
+    async def _step(self) -> TurnOutcome:
+        """Make one model call and run the tools that it asks for."""
+        turn = Turn(
+            self._run,
+            router=self._router,
+            catalog=self._catalog,
+            pipeline=self._pipeline,
+            service=self._tools,
+        )
+        calls: StepCalls | None = None
+        try:
+            outcome = await turn.run()
+            calls = turn.pending_calls()
+            if calls is not None and outcome.error is not None:
+                calls.close_refused("not_run", CUT_OFF)
+                await self._run.settle()
+            elif calls is not None:
+                await calls.run()
+        except asyncio.CancelledError:
+            unanswered = turn.pending_calls() if calls is None else None
+            if unanswered is not None:
+                unanswered.close_refused("cancelled", STOPPED)
+            raise
+        return outcome
+
+    def _before_step(self) -> LoopOutcome | None:
+        """Return how the run ends when it must not make another model call."""
+        run = self._run
+        if run.stopping == "pause":
+            return LoopOutcome("interrupted", "paused", pause="operator")
+        if run.limits.max_steps is not None and run.step >= run.limits.max_steps:
+            return LoopOutcome("succeeded", "max_steps")
+        spent = Spent(
+            steps=run.step, usage=run.usage, cost_usd=run.cost_usd, seconds=time.monotonic() - run.started
+        )
+        for verdict in judge(run.limits, spent):
+            key = f"{verdict.unit}:{verdict.reached}"
+            if key not in run.warned:
+                run.warned.add(key)
+                run.record(
+                    BudgetWarning(
+                        unit=verdict.unit, limit=verdict.limit, used=verdict.used, reached=verdict.reached
+                    )
+                )
+            if verdict.reached:
+                return LoopOutcome("interrupted", f"budget_{verdict.unit}", pause="budget")
+        return None
+
+    def _inject(self, steers: list[Message]) -> None:
+        for row in steers:
+            self._run.history.add_user(row)
+
+    def _failed(self, code: str, message: str) -> LoopOutcome:
+        return LoopOutcome("failed", code, error={"code": code, "message": message})
+
+    def _provider_failed(self, error: ProviderError) -> LoopOutcome:
+        code = "context_overflow" if error.kind == "context_length" else error.kind
+        detail: dict[str, Any] = {
+            "code": code,
+            "message": error.message,
+            "provider": error.provider,
+            "model": error.model,
+        }
+        if error.status is not None:
+            detail["status"] = error.status
+        return LoopOutcome("failed", code, error=detail)

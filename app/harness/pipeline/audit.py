@@ -1,0 +1,62 @@
+"""The audit processor: what every model call was made of, always on.
+
+Owns: the audit rows `agent.pre_generation` (the first call of a run) and
+`agent.pre_generation_step` (every call). System prompts and tool lists are kept once, by digest,
+in the blob table; the messages are the stored rows up to `last_message_id`; `request_digest` is
+the xxh3 digest of the bytes that were sent. Together they give back exactly what the model saw.
+"""
+
+from __future__ import annotations
+
+import orjson
+import xxhash
+
+from app.harness.pipeline.processor import Generation
+from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.run_context import RunContext
+
+
+class AuditProcessor:
+    """Passes every request through unchanged."""
+
+    def before_step(self, run: RunContext, step: int, request: ModelRequest) -> ModelRequest:
+        if step == 1:
+            run.audit(
+                "agent.pre_generation",
+                {
+                    "system": self._keep(run, [block.model_dump() for block in request.system]),
+                    "tools": self._keep(run, [tool.model_dump() for tool in request.tools]),
+                    "messages": len(request.messages),
+                    "last_message_id": run.history.last_message_id,
+                },
+            )
+        return request
+
+    def on_sealed(
+        self, run: RunContext, step: int, provider: str, request: ModelRequest, wire: WireRequest
+    ) -> None:
+        run.request_digest = xxhash.xxh3_128_hexdigest(wire.body)
+        run.audit(
+            "agent.pre_generation_step",
+            {
+                "step": step,
+                "provider": provider,
+                "model": request.model,
+                "messages": len(request.messages),
+                "last_message_id": run.history.last_message_id,
+                "system": run.system_digest(request.system),
+                "tool_count": len(request.tools),
+                "request_digest": run.request_digest,
+                "request_bytes": len(wire.body),
+            },
+        )
+
+    def after_step(self, run: RunContext, generation: Generation) -> None:
+        return None
+
+    @staticmethod
+    def _keep(run: RunContext, value: object) -> str:
+        content = orjson.dumps(value)
+        digest = xxhash.xxh3_128_hexdigest(content)
+        run.keep_blob(digest, "application/json", content)
+        return digest

@@ -1,0 +1,53 @@
+"""The policy processor: keeps a request inside the model's context window, or stops the run.
+
+Owns: the choice between abort and truncate when the estimate exceeds the window. Never:
+compaction, which has its own place before the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from app.harness.pipeline.processor import Generation, PolicyViolation
+from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.run_context import RunContext
+
+RESERVED_OUTPUT = 4_096
+TRUNCATE_TO = 0.60
+"""A truncation goes down to this share of the window, so that it does not recur every turn."""
+
+
+class PolicyProcessor:
+    """`window_of` gives a model's context window in tokens, or None when it is not known."""
+
+    def __init__(self, window_of: Callable[[str, str], int | None]) -> None:
+        self._window_of = window_of
+
+    def before_step(self, run: RunContext, step: int, request: ModelRequest) -> ModelRequest:
+        window = self._window_of(run.provider_name, request.model)
+        estimate = run.estimate.update(request.messages, request.system, request.tools)
+        run.context_tokens, run.context_window = estimate, window
+        if window is None:
+            return request
+        available = window - min(request.max_output_tokens or RESERVED_OUTPUT, window // 4)
+        if estimate <= available:
+            return request
+        if run.on_overflow == "truncate" and run.history.truncate(int(window * TRUNCATE_TO)):
+            run.audit("policy.truncated", {"step": step, "estimate": estimate, "window": window})
+            shortened = replace(request, messages=run.history.visible, cache=run.history.cache)
+            if run.estimate.update(shortened.messages, request.system, request.tools) <= available:
+                return shortened
+        raise PolicyViolation(
+            "context_overflow",
+            f"The request is about {estimate} tokens; the model takes {available} beside its answer. "
+            "Start a new session, use a model with a larger window, or set limits.on_overflow: truncate.",
+        )
+
+    def on_sealed(
+        self, run: RunContext, step: int, provider: str, request: ModelRequest, wire: WireRequest
+    ) -> None:
+        return None
+
+    def after_step(self, run: RunContext, generation: Generation) -> None:
+        return None

@@ -1,0 +1,140 @@
+"""Everything one run of one agent needs, and what it has used so far.
+
+Owns: the run's counters, its audit buffer (rows that ride along with the run's next write), and
+the futures of writes that have not been awaited yet. Never: decisions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+import xxhash
+
+from app.events import EventPayload
+from app.harness.dsl.compiler import CompiledAgent, CompiledProject
+from app.harness.estimate import ConversationEstimate
+from app.harness.event_hub import SessionStream
+from app.harness.history import History
+from app.harness.limits import Limits
+from app.harness.providers.router import Route
+from app.ids import now_ms
+from app.messages import Cost, SystemBlock, ToolSpec, Usage
+from app.storage.models import AuditEvent
+from app.storage.unit_of_work import UnitOfWork
+
+
+@dataclass(slots=True)
+class RunContext:
+    """One run. Times are milliseconds unless `time.monotonic` seconds are named."""
+
+    session_id: str
+    project_id: str
+    project_root: Path
+    run_id: str
+    agent_path: str
+    actor: str
+    project: CompiledProject
+    agent: CompiledAgent
+    stream: SessionStream
+    history: History
+    estimate: ConversationEstimate
+    route: Route
+    limits: Limits
+    system: Callable[[], tuple[SystemBlock, ...]]
+    tools: tuple[ToolSpec, ...]
+    allowed_tools: frozenset[str]
+    scratch_dir: Path
+    cage: Mapping[str, Any] | None = None
+    headless: bool = False
+    on_overflow: Literal["abort", "truncate"] = "abort"
+    step: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+    request_digest: str | None = None
+    context_tokens: int = 0
+    context_window: int | None = None
+    phase: Literal["model", "tools"] = "model"
+    stopping: Literal["", "pause", "cancel"] = ""
+    started: float = field(default_factory=time.monotonic)
+    warned: set[str] = field(default_factory=set)
+    _audit: list[AuditEvent] = field(default_factory=list)
+    _blobs: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    _kept: set[str] = field(default_factory=set)
+    _writes: list[asyncio.Future[Any]] = field(default_factory=list)
+    _system_seen: tuple[tuple[SystemBlock, ...], str] | None = None
+
+    @property
+    def provider_name(self) -> str:
+        return self.route.candidates[0].provider
+
+    def audit(self, event: str, data: dict[str, Any]) -> None:
+        """Note an audit event; it is stored with the run's next write."""
+        self._audit.append(
+            AuditEvent(
+                created_at=now_ms(),
+                event=event,
+                actor=self.actor,
+                project_id=self.project_id,
+                session_id=self.session_id,
+                run_id=self.run_id,
+                agent_path=self.agent_path,
+                data=data,
+            )
+        )
+
+    def keep_blob(self, digest: str, media_type: str, content: bytes) -> None:
+        """Store `content` once, with the run's next write."""
+        if digest not in self._kept:
+            self._kept.add(digest)
+            self._blobs[digest] = (media_type, content)
+
+    def system_digest(self, system: tuple[SystemBlock, ...]) -> str:
+        """Return the digest of the system blocks, computed once for each distinct tuple."""
+        if self._system_seen is None or self._system_seen[0] is not system:
+            content = orjson.dumps([block.model_dump() for block in system])
+            digest = xxhash.xxh3_128_hexdigest(content)
+            self.keep_blob(digest, "application/json", content)
+            self._system_seen = (system, digest)
+        return self._system_seen[1]
+
+    def record(
+        self,
+        *events: EventPayload,
+        work: Callable[[UnitOfWork], None] | None = None,
+        durable: bool = False,
+    ) -> asyncio.Future[None]:
+        """Store events, the buffered audit rows and what `work` stores in one unit."""
+        audit, self._audit = self._audit, []
+        blobs, self._blobs = self._blobs, {}
+
+        def unit(uow: UnitOfWork) -> None:
+            for digest, (media_type, content) in blobs.items():
+                uow.blobs.put(digest, media_type, content)
+            if work is not None:
+                work(uow)
+            if audit:
+                uow.audit.add_many(audit)
+
+        future = self.stream.record(
+            events, unit, run_id=self.run_id, agent_path=self.agent_path, durable=durable
+        )
+        self._writes.append(future)
+        return future
+
+    async def settle(self) -> None:
+        """Wait until all that was recorded so far is committed; raise what failed."""
+        writes, self._writes = self._writes, []
+        for write in writes:
+            await asyncio.shield(write)
+
+    def spend(self, usage: Usage, cost: Cost | None) -> None:
+        """Add one model call to the run's totals."""
+        self.usage = self.usage + usage
+        if cost is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + cost.total

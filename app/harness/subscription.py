@@ -1,0 +1,133 @@
+"""One client's view of a session's events: replay first, then live, in one order.
+
+Owns: paging through stored frames, placing snapshots among them, skipping what the replay has
+already delivered. Never: sockets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from app.events import Heartbeat, Resync, Sync
+from app.harness.frames import Frame, FrameQueue, HubClosed, TooSlow
+from app.ids import now_ms
+from app.storage.models import Event
+
+PAGE = 500
+
+ReadPage = Callable[[str, int, int, int], Awaitable[list[Event]]]
+
+
+class Subscription:
+    """Iterate `batches()` once: lists of encoded frames in order. Then `close()`."""
+
+    def __init__(
+        self,
+        *,
+        queue: FrameQueue,
+        session_id: str,
+        after_seq: int,
+        through_seq: int,
+        trimmed_through: int,
+        snapshots: list[Frame],
+        read_page: ReadPage,
+        leave: Callable[[], None],
+    ) -> None:
+        self.session_id = session_id
+        self.after_seq = after_seq
+        self.through_seq = through_seq
+        self._queue = queue
+        self._trimmed_through = trimmed_through
+        self._snapshots = snapshots
+        self._read_page = read_page
+        self._leave = leave
+
+    def close(self) -> None:
+        """Stop listening; safe to call twice."""
+        self._leave()
+
+    async def batches(self) -> AsyncIterator[list[tuple[int, str, str]]]:
+        """Yield lists of `(seq, channel, text)`. Raises `TooSlow` or `HubClosed` at the end.
+
+        The first frame is `sync` (or `resync`, then `sync`); it bears the `seq` that the client
+        came with, so that a client which remembers the last `seq` loses nothing."""
+        after, opening = self._opening()
+        yield opening
+        async for batch in self._replay(after):
+            yield batch
+        while True:
+            frames = await self._queue.take()
+            live = [(f.seq, f.channel, f.text) for f in frames if f.seq > self.through_seq]
+            if live:
+                yield live
+
+    def _opening(self) -> tuple[int, list[tuple[int, str, str]]]:
+        after = self.after_seq
+        frames = []
+        if after < self._trimmed_through or after > self.through_seq:
+            lost_log = after < self._trimmed_through
+            after = self._trimmed_through if lost_log else self.through_seq
+            resync = Resync(from_seq=after + 1, snapshot=f"/api/v1/sessions/{self.session_id}")
+            frames.append(self._frame(after, resync))
+        sync = Sync(from_seq=after + 1, through_seq=max(after, self.through_seq))
+        frames.append(self._frame(after, sync))
+        return after, frames
+
+    def _frame(self, seq: int, payload: Resync | Sync) -> tuple[int, str, str]:
+        frame = Frame.make(seq, payload, session_id=self.session_id, created_at=now_ms())
+        return frame.seq, frame.channel, frame.text
+
+    async def _replay(self, after: int) -> AsyncIterator[list[tuple[int, str, str]]]:
+        snapshots = [(f.seq, f.channel, f.text) for f in self._snapshots]
+        while after < self.through_seq:
+            rows = await self._read_page(self.session_id, after, self.through_seq, PAGE)
+            last = rows[-1].seq if len(rows) == PAGE else self.through_seq
+            due = [entry for entry in snapshots if entry[0] <= last]
+            snapshots = snapshots[len(due) :]
+            batch = [(row.seq, channel_of(row.type), row.frame.decode()) for row in rows] + due
+            if batch:
+                yield sorted(batch)
+            after = last
+
+
+def channel_of(event_type: str) -> str:
+    """Return the channel of a stored frame by its type."""
+    return "output" if event_type.startswith("message.") and event_type != "message.posted" else "events"
+
+
+class GlobalSubscription:
+    """State changes of all sessions. Its `seq` counts this subscription's own frames."""
+
+    def __init__(self, *, leave: Callable[[GlobalSubscription], None]) -> None:
+        self._queue = FrameQueue()
+        self._leave = leave
+        self._seq = 0
+
+    def push(self, frame: Frame) -> None:
+        self._seq += 1
+        self._queue.push(
+            Frame.make(
+                self._seq,
+                frame.payload,
+                session_id=frame.session_id,
+                created_at=frame.created_at,
+                run_id=frame.run_id,
+                agent_path=frame.agent_path,
+            )
+        )
+
+    def heartbeat(self) -> None:
+        self._seq += 1
+        self._queue.push(Frame.make(self._seq, Heartbeat(), session_id="", created_at=now_ms()))
+
+    def fail(self, failure: TooSlow | HubClosed) -> None:
+        self._queue.fail(failure)
+
+    def close(self) -> None:
+        self._leave(self)
+
+    async def batches(self) -> AsyncIterator[list[tuple[int, str, str]]]:
+        """Yield lists of `(seq, channel, text)`. Raises `TooSlow` or `HubClosed` at the end."""
+        while True:
+            frames = await self._queue.take()
+            yield [(f.seq, f.channel, f.text) for f in frames]

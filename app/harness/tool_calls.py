@@ -1,0 +1,264 @@
+"""Runs the tool calls of one step, side by side where they do not collide.
+
+Owns: exactly one stored and published result for each call, also for calls that are refused,
+cancelled or never started. Never: a tool's own work (the tool service).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.events import MessageToolResult, StepEnded, ToolProgress
+from app.harness.run_context import RunContext
+from app.ids import new_id, now_ms
+from app.messages import ToolCallBlock, ToolResult
+from app.states import ToolCallState, move
+from app.storage.models import Message, ToolCall
+from app.storage.unit_of_work import UnitOfWork
+from app.tools.arguments import validate
+from app.tools.call import ToolCallContext, ToolEnvelope
+from app.tools.definition import Effects
+from app.tools.service import ToolService
+
+INLINE_RESULT_BYTES = 64 * 1024
+
+
+class CallPorts:
+    """What a running tool may ask of the run; filled for each call."""
+
+    def __init__(self, run: RunContext, call_id: str) -> None:
+        self._run = run
+        self._call_id = call_id
+
+    async def progress(self, text: str) -> None:
+        self._run.stream.emit(
+            ToolProgress(tool_call_id=self._call_id, text=text),
+            run_id=self._run.run_id,
+            agent_path=self._run.agent_path,
+        )
+
+    def audit(self, event: str, data: dict[str, Any]) -> None:
+        self._run.audit(event, data)
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call on its way: its row, its place among the results, its result when it has one."""
+
+    block: ToolCallBlock
+    row: ToolCall
+    position: int
+    result: ToolResult | None = None
+    message_id: str = ""
+
+
+class StepCalls:
+    """All tool calls of one model answer."""
+
+    def __init__(
+        self, run: RunContext, service: ToolService, message_id: str, blocks: Sequence[ToolCallBlock], rows: dict[str, ToolCall]
+    ) -> None:
+        self._run = run
+        self._service = service
+        self._message_id = message_id
+        first = run.history.take_position(len(blocks))
+        self._calls = [
+            _Call(block=block, row=rows[block.id], position=first + index) for index, block in enumerate(blocks)
+        ]
+
+    async def run(self) -> None:
+        """Run all calls and append their results to the history, in the order asked.
+
+        When cancelled, the unfinished calls are answered as cancelled before this ends."""
+        self._run.phase = "tools"
+        tasks = self._start()
+        try:
+            await asyncio.gather(*tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self.refuse("cancelled", "The operator stopped the run before this call finished.")
+            raise
+        finally:
+            self._close()
+        await self._run.settle()
+
+    def refuse(self, code: str, message: str) -> None:
+        """Answer every call that has no result yet with an error."""
+        for call in self._calls:
+            if call.result is None:
+                envelope = ToolEnvelope.of_error(ToolError(code, message))
+                self._record(call, envelope, ToolCallState.CANCELLED)
+
+    def close_refused(self, code: str, message: str) -> None:
+        """Answer all calls without running any; used when the answer was cut off."""
+        self.refuse(code, message)
+        self._close()
+
+    def _start(self) -> list[asyncio.Task[None]]:
+        """Start every call behind those earlier ones that it collides with."""
+        tasks: list[asyncio.Task[None]] = []
+        seen: list[tuple[Effects, asyncio.Task[None]]] = []
+        for call in self._calls:
+            effects = self._effects(call.block)
+            behind = [task for other, task in seen if collide(other, effects)]
+            task = asyncio.create_task(self._run_one(call, behind), name=f"tool {call.block.name}")
+            seen.append((effects, task))
+            tasks.append(task)
+        return tasks
+
+    def _effects(self, block: ToolCallBlock) -> Effects:
+        definition = self._service.registry.get(block.name)
+        if definition is None or block.argument_error is not None:
+            return Effects()
+        try:
+            return definition.effects(validate(definition, block.arguments))
+        except ToolError:
+            return Effects()
+
+    async def _run_one(self, call: _Call, behind: list[asyncio.Task[None]]) -> None:
+        if behind:
+            await asyncio.wait(behind)
+        block = call.block
+        if block.argument_error is not None:
+            error = ToolError(
+                "invalid_params",
+                f"The arguments are not a JSON object: {block.argument_error}",
+                rpc_code=RPC_INVALID_PARAMS,
+            )
+            self._record(call, ToolEnvelope.of_error(error), ToolCallState.FAILED)
+            return
+        await self._mark_running(call)
+        envelope = await self._service.call(
+            block.name, block.arguments, self._context(block), allowed=self._run.allowed_tools
+        )
+        self._record(call, envelope, ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED)
+
+    async def _mark_running(self, call: _Call) -> None:
+        """Store that the tool may now be running, before it is."""
+        call.row = call.row.model_copy(
+            update={
+                "state": move(ToolCallState(call.row.state), ToolCallState.RUNNING).value,
+                "started_at": now_ms(),
+            }
+        )
+        row = call.row
+        await self._run.record(
+            work=lambda uow: uow.tool_calls.update(row.id, state=row.state, started_at=row.started_at)
+        )
+
+    def _context(self, block: ToolCallBlock) -> ToolCallContext:
+        run = self._run
+        return ToolCallContext(
+            session_id=run.session_id,
+            run_id=run.run_id,
+            agent_path=run.agent_path,
+            project_id=run.project_id,
+            project_root=run.project_root,
+            cage=run.cage,
+            request_id=run.run_id,
+            call_id=block.id,
+            scratch_dir=run.scratch_dir,
+            ports=CallPorts(run, block.id),
+        )
+
+    def _record(self, call: _Call, envelope: ToolEnvelope, state: ToolCallState) -> None:
+        """Store and publish the one result of a call."""
+        run = self._run
+        text = envelope.model_text()
+        call.result = ToolResult(
+            tool_call_id=call.block.id, name=call.block.name, content=text, is_error=envelope.is_error
+        )
+        call.message_id = new_id("msg")
+        message = result_row(run, call.message_id, call.position, call.result, envelope)
+        row, ended = call.row, now_ms()
+        target = move(ToolCallState(row.state), state).value
+
+        def store(uow: UnitOfWork) -> None:
+            uow.messages.add(message)
+            uow.tool_calls.update(
+                row.id,
+                state=target,
+                error_code=envelope.code,
+                result_message_id=message.id,
+                ended_at=ended,
+            )
+
+        event = result_event(self._message_id, message, call.result, envelope.metadata.duration_ms)
+        closing = (self._step_ended(),) if all(other.result is not None for other in self._calls) else ()
+        run.record(event, *closing, work=store)
+
+    def _step_ended(self) -> StepEnded:
+        return StepEnded(
+            step=self._run.step,
+            message_id=self._message_id,
+            stop_reason="toolUse",
+            tool_calls=len(self._calls),
+        )
+
+    def _close(self) -> None:
+        done = [call for call in self._calls if call.result is not None]
+        if done:
+            self._run.history.add_results(
+                done[-1].message_id, tuple(call.result for call in done if call.result is not None)
+            )
+
+
+def collide(first: Effects, second: Effects) -> bool:
+    """Tell whether two calls must not run side by side, by what they say they touch."""
+    if first.exclusive or second.exclusive:
+        return True
+    writes = set(first.writes) | set(second.writes)
+    return bool(
+        set(first.writes) & set(second.writes)
+        or (set(first.reads) & set(second.writes))
+        or (set(second.reads) & set(first.writes))
+    ) if writes else False
+
+
+def result_row(
+    run: RunContext, message_id: str, position: int, result: ToolResult, envelope: ToolEnvelope
+) -> Message:
+    """Return the stored form of one tool result."""
+    details: dict[str, Any] = {"toolCallId": result.tool_call_id, "toolName": result.name}
+    if result.is_error:
+        details["isError"] = True
+        details["code"] = envelope.code
+    metadata = envelope.metadata.model_dump(exclude_none=True)
+    if metadata:
+        details["metadata"] = metadata
+    return Message(
+        id=message_id,
+        session_id=run.session_id,
+        run_id=run.run_id,
+        agent_path=run.agent_path,
+        position=position,
+        role="tool",
+        content=result.content,
+        details=details,
+        created_at=now_ms(),
+    )
+
+
+def result_event(
+    message_id: str, row: Message, result: ToolResult, duration_ms: float | None
+) -> MessageToolResult:
+    """Return the event of one result; a large one is shown by its head and an address."""
+    content, reference = result.content, None
+    if len(content.encode("utf-8", "replace")) > INLINE_RESULT_BYTES:
+        content = content.encode("utf-8", "replace")[:INLINE_RESULT_BYTES].decode("utf-8", "ignore")
+        reference = f"/api/v1/sessions/{row.session_id}/messages/{row.id}"
+    return MessageToolResult(
+        message_id=message_id,
+        tool_call_id=result.tool_call_id,
+        name=result.name,
+        content=content,
+        is_error=result.is_error,
+        duration_ms=duration_ms,
+        content_ref=reference,
+    )

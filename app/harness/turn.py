@@ -1,0 +1,315 @@
+"""One model call of a run: request, pipeline, stream, and the stored answer.
+
+Owns: `message.start` to `message.end` of one message, its row, its step row, partial saves.
+Never: tool calls (`tool_calls`) or deciding what comes next (`loop`). Every started message is
+ended exactly once, also when the call fails or is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from app.events import MessageDelta, MessageStart, MessageToolCall, ModelRetry, StepEnded, StepStarted
+from app.harness.answer import Answer
+from app.harness.pipeline.runner import ProcessorPipeline
+from app.harness.providers.catalog import Catalog
+from app.harness.providers.deltas import TextDelta, ThinkingClosed, ThinkingDelta, ToolCallReady
+from app.harness.providers.errors import ProviderError
+from app.harness.providers.provider import ModelRequest, Provider, WireRequest
+from app.harness.providers.router import AttemptFailed, AttemptStarted, Candidate, ProviderRouter
+from app.harness.run_context import RunContext
+from app.harness.tool_calls import StepCalls
+from app.ids import new_id, now_ms
+from app.messages import StopReason, Usage
+from app.states import ToolCallState
+from app.storage.models import Message, Step, ToolCall
+from app.storage.unit_of_work import UnitOfWork
+from app.tools.service import ToolService
+
+PARTIAL_SAVE_SECONDS = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOutcome:
+    """What one model call gave. `error` is set when it failed; the partial answer is stored."""
+
+    message_id: str
+    stop_reason: StopReason
+    usage: Usage
+    error: ProviderError | None = None
+
+
+class Turn:
+    """Runs one model call. Make a new one for each step."""
+
+    def __init__(
+        self,
+        run: RunContext,
+        *,
+        router: ProviderRouter,
+        catalog: Catalog,
+        pipeline: ProcessorPipeline,
+        service: ToolService,
+    ) -> None:
+        self._run = run
+        self._service = service
+        self._router = router
+        self._catalog = catalog
+        self._pipeline = pipeline
+        self._message_id = new_id("msg")
+        self._position = run.history.take_position()
+        self._answer = Answer()
+        self._provider, self._model = run.route.candidates[0].provider, run.route.candidates[0].model
+        self._attempt = 1
+        self._message_started = False
+        self._save_timer: asyncio.TimerHandle | None = None
+
+    def pending_calls(self) -> StepCalls | None:
+        """Return the calls that the answer asked for so far, none of them started."""
+        calls = self._answer.calls()
+        if not calls:
+            return None
+        return StepCalls(self._run, self._service, self._message_id, calls, self._answer.call_rows)
+
+    async def run(self) -> TurnOutcome:
+        """Call the model and store what it says.
+
+        Raises `PolicyViolation` before anything is sent; provider errors are in the outcome;
+        a cancellation is stored as an aborted message and raised again."""
+        run = self._run
+        run.phase = "model"
+        request = self._pipeline.before_step(run, run.step, self._request())
+        self._start_step()
+        try:
+            await self._consume(request)
+        except ProviderError as error:
+            return await self._finish("error", error)
+        except asyncio.CancelledError:
+            # What has arrived must be stored before the cancellation goes on.
+            await asyncio.shield(asyncio.ensure_future(self._finish("aborted", None)))
+            raise
+        stop: StopReason = "toolUse" if self._answer.calls() else self._answer.stop_reason
+        return await self._finish(stop, None)
+
+    def _request(self) -> ModelRequest:
+        run = self._run
+        return ModelRequest(
+            model=run.route.candidates[0].model,
+            system=run.system(),
+            messages=run.history.visible,
+            tools=run.tools,
+            max_output_tokens=run.limits.max_output_tokens,
+            session_id=run.session_id,
+            cache=run.history.cache,
+        )
+
+    async def _consume(self, request: ModelRequest) -> None:
+        run = self._run
+
+        def build(candidate: Candidate) -> ModelRequest:
+            return ModelRequest(
+                model=candidate.model,
+                system=request.system,
+                messages=request.messages,
+                tools=request.tools,
+                max_output_tokens=request.max_output_tokens,
+                session_id=request.session_id,
+                cache=request.cache,
+            )
+
+        def seal(provider: Provider, sealed: ModelRequest) -> WireRequest:
+            wire = provider.encode(sealed)
+            self._pipeline.on_sealed(run, run.step, provider.name, sealed, wire)
+            return wire
+
+        async with aclosing(self._router.stream(run.route, build, seal=seal)) as stream:
+            async for item in stream:
+                if isinstance(item, AttemptStarted):
+                    self._attempt, self._provider, self._model = item.attempt, item.provider, item.model
+                    self._answer.opened()
+                elif isinstance(item, AttemptFailed):
+                    self._retry(item)
+                else:
+                    delta = self._answer.with_unique_id(item)
+                    self._answer.add(delta)
+                    self._relay(delta)
+
+    def _retry(self, failed: AttemptFailed) -> None:
+        self._run.record(
+            ModelRetry(
+                step=self._run.step,
+                attempt=failed.attempt,
+                provider=failed.provider,
+                model=failed.model,
+                error=failed.error.kind,
+                message=failed.error.message,
+                delay_ms=None if failed.delay is None else int(failed.delay * 1000),
+                fallback_to=failed.fallback_to,
+            )
+        )
+
+    def _relay(self, delta: object) -> None:
+        """Publish one delta; the first one opens the message."""
+        run = self._run
+        if not self._message_started:
+            self._start_message()
+        if isinstance(delta, TextDelta | ThinkingDelta):
+            run.stream.emit(
+                MessageDelta(
+                    message_id=self._message_id,
+                    delta=delta.text,
+                    kind="text" if isinstance(delta, TextDelta) else "thinking",
+                    attempt=self._attempt,
+                ),
+                run_id=run.run_id,
+                agent_path=run.agent_path,
+            )
+            self._save_soon()
+        elif isinstance(delta, ToolCallReady):
+            self._record_call(delta.call)
+        elif isinstance(delta, ThinkingClosed):
+            self._save_soon()
+
+    def _start_step(self) -> None:
+        run = self._run
+        step = Step(
+            run_id=run.run_id,
+            number=run.step,
+            message_id=self._message_id,
+            provider=self._provider,
+            model=self._model,
+            started_at=now_ms(),
+        )
+        run.record(
+            StepStarted(step=run.step, message_id=self._message_id), work=lambda uow: uow.runs.add_step(step)
+        )
+
+    def _start_message(self) -> None:
+        self._message_started = True
+        row = self._row(complete=False, details={"step": self._run.step})
+        self._run.record(
+            MessageStart(
+                run_id=self._run.run_id,
+                message_id=self._message_id,
+                provider=self._provider,
+                model=self._model,
+                attempt=self._attempt,
+            ),
+            work=lambda uow: uow.messages.put(row),
+        )
+
+    def _record_call(self, call: ToolCallBlock) -> None:
+        run = self._run
+        row = ToolCall(
+            id=new_id("tcl"),
+            session_id=run.session_id,
+            run_id=run.run_id,
+            step=run.step,
+            message_id=self._message_id,
+            agent_path=run.agent_path,
+            call_id=call.id,
+            name=call.name,
+            arguments=call.arguments,
+            state=ToolCallState.PENDING.value,
+        )
+        self._answer.call_rows[call.id] = row
+        run.record(
+            MessageToolCall(
+                message_id=self._message_id,
+                id=call.id,
+                name=call.name,
+                arguments=call.arguments if call.argument_error is None else call.raw_arguments,
+                attempt=self._attempt,
+            ),
+            work=lambda uow: uow.tool_calls.add(row),
+        )
+
+    def _save_soon(self) -> None:
+        if self._save_timer is None:
+            loop = asyncio.get_running_loop()
+            self._save_timer = loop.call_later(PARTIAL_SAVE_SECONDS, self._save_partial)
+
+    def _save_partial(self) -> None:
+        self._save_timer = None
+        row = self._row(complete=False, details=self._answer.partial_details(self._run.step))
+        self._run.record(work=lambda uow: uow.messages.put(row))
+
+    def _row(self, *, complete: bool, details: dict[str, Any]) -> Message:
+        run = self._run
+        return Message(
+            id=self._message_id,
+            session_id=run.session_id,
+            run_id=run.run_id,
+            agent_path=run.agent_path,
+            position=self._position,
+            role="primary",
+            content=self._answer.text(),
+            details=details,
+            complete=complete,
+            created_at=now_ms(),
+        )
+
+    async def _finish(self, stop_reason: StopReason, error: ProviderError | None) -> TurnOutcome:
+        """Store the answer, whole or partial, and close the message."""
+        run = self._run
+        if self._save_timer is not None:
+            self._save_timer.cancel()
+        if not self._message_started:
+            self._start_message()
+        usage = self._answer.usage
+        cost = self._catalog.cost(self._provider, self._model, usage)
+        run.spend(usage, cost)
+        end = self._answer.message_end(self._message_id, stop_reason, cost, error)
+        generation = self._answer.generation(run.step, self._provider, self._model, stop_reason, cost)
+        self._pipeline.after_step(run, generation)
+        calls = self._answer.calls()
+        closing = StepEnded(
+            step=run.step, message_id=self._message_id, stop_reason=stop_reason, tool_calls=len(calls)
+        )
+        details = self._answer.details(self._provider, self._model, end, run.request_digest, error)
+        row = self._row(complete=True, details=details)
+        has_calls = bool(calls)
+
+        def store(uow: UnitOfWork) -> None:
+            uow.messages.put(row)
+            self._store_totals(uow, end.stats.model_dump(by_alias=True) if end.stats else {}, stop_reason)
+
+        run.record(end, *(() if has_calls else (closing,)), work=store)
+        run.history.add_assistant(
+            self._message_id, self._answer.blocks(), complete=stop_reason == "stop"
+        )
+        if error is None and usage.total:
+            run.estimate.calibrate(
+                run.context_tokens,
+                usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
+            )
+        await run.settle()
+        return TurnOutcome(
+            message_id=self._message_id, stop_reason=stop_reason, usage=usage, error=error
+        )
+
+    def _store_totals(self, uow: UnitOfWork, stats: dict[str, Any], stop_reason: StopReason) -> None:
+        run = self._run
+        usage = self._answer.usage
+        cost = stats.get("cost")
+        uow.runs.update_step(
+            run.run_id,
+            run.step,
+            provider=self._provider,
+            model=self._model,
+            stop_reason=stop_reason,
+            request_digest=run.request_digest,
+            stats={**stats, "usage": usage.model_dump(exclude_defaults=True), "attempts": self._attempt},
+            ended_at=now_ms(),
+        )
+        uow.runs.update(
+            run.run_id,
+            step_count=run.step,
+            cost_usd=run.cost_usd,
+            **run.usage.model_dump(),
+        )
+        bucket = "primary" if run.agent_path == "primary" else "subagents"
+        uow.sessions.add_usage(run.session_id, usage, cost["total"] if cost else None, bucket)
