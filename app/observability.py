@@ -18,9 +18,8 @@ from typing import Any, TextIO
 
 import orjson
 
-from app.config import MASK, LogSettings
-
-_FIELDS = "event_fields"
+MASK = "********"
+_FIELDS = "fields"
 _SECRET_KEY = re.compile(
     r"^(authorization|proxy-authorization|cookie|set-cookie|password|passwd|secret|token|nonce"
     r"|.*[_-](token|key|secret|password|nonce)|apikey)$",
@@ -88,7 +87,7 @@ class LineFormatter(logging.Formatter, ABC):
 
     def format(self, record: logging.LogRecord) -> str:
         fields: dict[str, Any] = dict(getattr(record, _FIELDS, {}))
-        event = record.getMessage()
+        event = fields.pop("event", None) or record.getMessage()
         if not hasattr(record, _FIELDS):
             fields = {"logger": record.name, "message": event}
             event = "log"
@@ -141,16 +140,22 @@ class _QueueHandler(logging.handlers.QueueHandler):
         return record
 
 
-def start_logging(settings: LogSettings, redactor: Redactor, *, stream: TextIO | None = None) -> LogOutput:
-    """Send the root logger's records to `stream` (standard error) from a thread of its own."""
+def start_logging(
+    *, level: str, line_format: str, redactor: Redactor, stream: TextIO | None = None
+) -> LogOutput:
+    """Send the root logger's records to `stream` (standard error) from a thread of its own.
+
+    `level` is `debug`, `info`, `warning` or `error`; `line_format` is `json`, `human` or `auto`
+    (human lines on a terminal).
+    """
     stream = stream if stream is not None else sys.stderr
-    human = settings.format == "human" or (settings.format == "auto" and stream.isatty())
+    human = line_format == "human" or (line_format == "auto" and stream.isatty())
     writer = logging.StreamHandler(stream)
     writer.setFormatter(HumanLines(redactor) if human else JsonLines(redactor))
     records: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
     handler = _QueueHandler(records)
     root = logging.getLogger()
-    root.setLevel(settings.level.upper())
+    root.setLevel(level.upper())
     root.addHandler(handler)
     for noisy in ("httpcore2", "httpx2", "watchfiles", "websockets", "alembic", "asyncio"):
         logging.getLogger(noisy).setLevel(max(root.level, logging.WARNING))
