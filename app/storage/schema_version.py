@@ -27,6 +27,7 @@ from app.storage.failures import translate
 REVISIONS = ("0001",)
 HEAD = REVISIONS[-1]
 
+# As alembic makes it.
 _VERSION_TABLE = (
     "CREATE TABLE alembic_version "
     "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
@@ -133,9 +134,8 @@ def migrate(connection: Connection, revision: str = "head") -> None:
 
 
 def migrations_folder() -> Path:
-    """Return the folder of the migrations: beside the package in a checkout, inside when installed."""
-    installed = Path(__file__).parent / "migrations"
-    return installed if installed.is_dir() else Path(__file__).parents[2] / "migrations"
+    """Return the folder of the migrations, which lies beside the package."""
+    return Path(__file__).parents[2] / "migrations"
 
 
 def copy_before_migration(path: Path, revision: str | None) -> Path:

@@ -44,6 +44,7 @@ class Step(SQLModel, table=True):
     """One model call of a run. `stats` holds usage, cost, ttft, duration and attempts."""
 
     __tablename__ = "steps"
+    __table_args__ = ({"sqlite_with_rowid": False},)
 
     run_id: str = Field(foreign_key="runs.id", primary_key=True)
     number: int = Field(primary_key=True)
