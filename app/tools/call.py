@@ -97,9 +97,12 @@ class ToolEnvelope(BaseModel):
         return shown
 
     def model_text(self) -> str:
-        """Return what the model reads: one line of JSON, then the body as plain text, if any."""
+        """Return what the model reads: one line of JSON, then the body as plain text, if any.
+
+        An error is its code and message; `detail` is for programs.
+        """
         if self.is_error:
-            return self._error_text()
+            return f"Error {self.code}: {self.error_text}"
         head = self.data
         body: str | None = None
         if (
@@ -113,11 +116,6 @@ class ToolEnvelope(BaseModel):
             head = {**head, "truncated": True, "output_path": self.metadata.output_path}
         line = _compact(head)
         return line if body is None else f"{line}\n{body}"
-
-    def _error_text(self) -> str:
-        text = f"Error {self.code}: {self.error_text}"
-        detail = {key: value for key, value in (self.detail or {}).items() if key != "rpc_code"}
-        return f"{text}\n{_compact(detail)}" if detail else text
 
 
 def _compact(value: Any) -> str:

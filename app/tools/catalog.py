@@ -1,0 +1,32 @@
+"""The list of built-in tools.
+
+Owns: which tools and groups exist. Never: registration as a side effect of an import.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.tools.edit import text
+from app.tools.file import create, read, write
+from app.tools.project_files import ProjectFiles
+from app.tools.read_tracker import ReadTracker
+from app.tools.registry import ToolRegistry
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "@files": ("file.*", "edit.*"),
+    "@locked": (),
+}
+"""`@locked` is reserved for the portable names (`read`, `write`, ...)."""
+
+
+def build_registry(*, reads: ReadTracker, data_dir: Path | None = None) -> ToolRegistry:
+    """Return the registry of all built-in tools.
+
+    `reads` remembers who has read what, for as long as its sessions live. `data_dir` is the
+    daemon's own folder, which no tool may touch.
+    """
+    files = ProjectFiles(reads=reads, data_dir=data_dir)
+    return ToolRegistry(
+        (read.build(files), write.build(files), create.build(files), text.build(files)), GROUPS
+    )

@@ -1,0 +1,77 @@
+"""Finding an exact text in a file whose line endings may differ from the model's.
+
+Owns: matches, and the replacement in the file's own line endings. Works on UTF-8 bytes.
+Never: reading or writing files.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+CRLF = b"\r\n"
+LF = b"\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Where the text occurs: half-open byte ranges, in order, without overlap."""
+
+    spans: tuple[tuple[int, int], ...]
+
+    def line_numbers(self, body: bytes) -> list[int]:
+        """Return the line on which each match begins, counted from 1."""
+        numbers: list[int] = []
+        line, position = 1, 0
+        for start, _ in self.spans:
+            line += body.count(LF, position, start)
+            position = start
+            numbers.append(line)
+        return numbers
+
+
+def find(body: bytes, old: bytes) -> Matches:
+    """Return the exact matches of `old`; without one, those that differ in line endings only."""
+    spans = _exact(body, old)
+    if spans or LF not in old:
+        return Matches(spans)
+    pattern = rb"\r?\n".join(re.escape(line) for line in old.replace(CRLF, LF).split(LF))
+    return Matches(tuple(match.span() for match in re.finditer(pattern, body)))
+
+
+def _exact(body: bytes, old: bytes) -> tuple[tuple[int, int], ...]:
+    spans: list[tuple[int, int]] = []
+    position = body.find(old)
+    while position >= 0:
+        spans.append((position, position + len(old)))
+        position = body.find(old, position + len(old))
+    return tuple(spans)
+
+
+def replaced(body: bytes, matches: Matches, new: bytes) -> bytes:
+    """Return `body` with every match replaced, each in the line endings found around it."""
+    plain = new.replace(CRLF, LF)
+    if LF not in plain:
+        variants = {LF: plain, CRLF: plain}
+    else:
+        variants = {LF: plain, CRLF: plain.replace(LF, CRLF)}
+    usual = _usual_ending(body)
+    pieces: list[bytes] = []
+    position = 0
+    for start, end in matches.spans:
+        pieces += (body[position:start], variants[_ending(body[start:end]) or usual])
+        position = end
+    pieces.append(body[position:])
+    return b"".join(pieces)
+
+
+def _ending(text: bytes) -> bytes | None:
+    """Return the line ending used most in `text`, None when it has none."""
+    ended = text.count(LF)
+    if not ended:
+        return None
+    return CRLF if 2 * text.count(CRLF) > ended else LF
+
+
+def _usual_ending(body: bytes) -> bytes:
+    return _ending(body) or LF

@@ -1,0 +1,114 @@
+"""`edit.text`: exact replacement in a file that the agent has read.
+
+Owns: the tool's parameters, result, errors and audit event. Never: fuzzy replacement; a text
+that does not match exactly (line endings aside) is reported, not guessed.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.errors import ToolError
+from app.tools.call import ToolCallContext
+from app.tools.definition import Effects, FsRequirement, ToolDefinition, ToolParams, ToolResult
+from app.tools.description import load_description
+from app.tools.edit.matching import Matches, find, replaced
+from app.tools.edit.near_miss import explain
+from app.tools.project_files import Change, ProjectFiles
+from app.tools.read_tracker import digest_of
+from app.tools.text_format import from_utf8, to_utf8
+from app.workspace import Target
+
+MAX_LINE_NUMBERS = 50
+MARK = "\ufeff"
+
+
+class EditTextParams(ToolParams):
+    path: str = Field(description="Path relative to the project's root.")
+    old_string: str = Field(min_length=1, description="Exact text to find.")
+    new_string: str = Field(description="Replacement text; must differ from old_string.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence instead of one.")
+
+
+class EditTextResult(ToolResult):
+    path: str = Field(description="The path that was edited.")
+    replacements: int
+
+
+def build(files: ProjectFiles) -> ToolDefinition:
+    """Return the tool over `files`."""
+
+    async def run(params: EditTextParams, context: ToolCallContext) -> EditTextResult:
+        if params.old_string == params.new_string:
+            raise _no_change()
+
+        def work(target: Target) -> Change[EditTextResult]:
+            return _edit(files, target, params, context)
+
+        def report(done: EditTextResult) -> None:
+            event = {"path": done.path, "replacements": done.replacements}
+            who = {"caller": context.agent_path, "request_id": context.request_id}
+            context.ports.audit("file.edited", event | who)
+
+        return await files.change(params.path, context, work, report)
+
+    return ToolDefinition(
+        name="edit.text",
+        title="Edit a file",
+        description=load_description("app.tools.edit", "text.md"),
+        parameters=EditTextParams,
+        result=EditTextResult,
+        run=run,
+        acp_kind="edit",
+        requires=(FsRequirement("rw"),),
+        destructive=True,
+        effects_of=lambda params: Effects(writes=(params.path,)),
+    )
+
+
+def _edit(
+    files: ProjectFiles, target: Target, params: EditTextParams, context: ToolCallContext
+) -> Change[EditTextResult]:
+    shown = target.location.shown
+    if not target.exists:
+        raise ToolError(
+            "file_not_found", f"{shown}: there is no such file; create it instead", detail={"path": shown}
+        )
+    decoded = to_utf8(files.content_as_read(target, context))
+    if decoded is None:
+        raise ToolError("binary_file", f"{shown} is a binary file; text edits do not apply")
+    body, text_format = decoded
+    old = params.old_string.removeprefix(MARK) if text_format.mark else params.old_string
+    matches = find(body, old.encode("utf-8")) if old else Matches(())
+    _check(matches, body, old, shown, replace_all=params.replace_all)
+    changed = replaced(body, matches, params.new_string.encode("utf-8"))
+    if changed == body:
+        raise _no_change()
+    content = from_utf8(changed, text_format)
+    target.replace(content)
+    result = EditTextResult(path=shown, replacements=len(matches.spans))
+    return Change(target.key, digest_of(content), result)
+
+
+def _check(matches: Matches, body: bytes, old: str, shown: str, *, replace_all: bool) -> None:
+    count = len(matches.spans)
+    if not count:
+        near = explain(body.decode("utf-8", "replace"), old)
+        raise ToolError(
+            "old_string_not_found",
+            f"old_string was not found in {shown}. {near.text()}".strip(),
+            detail={"path": shown, "closest": near.closest, "hints": near.hints},
+        )
+    if count > 1 and not replace_all:
+        lines = matches.line_numbers(body)[:MAX_LINE_NUMBERS]
+        listed = ", ".join(str(line) for line in lines) + (", ..." if count > len(lines) else "")
+        raise ToolError(
+            "multiple_matches",
+            f"old_string occurs {count} times in {shown} (lines {listed}); add neighbouring lines to make "
+            "it unique, or set replace_all",
+            detail={"path": shown, "count": count, "lines": lines},
+        )
+
+
+def _no_change() -> ToolError:
+    return ToolError("no_change", "old_string and new_string are the same; there is nothing to change")

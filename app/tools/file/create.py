@@ -1,0 +1,63 @@
+"""`file.create`: a new file, and an error when there is one already.
+
+Owns: the tool's parameters, result and audit event. Never: overwriting anything.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from app.errors import ToolError
+from app.tools.call import ToolCallContext
+from app.tools.definition import Effects, FsRequirement, ToolDefinition, ToolParams, ToolResult
+from app.tools.description import load_description
+from app.tools.project_files import Change, ProjectFiles
+from app.tools.read_tracker import digest_of
+from app.workspace import Target
+
+
+class FileCreateParams(ToolParams):
+    path: str = Field(description="Path of the new file, relative to the project's root.")
+    content: str = Field(description="The content of the file.")
+
+
+class FileCreateResult(ToolResult):
+    path: str = Field(description="The path that was created.")
+    bytes_written: int
+    created: Literal[True] = True
+
+
+def build(files: ProjectFiles) -> ToolDefinition:
+    """Return the tool over `files`."""
+
+    async def run(params: FileCreateParams, context: ToolCallContext) -> FileCreateResult:
+        def report(done: FileCreateResult) -> None:
+            event = {"path": done.path, "bytes": done.bytes_written, "created": True}
+            who = {"caller": context.agent_path, "request_id": context.request_id}
+            context.ports.audit("file.written", event | who)
+
+        return await files.change(params.path, context, lambda target: _create(target, params), report)
+
+    return ToolDefinition(
+        name="file.create",
+        title="Create a new file",
+        description=load_description("app.tools.file", "create.md"),
+        parameters=FileCreateParams,
+        result=FileCreateResult,
+        run=run,
+        acp_kind="edit",
+        requires=(FsRequirement("rw"),),
+        effects_of=lambda params: Effects(writes=(params.path,)),
+    )
+
+
+def _create(target: Target, params: FileCreateParams) -> Change[FileCreateResult]:
+    content = params.content.encode("utf-8")
+    shown = target.location.shown
+    if target.exists:
+        raise ToolError("file_exists", f"{shown} exists already", detail={"path": shown})
+    target.create(content)
+    result = FileCreateResult(path=shown, bytes_written=len(content))
+    return Change(target.key, digest_of(content), result)

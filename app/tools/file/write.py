@@ -1,0 +1,110 @@
+"""`file.write`: a whole file, created or replaced, never blindly.
+
+Owns: the tool's parameters, result and audit event. Never: locking or atomicity (see
+`project_files` and the workspace).
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.errors import ToolError
+from app.tools.call import ToolCallContext
+from app.tools.definition import Effects, FsRequirement, ToolDefinition, ToolParams, ToolResult
+from app.tools.description import load_description
+from app.tools.project_files import Change, ProjectFiles, not_read
+from app.tools.read_tracker import digest_of
+from app.tools.text_format import LATIN_1, UTF_8, TextFormat, from_utf8, to_utf8
+from app.workspace import Target
+
+MARK = "\ufeff"
+
+
+class FileWriteParams(ToolParams):
+    path: str = Field(description="Path relative to the project's root.")
+    content: str = Field(description="The complete content of the file.")
+
+
+class FileWriteResult(ToolResult):
+    path: str = Field(description="The path that was written.")
+    bytes_written: int
+    created: bool = Field(description="Whether the file is new.")
+    encoding: str | None = Field(default=None, description="The encoding kept, when not plain UTF-8.")
+
+
+def build(files: ProjectFiles) -> ToolDefinition:
+    """Return the tool over `files`."""
+
+    async def run(params: FileWriteParams, context: ToolCallContext) -> FileWriteResult:
+        def work(target: Target) -> Change[FileWriteResult]:
+            return _write(files, target, params, context)
+
+        return await files.change(params.path, context, work, lambda done: report(done, context))
+
+    return ToolDefinition(
+        name="file.write",
+        title="Write a whole file",
+        description=load_description("app.tools.file", "write.md"),
+        parameters=FileWriteParams,
+        result=FileWriteResult,
+        run=run,
+        acp_kind="edit",
+        requires=(FsRequirement("rw"),),
+        destructive=True,
+        effects_of=lambda params: Effects(writes=(params.path,)),
+    )
+
+
+def report(done: FileWriteResult, context: ToolCallContext) -> None:
+    """Record `file.written`."""
+    context.ports.audit(
+        "file.written",
+        {
+            "path": done.path,
+            "bytes": done.bytes_written,
+            "created": done.created,
+            "caller": context.agent_path,
+            "request_id": context.request_id,
+        },
+    )
+
+
+def _write(
+    files: ProjectFiles, target: Target, params: FileWriteParams, context: ToolCallContext
+) -> Change[FileWriteResult]:
+    text = params.content.encode("utf-8")
+    created = not target.exists
+    if created:
+        kept, content = UTF_8, text
+        try:
+            target.create(content)
+        except ToolError as error:
+            if error.code == "file_exists":  # somebody made it since it was looked up
+                raise not_read(target.location.shown) from None
+            raise
+    else:
+        kept, content = _as_before(text, files.content_as_read(target, context))
+        target.replace(content)
+    result = FileWriteResult(
+        path=target.location.shown,
+        bytes_written=len(content),
+        created=created,
+        encoding=None if kept.name == "utf-8" else kept.name,
+    )
+    return Change(target.key, digest_of(content), result)
+
+
+def _as_before(text: bytes, before: bytes) -> tuple[TextFormat, bytes]:
+    """Encode the new text as the old content was; UTF-8 where that is impossible."""
+    known = to_utf8(before)
+    if known is None or not before:
+        return UTF_8, text
+    kept = known[1]
+    if kept.mark:
+        text = text.removeprefix(MARK.encode())
+    if kept == LATIN_1:
+        try:
+            return kept, from_utf8(text, kept)
+        except ToolError:
+            return UTF_8, text
+    return kept, from_utf8(text, kept)

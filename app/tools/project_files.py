@@ -1,0 +1,113 @@
+"""A project's files as tools use them: caged, locked, and never written unseen.
+
+Owns: the workspace of each call, the order of locking, checking and writing, and the rule that
+only known content may be overwritten. Never: a tool's own parameters and results.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from app.errors import ToolError
+from app.tools.call import ToolCallContext
+from app.tools.file_locks import FileLocks, busy
+from app.tools.permissions import fs_policy
+from app.tools.read_tracker import Digest, ReadTracker, digest_of
+from app.tools.threads import to_the_end
+from app.workspace import Target, Workspace, changed_since_read
+
+T = TypeVar("T")
+MAX_MOVES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[T]):
+    """What a write did: the file's `key` and new `digest`, and the tool's own `value`."""
+
+    key: str
+    digest: Digest
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    identity: Hashable
+
+
+class ProjectFiles:
+    """Shared by all tools that touch files. `data_dir` is closed to every tool."""
+
+    def __init__(
+        self, *, reads: ReadTracker, data_dir: Path | None = None, locks: FileLocks | None = None
+    ) -> None:
+        self.reads = reads
+        self._closed = () if data_dir is None else (data_dir.resolve(),)
+        self._locks = locks or FileLocks()
+
+    def workspace(self, context: ToolCallContext) -> Workspace:
+        """Return the project's folder as this caller may use it."""
+        return Workspace(
+            context.project_root,
+            policy=fs_policy(context),
+            scratch=context.scratch_dir,
+            closed=self._closed,
+        )
+
+    def content_as_read(self, target: Target, context: ToolCallContext) -> bytes:
+        """Return the content of an existing file that the caller has read. Blocks.
+
+        Raises ToolError `file_not_read` or `file_changed_since_read`.
+        """
+        known = self.reads.known(context, target.key)
+        if known is None:
+            raise not_read(target.location.shown)
+        content = target.read()
+        if digest_of(content) != known:
+            raise changed_since_read(target.location.shown)
+        return content
+
+    async def change(
+        self,
+        path: str,
+        context: ToolCallContext,
+        work: Callable[[Target], Change[T]],
+        settle: Callable[[T], None],
+    ) -> T:
+        """Run `work` in a thread on the resolved file, alone on that file.
+
+        When `work` returned, its content counts as read and `settle` is called, also when the
+        call is cancelled meanwhile. Raises ToolError `file_busy` and whatever `work` raises.
+        """
+        workspace = self.workspace(context)
+
+        def identify() -> Hashable:
+            with workspace.target(path) as target:
+                return target.identity
+
+        def attempt(identity: Hashable) -> Change[T] | _Moved:
+            with workspace.target(path) as target:
+                return work(target) if target.identity == identity else _Moved(target.identity)
+
+        def settled(change: Change[T] | _Moved) -> None:
+            if isinstance(change, Change):
+                self.reads.record(context, change.key, change.digest)
+                settle(change.value)
+
+        identity = await asyncio.to_thread(identify)
+        for _ in range(MAX_MOVES):
+            async with self._locks.holding(identity, path):
+                outcome = await to_the_end(partial(attempt, identity), settled)
+            if isinstance(outcome, Change):
+                return outcome.value
+            identity = outcome.identity
+        raise busy(path)
+
+
+def not_read(shown: str) -> ToolError:
+    """Return the error for a blind overwrite."""
+    return ToolError("file_not_read", f"Read the file before overwriting it: {shown}", detail={"path": shown})

@@ -1,0 +1,107 @@
+"""Encodings of text files: what a file uses, and writing it back the same way.
+
+Owns: detection (UTF-8, UTF-16 by its mark, Latin-1 as the last resort) and the round trip to
+UTF-8 bytes, on which tools work. Never: line numbers or matching.
+"""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from typing import Literal
+
+from app.errors import ToolError
+
+HEAD = 8192
+_TEXT_CONTROLS = frozenset(b"\t\n\r\f\b\x1b")
+_MAX_CONTROL_SHARE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class TextFormat:
+    """An encoding and the byte order mark that the file starts with, if any."""
+
+    encoding: Literal["utf-8", "utf-16-le", "utf-16-be", "latin-1"] = "utf-8"
+    mark: bytes = b""
+
+    @property
+    def name(self) -> str:
+        return "utf-8-bom" if self.encoding == "utf-8" and self.mark else self.encoding
+
+
+UTF_8 = TextFormat()
+LATIN_1 = TextFormat("latin-1")
+_MARKS = (
+    TextFormat("utf-8", codecs.BOM_UTF8),
+    TextFormat("utf-16-le", codecs.BOM_UTF16_LE),
+    TextFormat("utf-16-be", codecs.BOM_UTF16_BE),
+)
+
+
+def guess_format(head: bytes) -> TextFormat | None:
+    """Return the format by a file's first `HEAD` bytes, None for a binary file.
+
+    UTF-8 without a mark is a guess that the whole content must confirm.
+    """
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return None
+    for marked in _MARKS:
+        if head.startswith(marked.mark):
+            return marked
+    return None if b"\0" in head else UTF_8
+
+
+def looks_binary(head: bytes) -> bool:
+    """Tell whether bytes that are not UTF-8 hold too many control characters for Latin-1 text."""
+    controls = sum(1 for byte in head if byte < 32 and byte not in _TEXT_CONTROLS)
+    return controls > len(head) * _MAX_CONTROL_SHARE
+
+
+def to_utf8(content: bytes) -> tuple[bytes, TextFormat] | None:
+    """Return the content as UTF-8 without its mark, and its format; None for a binary file."""
+    found = guess_format(content[:HEAD])
+    if found is None:
+        return None
+    body = content[len(found.mark) :]
+    if found.encoding in {"utf-16-le", "utf-16-be"}:
+        try:
+            return body.decode(found.encoding, "surrogatepass").encode("utf-8", "surrogatepass"), found
+        except UnicodeDecodeError:
+            return None
+    if is_utf8(body):
+        return body, found
+    if looks_binary(content[:HEAD]):
+        return None
+    return content.decode("latin-1").encode("utf-8"), LATIN_1
+
+
+def from_utf8(body: bytes, wanted: TextFormat) -> bytes:
+    """Return the UTF-8 bytes `body` in the format `wanted`, its mark included.
+
+    Raises ToolError `encoding_mismatch` when the format lacks one of the characters.
+    """
+    if wanted.encoding == "utf-8":
+        return wanted.mark + body
+    text = body.decode("utf-8", "surrogatepass")
+    try:
+        if wanted.encoding == "latin-1":
+            return text.encode("latin-1")
+        return wanted.mark + text.encode(wanted.encoding, "surrogatepass")
+    except UnicodeEncodeError as problem:
+        character = text[problem.start]
+        raise ToolError(
+            "encoding_mismatch",
+            f"the file is {wanted.name}, which has no {character!r} (U+{ord(character):04X}); "
+            "use other characters",
+            detail={"encoding": wanted.name, "character": character},
+        ) from None
+
+
+def is_utf8(content: bytes) -> bool:
+    if content.isascii():
+        return True
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
