@@ -11,7 +11,8 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect
@@ -105,32 +106,43 @@ def create_at_head(connection: Connection) -> None:
     connection.exec_driver_sql(f"INSERT INTO alembic_version (version_num) VALUES ('{HEAD}')")
 
 
-def migrate(connection: Connection, revision: str = "head") -> None:
-    """Run the migrations up to a revision in one transaction: all of them or, on failure, none.
+def migrate(connection: Connection) -> None:
+    """Run the migrations that are due in one transaction: all of them or, on failure, none.
 
     Raises StorageError that names what failed."""
-    # Alembic takes 0.3 s to import and is needed once per release.
-    from alembic import command
-    from alembic.config import Config
+    with migration_transaction(connection):
+        run_migrations(connection, HEAD)
 
-    config = Config()
-    config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
-    config.attributes["connection"] = connection
+
+@contextmanager
+def migration_transaction(connection: Connection) -> Iterator[None]:
+    """A transaction that may rebuild tables; every failure in it undoes all of it."""
     sqlite = connection.dialect.name == "sqlite"
     if sqlite:
         # Tables are rebuilt under the same name; the check below takes the place of the rule.
         _set_foreign_keys(connection, on=False)
     try:
         with connection.begin():
-            command.upgrade(config, revision)
+            yield
             if sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first():
-                raise StorageError("the migration would leave rows that belong to nothing")
+                raise StorageError("rows would be left that belong to nothing")
     except Exception as failure:
-        told = translate(failure)
-        raise StorageError(f"the migration failed and was undone: {told}") from failure
+        raise StorageError(f"the change was undone, nothing was kept: {translate(failure)}") from failure
     finally:
         if sqlite:
             _set_foreign_keys(connection, on=True)
+
+
+def run_migrations(connection: Connection, revision: str) -> None:
+    """Run the migrations up to a revision inside the open transaction."""
+    # Alembic takes up to 0.3 s to import and is needed once per release.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
 
 
 def migrations_folder() -> Path:

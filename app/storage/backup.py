@@ -1,0 +1,235 @@
+"""What an operator does to a database while no daemon runs: upgrade, backup, restore, check.
+
+Owns: the four commands of `kaged db`. Never: their output (the command line has that). A backup
+may be taken while the daemon runs; upgrade and restore refuse then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, MetaData, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.errors import StorageError
+from app.storage.dump import Dump, count_rows, write_dump
+from app.storage.engine import Database, SqliteDatabase, close_connection, open_database
+from app.storage.failures import translate
+from app.storage.lock import DataFolderLock
+from app.storage.schema_version import (
+    HEAD,
+    copy_before_migration,
+    current_revision,
+    migrate,
+    migration_transaction,
+    require_known,
+    run_migrations,
+)
+
+_SQLITE_FILES = ("", "-wal", "-shm")
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeReport:
+    """`before` is None for an empty database; `copy` is the file that was kept of an embedded one."""
+
+    database: str
+    before: str | None
+    after: str
+    copy: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class BackupReport:
+    """`rows` counts by table."""
+
+    database: str
+    file: Path
+    rows: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """`problems` is empty when all is well; each is a sentence."""
+
+    database: str
+    schema: str | None
+    needed: str
+    problems: tuple[str, ...]
+    rows: dict[str, int]
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+
+async def upgrade(url: str | None, data_dir: Path) -> UpgradeReport:
+    """Bring the schema to the one of this version, all of it or nothing.
+
+    Raises StorageError, or Conflict while a daemon uses the data folder or the database."""
+    return await asyncio.to_thread(_upgrade, open_database(url, data_dir), data_dir)
+
+
+async def backup(url: str | None, data_dir: Path, target: Path) -> BackupReport:
+    """Write every row to a portable file; a running daemon goes on.
+
+    Raises StorageError, also when the target exists."""
+    return await asyncio.to_thread(_backup, open_database(url, data_dir), target)
+
+
+async def restore(url: str | None, data_dir: Path, source: Path) -> BackupReport:
+    """Replace the whole content by that of a backup, of this or of an older schema.
+
+    An embedded file is kept beside the new one as `kaged.db.backup-before-restore-<time>`.
+    Raises StorageError, or Conflict while a daemon uses the data folder or the database."""
+    return await asyncio.to_thread(_restore, open_database(url, data_dir), data_dir, source)
+
+
+async def check(url: str | None, data_dir: Path) -> CheckReport:
+    """Look for damage, broken references and a wrong schema. Raises StorageError when the
+    database cannot be opened at all."""
+    return await asyncio.to_thread(_check, open_database(url, data_dir))
+
+
+def _upgrade(database: Database, data_dir: Path) -> UpgradeReport:
+    with DataFolderLock(data_dir), _connected(database) as connection:
+        with connection.begin():
+            before = current_revision(connection)
+        require_known(before)
+        copy = None
+        if before != HEAD:
+            if isinstance(database, SqliteDatabase) and before is not None:
+                copy = copy_before_migration(database.path, before)
+            migrate(connection)
+        return UpgradeReport(database.describe(), before, HEAD, copy)
+
+
+def _backup(database: Database, target: Path) -> BackupReport:
+    if target.exists():
+        raise StorageError(f"{target} exists already; name another file")
+    _require_file(database)
+    with _reading(database) as connection:
+        revision = current_revision(connection)
+        require_known(revision)
+        if revision is None:
+            raise StorageError(f"the database {database.describe()} is empty; there is nothing to back up")
+        rows = write_dump(connection, revision, target)
+    return BackupReport(database.describe(), target, rows)
+
+
+def _restore(database: Database, data_dir: Path, source: Path) -> BackupReport:
+    dump = Dump(source)
+    require_known(dump.revision)
+    with DataFolderLock(data_dir):
+        if isinstance(database, SqliteDatabase):
+            rows = _restore_file(database.path, dump)
+        else:
+            with _connected(database) as connection, migration_transaction(connection):
+                _drop_tables(connection)
+                rows = _fill(connection, dump)
+    return BackupReport(database.describe(), source, rows)
+
+
+def _restore_file(path: Path, dump: Dump) -> dict[str, int]:
+    """Fill a new file beside the old one, then take its place."""
+    fresh = path.with_name(path.name + ".restoring")
+    _remove(fresh)
+    try:
+        with _connected(SqliteDatabase(fresh)) as connection, migration_transaction(connection):
+            rows = _fill(connection, dump)
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        for suffix in _SQLITE_FILES:
+            # Not opened to fold its log in: it may be the damage that one restores from.
+            old = path.with_name(path.name + suffix)
+            if old.exists():
+                old.rename(path.with_name(f"{path.name}.backup-before-restore-{stamp}{suffix}"))
+        fresh.rename(path)
+    finally:
+        _remove(fresh)
+    return rows
+
+
+def _fill(connection: Connection, dump: Dump) -> dict[str, int]:
+    """Make the dump's schema in an empty database, load the rows, and migrate to ours."""
+    run_migrations(connection, dump.revision)
+    rows = dump.load(connection)
+    if dump.revision != HEAD:
+        run_migrations(connection, HEAD)
+    return rows
+
+
+def _drop_tables(connection: Connection) -> None:
+    require_known(current_revision(connection))
+    metadata = MetaData()
+    metadata.reflect(connection)
+    metadata.drop_all(connection)
+
+
+def _check(database: Database) -> CheckReport:
+    _require_file(database)
+    problems: list[str] = []
+    rows: dict[str, int] = {}
+    with _reading(database) as connection:
+        revision = current_revision(connection)
+        if revision != HEAD:
+            problems.append(f"the schema is {revision or 'missing'}, this version needs {HEAD}")
+        if isinstance(database, SqliteDatabase):
+            problems += _damage(connection)
+        if not problems:
+            rows = count_rows(connection)
+    return CheckReport(database.describe(), revision, HEAD, tuple(problems), rows)
+
+
+def _damage(connection: Connection) -> Iterator[str]:
+    for (finding,) in connection.execute(text("PRAGMA integrity_check(20)")):
+        if finding != "ok":
+            yield f"the file is damaged: {finding}"
+    for table, row, parent, _ in connection.execute(text("PRAGMA foreign_key_check")):
+        yield f"the row {row} of {table} belongs to a row of {parent} that does not exist"
+
+
+@contextmanager
+def _connected(database: Database) -> Iterator[Connection]:
+    """A connection for writing that no other daemon has."""
+    with _told():
+        connection = database.connect(exclusive=True)
+    try:
+        with _told():
+            yield connection
+            database.before_close(connection)
+    finally:
+        close_connection(connection)
+
+
+@contextmanager
+def _reading(database: Database) -> Iterator[Connection]:
+    """A connection whose one transaction sees one state, whoever writes meanwhile."""
+    engine = database.readers()
+    try:
+        with _told(), engine.connect() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except SQLAlchemyError as failure:
+        raise translate(failure) from failure
+
+
+def _require_file(database: Database) -> None:
+    if isinstance(database, SqliteDatabase) and not database.path.exists():
+        raise StorageError(f"there is no database at {database.path}; start kaged once, or name --data-dir")
+
+
+def _remove(path: Path) -> None:
+    for suffix in _SQLITE_FILES:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -1,0 +1,140 @@
+"""A portable copy of every row: gzip of JSON lines, the same for both databases.
+
+Owns: the format. Never: which database is read or filled, or when. The first line names the format
+and the schema revision; then, for each table, a line with its columns and one line for each row.
+Columns come from the database, not from the models, so that an older dump stays readable.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, MetaData, Table, func, insert, select
+
+from app.errors import StorageError
+
+FORMAT = "kaged-dump-1"
+_VERSION_TABLE = "alembic_version"
+_BATCH = 500
+
+
+def write_dump(connection: Connection, revision: str, target: Path) -> dict[str, int]:
+    """Write every row that the connection's transaction sees; return the rows by table.
+
+    The file appears under its name only when it is whole."""
+    partial = target.with_name(target.name + ".partial")
+    counts: dict[str, int] = {}
+    try:
+        # Without a name and time inside: equal rows make equal files.
+        with partial.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as lines:
+            lines.write(_line({"format": FORMAT, "schema": revision}))
+            for table in _tables(connection):
+                lines.write(_line({"table": table.name, "columns": [c.name for c in table.columns]}))
+                counts[table.name] = 0
+                for row in _rows(connection, table):
+                    lines.write(_line([_portable(value) for value in row]))
+                    counts[table.name] += 1
+            lines.write(_line({"end": True, "counts": counts}))
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return counts
+
+
+class Dump:
+    """A dump to be read. Raises StorageError when the file is not one."""
+
+    def __init__(self, source: Path) -> None:
+        self._source = source
+        first = next(self._lines(), None)
+        if not isinstance(first, dict) or first.get("format") != FORMAT:
+            raise StorageError(f"{source} is not a backup made by `kaged db backup`")
+        self.revision = str(first["schema"])
+
+    def load(self, connection: Connection) -> dict[str, int]:
+        """Insert every row into the empty tables; return the rows by table."""
+        tables = {table.name: table for table in _tables(connection)}
+        counts: dict[str, int] = {}
+        ended: dict[str, int] | None = None
+        table: Table | None = None
+        columns: list[str] = []
+        batch: list[dict[str, Any]] = []
+        for line in self._lines():
+            if isinstance(line, list) and table is not None:
+                batch.append(dict(zip(columns, map(_native, line), strict=True)))
+            if batch and table is not None and (len(batch) == _BATCH or isinstance(line, dict)):
+                connection.execute(insert(table).inline(), batch)
+                counts[table.name] += len(batch)
+                batch = []
+            if isinstance(line, dict) and "table" in line:
+                table, columns = tables.get(line["table"]), line["columns"]
+                if table is None:
+                    raise StorageError(f"{self._source} has a table this schema has not: {line['table']}")
+                counts[table.name] = 0
+            elif isinstance(line, dict) and "end" in line:
+                ended = line["counts"]
+        if ended != counts:
+            raise StorageError(f"{self._source} is cut short: it lacks rows that it announces")
+        _advance_sequences(connection, tables.values())
+        return counts
+
+    def _lines(self) -> Iterator[Any]:
+        try:
+            with gzip.open(self._source, "rb") as lines:
+                for line in lines:
+                    yield orjson.loads(line)
+        except (OSError, EOFError, ValueError) as failure:
+            raise StorageError(f"the backup {self._source} cannot be read: {failure}") from failure
+
+
+def count_rows(connection: Connection) -> dict[str, int]:
+    """Return the number of rows of each table."""
+    return {
+        table.name: int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+        for table in _tables(connection)
+    }
+
+
+def _tables(connection: Connection) -> list[Table]:
+    """Return the tables, each after those that it refers to."""
+    metadata = MetaData()
+    metadata.reflect(connection)
+    return [table for table in metadata.sorted_tables if table.name != _VERSION_TABLE]
+
+
+def _rows(connection: Connection, table: Table) -> Iterator[Any]:
+    statement = select(table).order_by(*table.primary_key.columns)
+    # The rows of a table may be larger than the memory.
+    with connection.execute(statement, execution_options={"yield_per": _BATCH}) as rows:
+        yield from rows
+
+
+def _advance_sequences(connection: Connection, tables: Any) -> None:
+    """Make generated keys go on after the rows that were loaded."""
+    if connection.dialect.name != "postgresql":
+        return
+    for table in tables:
+        if "id" not in table.c or table.c.id.type.python_type is not int:
+            continue
+        sequence = func.pg_get_serial_sequence(table.name, "id")
+        highest = select(func.coalesce(func.max(table.c.id), 0) + 1).scalar_subquery()
+        connection.execute(select(func.setval(sequence, highest, False)))
+
+
+def _line(value: Any) -> bytes:
+    return orjson.dumps(value) + b"\n"
+
+
+def _portable(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {"b64": base64.b64encode(value).decode()}
+    return value
+
+
+def _native(value: Any) -> Any:
+    return base64.b64decode(value["b64"]) if isinstance(value, dict) else value
