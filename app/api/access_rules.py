@@ -1,0 +1,145 @@
+"""Which connections are let in: hosts, origins, cookies, CSRF, the three modes.
+
+Owns: the rules as functions over headers. Never: tokens (`access_tokens`) or sending answers
+(`access_middleware`). A rule raises a `KagedError`; passing means returning.
+"""
+
+from __future__ import annotations
+
+import hmac
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+
+from app.api.access_tokens import AccessControl, Principal, csrf_token
+from app.config import AuthSettings, Settings
+from app.errors import Forbidden, Unauthenticated
+
+PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/api/v1/versions", "/api/v1/dsl/schema", "/launch"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+SUBPROTOCOL = "kaged.v1"
+BEARER_SUBPROTOCOL = "kaged.bearer."
+CSRF_HEADER = "x-kaged-csrf"
+USER_HEADER = "x-kaged-user-id"
+NONCE_HEADER = "x-kaged-auth-nonce"
+
+_LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
+_EVERY_INTERFACE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - compared with, never bound
+_MAX_USER_ID = 128
+
+
+def host_name(authority: str) -> str:
+    """Return the name in `name:port`, `[v6]:port` or either without a port; lower case."""
+    if authority.startswith("["):
+        return authority[1:].partition("]")[0].lower()
+    return authority.rpartition(":")[0].lower() if authority.count(":") == 1 else authority.lower()
+
+
+def allowed_hosts(settings: Settings) -> frozenset[str]:
+    """Return the names by which this daemon may be addressed."""
+    bound = {settings.daemon.host.lower()} - _EVERY_INTERFACE
+    configured = {host_name(host) for host in settings.auth.allowed_hosts}
+    return _LOOPBACK_NAMES | bound | configured
+
+
+def check_host(headers: Headers, allowed: frozenset[str]) -> None:
+    """Refuse a `Host` that is not ours, so that a rebound DNS name cannot reach the daemon."""
+    hosts = headers.getlist("host")
+    if len(hosts) != 1 or host_name(hosts[0]) not in allowed:
+        raise Forbidden(
+            "The Host header names a host that is not allowed here. Add it to auth.allowed_hosts if it is yours.",
+            reason="host_not_allowed",
+        )
+
+
+def check_origin(headers: Headers, scheme: str, settings: AuthSettings) -> None:
+    """Refuse a page of another site. Programs that are not browsers send no `Origin`."""
+    origin = headers.get("origin")
+    if origin is None:
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+            raise Forbidden("Another site may not do this.", reason="origin_not_allowed")
+        return
+    own = f"{_page_scheme(scheme)}://{headers.get('host', '')}".lower()
+    if origin.lower() == own or origin.lower().rstrip("/") in _configured_origins(settings):
+        return
+    raise Forbidden(
+        "The Origin header names a page that is not allowed here. Add it to auth.allowed_origins if it is yours.",
+        reason="origin_not_allowed",
+    )
+
+
+def _page_scheme(scheme: str) -> str:
+    return {"ws": "http", "wss": "https"}.get(scheme, scheme)
+
+
+def _configured_origins(settings: AuthSettings) -> frozenset[str]:
+    return frozenset(origin.lower().rstrip("/") for origin in settings.allowed_origins)
+
+
+def cookie_names(headers: Headers) -> tuple[str, str]:
+    """Return the names of the session and CSRF cookies.
+
+    Cookies are shared by all ports of a host, so the port is in the name: two daemons on one
+    machine do not sign each other's browsers out."""
+    port = urlsplit(f"//{headers.get('host', '')}").port
+    suffix = f"_{port}" if port else ""
+    return f"kaged_session{suffix}", f"kaged_csrf{suffix}"
+
+
+def presented_secret(connection: HTTPConnection) -> tuple[str, bool] | None:
+    """Return the token that the client sent and whether it came in the cookie; None without one."""
+    authorization = connection.headers.get("authorization")
+    if authorization is not None:
+        kind, _, value = authorization.partition(" ")
+        if kind.lower() != "bearer" or not value.strip():
+            raise Unauthenticated("Send `Authorization: Bearer <token>`.", reason="authorization_malformed")
+        return value.strip(), False
+    for subprotocol in connection.scope.get("subprotocols", ()):
+        if subprotocol.startswith(BEARER_SUBPROTOCOL):
+            return subprotocol.removeprefix(BEARER_SUBPROTOCOL), False
+    cookie = connection.cookies.get(cookie_names(connection.headers)[0])
+    return (cookie, True) if cookie else None
+
+
+async def authenticate(connection: HTTPConnection, access: AccessControl) -> tuple[Principal, str | None]:
+    """Return who is asking and the secret that proves it (None when a secret does not)."""
+    mode = access.settings.mode
+    if mode == "insecure":
+        return Principal("operator", "operator", "insecure"), None
+    if mode == "proxy" and USER_HEADER in connection.headers:
+        return _proxied(connection.headers, access.settings), None
+    presented = presented_secret(connection)
+    if presented is None:
+        raise Unauthenticated(
+            "Send a token as `Authorization: Bearer <token>`, or open the launch link that the daemon printed.",
+            reason="token_missing",
+        )
+    secret, from_cookie = presented
+    return await access.verify(secret, via="cookie" if from_cookie else "bearer"), secret
+
+
+def _proxied(headers: Headers, settings: AuthSettings) -> Principal:
+    nonce = settings.proxy_nonce.get_secret_value() if settings.proxy_nonce is not None else ""
+    sent = headers.get(NONCE_HEADER, "")
+    if not nonce or not hmac.compare_digest(sent.encode("latin-1"), nonce.encode()):
+        raise Unauthenticated("The proxy did not prove itself.", reason="proxy_nonce_invalid")
+    user = headers[USER_HEADER].strip()
+    if not user or len(user) > _MAX_USER_ID or not user.isprintable():
+        raise Unauthenticated("The proxy sent no usable user id.", reason="proxy_user_invalid")
+    return Principal(user, "operator", "proxy")
+
+
+def check_write(connection: HTTPConnection, principal: Principal, secret: str | None) -> None:
+    """Refuse a write by a read-only token, or by a cookie without the CSRF header."""
+    if not principal.may_write:
+        raise Forbidden("This token may only read.", reason="read_only")
+    if principal.via != "cookie" or secret is None:
+        return
+    sent = connection.headers.get(CSRF_HEADER, "")
+    if not hmac.compare_digest(sent.encode("latin-1"), csrf_token(secret).encode()):
+        raise Forbidden(
+            "A write with the session cookie needs the X-Kaged-CSRF header with the value of the CSRF cookie.",
+            reason="csrf_invalid",
+        )

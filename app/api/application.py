@@ -1,0 +1,77 @@
+"""The HTTP application: routers, gates and error handling in their order.
+
+Owns: putting the parts of `api` together. Never: building services; whoever calls this sets
+`app.state.services` before the first request.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, FastAPI
+from starlette.responses import Response
+from starlette.types import StatefulLifespan, StatelessLifespan
+
+from app import __version__
+from app.api import (
+    checkpoints,
+    dsl,
+    health,
+    launch,
+    messages,
+    operations,
+    projects,
+    providers,
+    runs,
+    sessions,
+    stream,
+    tokens,
+    tools,
+)
+from app.api.access_middleware import AccessMiddleware
+from app.api.boundary import BoundaryMiddleware
+from app.api.error_handlers import install_error_handlers
+from app.api.idempotency import Idempotency
+from app.api.openapi_document import document_of, document_text
+from app.config import Settings
+
+PREFIX = "/api/v1"
+NOUNS = (health, projects, dsl, sessions, messages, runs, checkpoints, tools, providers, operations, tokens)
+
+
+def build_application(
+    settings: Settings,
+    *,
+    lifespan: StatelessLifespan[FastAPI] | StatefulLifespan[FastAPI] | None = None,
+) -> FastAPI:
+    """Return the application. The caller sets `app.state.services`."""
+    app = FastAPI(
+        title="kaged",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
+    app.state.idempotency = Idempotency()
+    app.include_router(health.root_router)
+    app.include_router(launch.router)
+    for noun in NOUNS:
+        app.include_router(noun.router, prefix=PREFIX)
+    app.include_router(stream.router, prefix=PREFIX)
+    app.include_router(_document_router(app), prefix=PREFIX)
+    install_error_handlers(app)
+    # The last one added is the outermost.
+    app.add_middleware(AccessMiddleware, settings=settings)
+    app.add_middleware(BoundaryMiddleware, settings=settings)
+    app.openapi = lambda: document_of(app)  # type: ignore[method-assign]
+    return app
+
+
+def _document_router(app: FastAPI) -> APIRouter:
+    router = APIRouter()
+
+    async def get_openapi_document() -> Response:
+        return Response(document_text(app), media_type="application/json")
+
+    router.add_api_route("/openapi.json", get_openapi_document, include_in_schema=False)
+    return router

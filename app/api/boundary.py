@@ -1,0 +1,182 @@
+"""The outermost layer of the HTTP interface: what holds for every request and every answer.
+
+Owns: the request id, the security headers, the body limit, refusals of malformed addresses, and
+the last resort for defects. Never: who may ask (`access_middleware`) or what a route does.
+Pure ASGI: bodies and streams pass through in pieces.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from app.api.error_handlers import REQUEST_ID_KEY, error_response, refuse_websocket
+from app.config import Settings
+from app.errors import BadRequest, InternalError, KagedError, PayloadTooLarge
+from app.ids import new_id
+
+logger = logging.getLogger("kaged.api")
+
+_REQUEST_ID = re.compile(r"^[A-Za-z0-9._:-]{1,64}$")
+
+IMPORT_PATH = "/api/v1/sessions/import"
+MAX_IMPORT_BYTES = 2 * 1024 * 1024 * 1024
+"""An import is read line by line, so its size does not cost memory."""
+
+_DRAIN_BYTES = 64 * 1024 * 1024
+_DRAIN_SECONDS = 10.0
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+_SECURITY_HEADERS = (
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("x-frame-options", "DENY"),
+    ("content-security-policy", CONTENT_SECURITY_POLICY),
+    ("cross-origin-resource-policy", "same-origin"),
+)
+
+
+class BoundaryMiddleware:
+    """Wraps the whole application, exception handling of the framework included."""
+
+    def __init__(self, app: ASGIApp, *, settings: Settings) -> None:
+        self._app = app
+        self._insecure = settings.auth.mode == "insecure"
+        self._max_body_bytes = settings.daemon.max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = _request_id(scope)
+        started = False
+
+        async def decorated(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                self._decorate(MutableHeaders(raw=message["headers"]), request_id)
+            await send(message)
+
+        body = _BoundedBody(scope, receive, self._limit(scope))
+        try:
+            _check_address(scope)
+            body.check_announced()
+            await self._app(scope, body.receive, decorated)
+        except Exception as error:  # the edge: whatever happens below, the client gets one error body
+            known = error if isinstance(error, KagedError) else _defect(error, scope, request_id)
+            if started:
+                raise
+            await body.drain()
+            await error_response(known, request_id)(scope, receive, decorated)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = _request_id(scope)
+        try:
+            _check_address(scope)
+            await self._app(scope, receive, send)
+        except KagedError as error:
+            await refuse_websocket(WebSocket(scope, receive, send), error)
+        except Exception as error:  # the edge: the server closes the socket, the log has the reason
+            _defect(error, scope, request_id)
+            raise
+
+    def _decorate(self, headers: MutableHeaders, request_id: str) -> None:
+        headers["x-request-id"] = request_id
+        for name, value in _SECURITY_HEADERS:
+            headers.setdefault(name, value)
+        headers.setdefault("cache-control", "no-store")
+        if self._insecure:
+            headers["x-kaged-warning"] = "insecure"
+
+    def _limit(self, scope: Scope) -> int:
+        return MAX_IMPORT_BYTES if scope["path"] == IMPORT_PATH else self._max_body_bytes
+
+
+class _BoundedBody:
+    """A request's body up to a limit. A refused body is still read for a while: a client that is
+    busy sending would otherwise see a broken connection in place of the answer."""
+
+    def __init__(self, scope: Scope, receive: Receive, limit: int) -> None:
+        headers = Headers(scope=scope)
+        announced = headers.get("content-length", "")
+        self._receive = receive
+        self._limit = limit
+        self._received = 0
+        self._announced = int(announced) if announced.isdigit() else 0
+        self._complete = not self._announced and "transfer-encoding" not in headers
+        self._client_waits = "expect" in headers
+
+    def check_announced(self) -> None:
+        """Refuse a body whose announced length is too large, before any of it is kept."""
+        if self._announced > self._limit:
+            raise _too_large(self._limit)
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._received += len(message.get("body", b""))
+            self._complete = not message.get("more_body", False)
+            if self._received > self._limit:
+                await self.drain()
+                raise _too_large(self._limit)
+        else:
+            self._complete = True
+        return message
+
+    async def drain(self) -> None:
+        """Read and drop what the client is still sending, within bounds."""
+        if self._client_waits and not self._received:
+            return
+        try:
+            async with asyncio.timeout(_DRAIN_SECONDS):
+                while not self._complete and self._received < self._limit + _DRAIN_BYTES:
+                    message = await self._receive()
+                    self._received += len(message.get("body", b""))
+                    self._complete = not message.get("more_body", False)
+        except TimeoutError:
+            self._complete = True
+
+
+def _request_id(scope: Scope) -> str:
+    sent = Headers(scope=scope).get("x-request-id", "")
+    request_id = sent if _REQUEST_ID.match(sent) else new_id("req")
+    scope[REQUEST_ID_KEY] = request_id
+    return request_id
+
+
+def _check_address(scope: Scope) -> None:
+    query: bytes = scope.get("query_string", b"")
+    if "\x00" in scope["path"] or b"%00" in query or b"\x00" in query:
+        raise BadRequest("The address has a NUL character in it.", reason="nul_character")
+
+
+def _too_large(limit: int) -> PayloadTooLarge:
+    return PayloadTooLarge(
+        f"The body is larger than {limit} bytes.", reason="body_too_large", details={"max_bytes": limit}
+    )
+
+
+def _defect(error: Exception, scope: Scope, request_id: str) -> InternalError:
+    logger.error(
+        "unhandled error in %s %s (request %s)",
+        scope.get("method", "WS"),
+        scope["path"],
+        request_id,
+        exc_info=error,
+    )
+    return InternalError("The daemon failed to answer this request. Its log has the request id with the reason.")

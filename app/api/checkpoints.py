@@ -1,0 +1,78 @@
+"""Routes for checkpoints and prompts.
+
+Owns: parsing and answering. Never: pausing or resuming (`runs`).
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from app.api.dependencies import PageDep, ServicesDep, SessionId
+from app.api.kaged_route import noun_router
+from app.api.pagination import answer_page
+from app.api.schemas.checkpoints import CheckpointAnswer, CheckpointDetail, PromptsAnswer
+from app.api.schemas.messages import MessageAnswer
+from app.api.schemas.model import PageOf
+from app.errors import NotFound
+from app.storage.models import Checkpoint, Message
+from app.storage.unit_of_work import UnitOfWork
+
+router: APIRouter = noun_router("Checkpoints")
+
+_PAGE = 500
+
+
+@router.get(
+    "/sessions/{session_id}/checkpoints",
+    operation_id="list_checkpoints",
+    summary="List a session's checkpoints, newest first",
+)
+async def list_checkpoints(
+    services: ServicesDep, session_id: SessionId, page: PageDep
+) -> PageOf[CheckpointAnswer]:
+    await services.sessions.get(session_id)
+    found = await services.storage.read(
+        lambda uow: uow.checkpoints.list(session_id, limit=page.limit, cursor=page.cursor)
+    )
+    return answer_page(found, CheckpointAnswer.model_validate)
+
+
+@router.get(
+    "/sessions/{session_id}/checkpoints/{checkpoint_id}",
+    operation_id="get_checkpoint",
+    summary="Show a checkpoint with the conversation up to it",
+)
+async def get_checkpoint(services: ServicesDep, session_id: SessionId, checkpoint_id: str) -> CheckpointDetail:
+    checkpoint, messages = await services.storage.read(lambda uow: _read(uow, session_id, checkpoint_id))
+    answer = CheckpointAnswer.model_validate(checkpoint)
+    return CheckpointDetail(
+        **{name: getattr(answer, name) for name in CheckpointAnswer.model_fields},
+        messages=[MessageAnswer.model_validate(message) for message in messages],
+        prompts=await services.sessions.prompts(session_id),
+    )
+
+
+@router.get("/sessions/{session_id}/prompts", operation_id="list_prompts", summary="Show the agents' system prompts")
+async def list_prompts(services: ServicesDep, session_id: SessionId) -> PromptsAnswer:
+    return PromptsAnswer(prompts=await services.sessions.prompts(session_id))
+
+
+def _read(uow: UnitOfWork, session_id: str, checkpoint_id: str) -> tuple[Checkpoint, list[Message]]:
+    checkpoint = uow.checkpoints.get(checkpoint_id)
+    if checkpoint is None or checkpoint.session_id != session_id:
+        raise NotFound(f"The session has no checkpoint {checkpoint_id}.")
+    last = uow.messages.get(checkpoint.message_cursor) if checkpoint.message_cursor is not None else None
+    if last is None or last.position is None:
+        return checkpoint, []
+    return checkpoint, _messages_through(uow, session_id, last.position)
+
+
+def _messages_through(uow: UnitOfWork, session_id: str, position: int) -> list[Message]:
+    messages: list[Message] = []
+    cursor: str | None = None
+    while True:
+        page = uow.messages.page(session_id, False, limit=_PAGE, cursor=cursor)
+        messages += [row for row in page.items if row.position is not None and row.position <= position]
+        cursor = page.next_cursor
+        if cursor is None or page.items[-1].position is None or page.items[-1].position >= position:
+            return messages

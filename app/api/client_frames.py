@@ -1,0 +1,97 @@
+"""What a client may say on a WebSocket: a closed union, read strictly.
+
+Owns: the frames and their limits. Never: acting on them (`stream`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from app.api.error_handlers import validation_error
+from app.errors import BadRequest, KagedError
+from app.events import Channel, rfc3339
+from app.ids import now_ms
+
+MAX_FRAME_CHARACTERS = 64 * 1024
+
+
+class ClientFrame(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Ack(ClientFrame):
+    """The client has dealt with every frame up to `seq`."""
+
+    type: Literal["ack"]
+    seq: int = Field(ge=0, le=2**62)
+
+
+class Ping(ClientFrame):
+    """Answered by a `pong` with the same `id`."""
+
+    type: Literal["ping"]
+    id: str | int | None = Field(default=None, max_length=64)
+
+
+class Subscribe(ClientFrame):
+    """From now on only frames of these channels are sent."""
+
+    type: Literal["subscribe"]
+    channels: list[Channel] = Field(min_length=1, max_length=8)
+
+
+class Cancel(ClientFrame):
+    """As `POST /sessions/{id}/cancel`."""
+
+    type: Literal["cancel"]
+
+
+class Pause(ClientFrame):
+    """As `POST /sessions/{id}/pause`."""
+
+    type: Literal["pause"]
+
+
+AnyClientFrame = Annotated[Ack | Ping | Subscribe | Cancel | Pause, Field(discriminator="type")]
+CLIENT_FRAMES: TypeAdapter[Ack | Ping | Subscribe | Cancel | Pause] = TypeAdapter(AnyClientFrame)
+
+
+def parse_client_frame(text: str) -> Ack | Ping | Subscribe | Cancel | Pause:
+    """Return the frame in `text`; raise `BadRequest` or `ValidationFailed` that says what is wrong."""
+    if len(text) > MAX_FRAME_CHARACTERS:
+        raise BadRequest(
+            f"A frame has at most {MAX_FRAME_CHARACTERS} characters.", reason="frame_too_large"
+        )
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise BadRequest(
+            f"The frame is not valid JSON at character {error.pos}.",
+            reason="invalid_json",
+            details={"position": error.pos},
+        ) from None
+    try:
+        return CLIENT_FRAMES.validate_python(value)
+    except ValidationError as error:
+        raise validation_error(list(error.errors(include_url=False, include_input=False))) from None
+
+
+def pong_text(ping: Ping) -> str:
+    """Return the answer to a ping. It belongs to the socket, not to the session, so it has no `seq`."""
+    return _socket_frame("pong", {"id": ping.id})
+
+
+def error_text(error: KagedError) -> str:
+    """Return what a client is told about a frame that could not be followed."""
+    payload: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.details:
+        payload["details"] = error.details
+    return _socket_frame("error", payload)
+
+
+def _socket_frame(frame_type: str, payload: dict[str, Any]) -> str:
+    frame = {"channel": "events", "type": frame_type, "ts": rfc3339(now_ms()), "payload": payload}
+    return orjson.dumps(frame, default=str).decode()

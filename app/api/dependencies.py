@@ -1,0 +1,65 @@
+"""What routes are given: the services, who is asking, the page that a list is asked for.
+
+Owns: reading them from a connection; each takes `HTTPConnection`, so that REST and WebSocket
+share it. Never: building a service (`lifespan`) or deciding who is let in (`access_middleware`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Path, Query
+from starlette.requests import HTTPConnection
+
+from app.api.access_middleware import PRINCIPAL_KEY
+from app.api.access_tokens import Principal
+from app.errors import Forbidden
+from app.lifespan import Services
+
+
+def get_services(connection: HTTPConnection) -> Services:
+    """Return what the composition root built for this application."""
+    services: Services = connection.app.state.services
+    return services
+
+
+def get_principal(connection: HTTPConnection) -> Principal:
+    """Return who is asking, as the access middleware found out."""
+    principal: Principal = connection.scope[PRINCIPAL_KEY]
+    return principal
+
+
+def get_operator(connection: HTTPConnection) -> Principal:
+    """Return who is asking; refuse a read-only token even a look."""
+    principal = get_principal(connection)
+    if not principal.may_write:
+        raise Forbidden("Only an operator may do this.", reason="read_only")
+    return principal
+
+
+ServicesDep = Annotated[Services, Depends(get_services)]
+PrincipalDep = Annotated[Principal, Depends(get_principal)]
+OperatorDep = Annotated[Principal, Depends(get_operator)]
+
+SessionId = Annotated[str, Path(description="A session's id, `ses_...`.", max_length=64)]
+ProjectId = Annotated[str, Path(description="A project's id, `prj_...`.", max_length=64)]
+RunId = Annotated[str, Path(description="A run's id, `run_...`.", max_length=64)]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Which page of a list is asked for."""
+
+    limit: int
+    cursor: str | None
+
+
+def get_page_request(
+    limit: Annotated[int, Query(ge=1, le=100, description="How many items at most.")] = 25,
+    cursor: Annotated[str | None, Query(max_length=512, description="`next_cursor` of the page before.")] = None,
+) -> PageRequest:
+    return PageRequest(limit, cursor)
+
+
+PageDep = Annotated[PageRequest, Depends(get_page_request)]

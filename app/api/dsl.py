@@ -1,0 +1,43 @@
+"""Routes for the language of project files, without a project.
+
+Owns: parsing and answering. Never: the language (`harness.dsl`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from app.api.dependencies import ServicesDep
+from app.api.kaged_route import noun_router
+from app.api.schemas.projects import ValidationAnswer
+from app.harness.dsl.compiler import check_text
+from app.harness.dsl.json_schema import project_json_schema
+
+router: APIRouter = noun_router("Projects")
+
+_YAML_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/yaml": {"schema": {"type": "string"}, "example": "slug: shop\n"}},
+    }
+}
+
+
+@router.post("/dsl/validate", operation_id="validate_dsl", summary="Check a project file", openapi_extra=_YAML_BODY)
+async def validate_dsl(request: Request, services: ServicesDep) -> ValidationAnswer:
+    """The body is the YAML text. Files that it names are not looked at. The answer is 200 with
+    every finding, also when there are errors."""
+    found = await asyncio.to_thread(
+        check_text, await request.body(), catalog=services.registry, known_models=set(services.settings.models)
+    )
+    errors = any(diagnostic.severity == "error" for diagnostic in found)
+    return ValidationAnswer(valid=not errors, diagnostics=list(found))
+
+
+@router.get("/dsl/schema", operation_id="get_dsl_schema", summary="Get the JSON Schema of project files")
+async def get_dsl_schema() -> dict[str, Any]:
+    """For editors; it needs no token."""
+    return project_json_schema()

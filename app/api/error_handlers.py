@@ -1,0 +1,167 @@
+"""Errors as clients see them: one body for every status, one close code for every refusal.
+
+Owns: the mapping from exceptions to answers. Never: the codes and statuses (they are on the
+error classes). Nothing about the daemon's inside leaves through here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.websockets import WebSocket
+
+from app.errors import (
+    BadRequest,
+    KagedError,
+    MethodNotAllowed,
+    NotFound,
+    PayloadTooLarge,
+    ValidationFailed,
+)
+
+REQUEST_ID_KEY = "kaged.request_id"
+
+CLOSE_UNAUTHENTICATED = 4401
+CLOSE_FORBIDDEN = 4403
+CLOSE_NOT_FOUND = 4404
+CLOSE_IDLE = 4408
+CLOSE_TOO_SLOW = 4008
+CLOSE_RESTART = 1012
+CLOSE_BAD_REQUEST = 1008
+CLOSE_INTERNAL = 1011
+
+_CLOSE_CODES = {401: CLOSE_UNAUTHENTICATED, 403: CLOSE_FORBIDDEN, 404: CLOSE_NOT_FOUND, 503: CLOSE_RESTART}
+_FRAMEWORK_STATUSES = (400, 401, 403, 404, 405, 406, 413, 415, 422)
+_LOCATIONS = ("body", "query", "path", "header", "cookie")
+
+
+def request_id_of(connection: HTTPConnection) -> str:
+    """Return the id that the answer to this request bears."""
+    return str(connection.scope.get(REQUEST_ID_KEY, ""))
+
+
+def error_body(error: KagedError, request_id: str) -> bytes:
+    """Return the JSON of the error body."""
+    body: dict[str, Any] = {"code": error.code, "message": error.message, "request_id": request_id}
+    if error.details:
+        body["details"] = error.details
+    return orjson.dumps({"error": body}, default=str)
+
+
+def error_response(error: KagedError, request_id: str) -> Response:
+    """Return the whole answer for `error`."""
+    headers = {}
+    if error.status == 401:
+        headers["www-authenticate"] = "Bearer"
+    if error.status == 405:
+        headers["allow"] = ", ".join(error.details.get("allow", ()))
+    return Response(error_body(error, request_id), error.status, headers, "application/json")
+
+
+def close_code(error: KagedError) -> int:
+    """Return the WebSocket close code that says what `error` says."""
+    if error.status in _CLOSE_CODES:
+        return _CLOSE_CODES[error.status]
+    return CLOSE_INTERNAL if error.status >= 500 else CLOSE_BAD_REQUEST
+
+
+def close_reason(error: KagedError) -> str:
+    """Return what fits into a close frame (123 bytes)."""
+    reason = str(error.details.get("reason", error.code))
+    return reason.encode()[:123].decode(errors="ignore")
+
+
+def validation_error(errors: list[Any]) -> ValidationFailed:
+    """Turn pydantic's findings into one error that maps each field to what is wrong."""
+    fields = {}
+    for finding in errors:
+        location = list(finding.get("loc", ()))
+        if len(location) > 1 and location[0] in _LOCATIONS:
+            location = location[1:]
+        name = ".".join(str(part) for part in location) or "body"
+        fields[name] = _sentence(finding)
+    noun = "field is" if len(fields) == 1 else "fields are"
+    return ValidationFailed(f"{len(fields)} {noun} not valid: {', '.join(fields)}.", fields=fields)
+
+
+def _sentence(finding: Any) -> str:
+    match finding.get("type"):
+        case "extra_forbidden":
+            return "unknown field"
+        case "missing":
+            return "is required"
+        case _:
+            return str(finding.get("msg", "is not valid")).removeprefix("Value error, ")
+
+
+def from_framework(status: int, detail: str, allow: str, method: str, path: str) -> KagedError:
+    """Turn what the framework refuses by itself into one of our errors."""
+    match status:
+        case 404:
+            return NotFound(f"There is nothing at {path}.", reason="no_such_route")
+        case 405:
+            methods = sorted(name.strip() for name in allow.split(",") if name.strip())
+            return MethodNotAllowed(f"{method} is not possible at {path}.", details={"allow": methods})
+        case 413:
+            return PayloadTooLarge("The body is too large.")
+        case _:
+            return BadRequest(detail)
+
+
+async def _answer_kaged_error(connection: HTTPConnection, error: Exception) -> Response | None:
+    assert isinstance(error, KagedError)
+    return await _answer(connection, error)
+
+
+async def _answer_framework(connection: HTTPConnection, error: Exception) -> Response | None:
+    known = from_framework(
+        getattr(error, "status_code", 400),
+        str(getattr(error, "detail", "The request is not valid.")),
+        (getattr(error, "headers", None) or {}).get("Allow", ""),
+        str(connection.scope.get("method", "GET")),
+        connection.scope["path"],
+    )
+    return await _answer(connection, known)
+
+
+async def _answer_validation(connection: HTTPConnection, error: Exception) -> Response | None:
+    assert isinstance(error, RequestValidationError | WebSocketRequestValidationError)
+    return await _answer(connection, validation_error(list(error.errors())))
+
+
+async def _answer(connection: HTTPConnection, error: KagedError) -> Response | None:
+    if isinstance(connection, WebSocket):
+        await refuse_websocket(connection, error)
+        return None
+    return error_response(error, request_id_of(connection))
+
+
+async def refuse_websocket(websocket: WebSocket, error: KagedError) -> None:
+    """Close with the code for `error`. A client sees the code only of an accepted socket, so an
+    unaccepted one is accepted first; nothing else is sent."""
+    if websocket.client_state.name == "CONNECTING":
+        await websocket.receive()
+    if websocket.application_state.name == "CONNECTING":
+        await websocket.accept(subprotocol=offered_subprotocol(websocket))
+    await websocket.close(close_code(error), close_reason(error))
+
+
+def offered_subprotocol(connection: HTTPConnection) -> str | None:
+    """Return the subprotocol to select: a browser gives up when none of its offers is taken."""
+    offered: list[str] = list(connection.scope.get("subprotocols", ()))
+    known = [name for name in offered if name.startswith("kaged.")]
+    return min(known, key=lambda name: name.startswith("kaged.bearer."), default=None)
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Answer every exception that is not a defect; defects are caught by `boundary`."""
+    app.add_exception_handler(KagedError, _answer_kaged_error)
+    for status in _FRAMEWORK_STATUSES:
+        app.add_exception_handler(status, _answer_framework)
+    app.add_exception_handler(RequestValidationError, _answer_validation)
+    app.add_exception_handler(WebSocketRequestValidationError, _answer_validation)

@@ -1,0 +1,73 @@
+"""Is the daemon up, is it ready, and which version is it: open to everybody.
+
+Owns: the three routes that monitoring asks. Never: anything about projects or sessions.
+"""
+
+from __future__ import annotations
+
+import platform
+
+from fastapi import APIRouter, Response
+
+from app import __version__
+from app.api.dependencies import ServicesDep
+from app.api.kaged_route import noun_router
+from app.api.schemas.operations import Check, Health, Readiness, Versions
+from app.errors import KagedError
+from app.lifespan import Services
+from app.storage.schema_version import HEAD, current_revision
+
+root_router: APIRouter = noun_router("Health")
+router: APIRouter = noun_router("Health")
+
+API_VERSION = "v1"
+
+
+@root_router.get("/healthz", operation_id="get_health", summary="Tell that the process is up")
+async def get_health() -> Health:
+    return Health(status="ok", version=__version__)
+
+
+@root_router.get("/readyz", operation_id="get_readiness", summary="Tell whether the daemon can work")
+async def get_readiness(services: ServicesDep, response: Response) -> Readiness:
+    """Looks at the database, its schema and the sandbox now. The answer is 503 when one that
+    the daemon needs has failed."""
+    storage = await _check_storage(services)
+    checks = {
+        "storage": storage,
+        "migrations": await _check_migrations(services),
+        "sandbox": Check(
+            status="not_installed", detail="This version runs every agent without a cage; no sandbox is built in."
+        ),
+    }
+    ready = all(check.status != "failed" for check in checks.values())
+    response.status_code = 200 if ready else 503
+    return Readiness(ready=ready, checks=checks)
+
+
+@router.get("/versions", operation_id="get_versions", summary="Tell the versions of the daemon and its interface")
+async def get_versions() -> Versions:
+    return Versions(
+        kaged=__version__,
+        api=API_VERSION,
+        python=platform.python_version(),
+        platform=platform.system().lower(),
+    )
+
+
+async def _check_storage(services: Services) -> Check:
+    try:
+        await services.storage.read(lambda uow: uow.projects.list(limit=1, cursor=None))
+    except KagedError as error:
+        return Check(status="failed", detail=error.message)
+    return Check(status="ok")
+
+
+async def _check_migrations(services: Services) -> Check:
+    try:
+        revision = await services.storage.read(lambda uow: current_revision(uow.connection))
+    except KagedError as error:
+        return Check(status="failed", detail=error.message)
+    if revision != HEAD:
+        return Check(status="failed", detail=f"The schema is {revision}; this version needs {HEAD}.")
+    return Check(status="ok")

@@ -1,0 +1,69 @@
+"""Reading a JSON body strictly, with the position of what is wrong.
+
+Owns: encoding, syntax, depth and NUL checks. Never: the meaning of fields (the schemas).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from app.errors import BadRequest
+
+MAX_DEPTH = 64
+
+
+def parse_json(body: bytes) -> Any:
+    """Return the JSON value in `body`; raise `BadRequest` that says what is wrong and where."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadRequest(
+            f"The body is not valid UTF-8: byte {error.start} cannot be decoded.",
+            reason="invalid_utf8",
+            details={"position": error.start},
+        ) from None
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise BadRequest(
+            f"The body is not valid JSON at line {error.lineno}, column {error.colno}.",
+            reason="invalid_json",
+            details={"position": error.pos, "line": error.lineno, "column": error.colno},
+        ) from None
+    _check_depth(value)
+    if b"\\u0000" in body:
+        _check_nul(value)
+    return value
+
+
+def _check_depth(value: Any) -> None:
+    """Walk the value level by level; a body that nests deeply must not cost the stack."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+        level = [item for item in below if isinstance(item, dict | list)]
+        if not level:
+            return
+    raise BadRequest(f"The body nests deeper than {MAX_DEPTH} levels.", reason="too_deep")
+
+
+def _check_nul(value: Any, path: str = "") -> None:
+    """Refuse NUL characters, which neither paths nor every database can hold, and say where."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _check_nul(key, path)
+            _check_nul(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _check_nul(item, f"{path}.{index}" if path else str(index))
+    elif isinstance(value, str) and "\x00" in value:
+        raise BadRequest(
+            "A text in the body has a NUL character in it.", reason="nul_character", details={"field": path}
+        )

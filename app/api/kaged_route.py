@@ -1,0 +1,83 @@
+"""The route class of every operation: strict bodies before the route, idempotency around it.
+
+Owns: how a request's body reaches the framework. Never: what the operation does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.api.access_middleware import PRINCIPAL_KEY
+from app.api.idempotency import HEADER, Idempotency
+from app.api.json_body import parse_json
+from app.errors import BadRequest
+
+_JSON_TYPES = ("application/json", "")
+
+
+async def _declare_idempotency_key(
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            alias=HEADER,
+            description="Any text of at most 255 printable characters. The same key with the same body gives "
+            "the first answer again; with another body it is a conflict.",
+            max_length=255,
+        ),
+    ] = None,
+) -> None:
+    """Puts the header into the OpenAPI document; `KagedRoute` is what acts on it."""
+
+
+IDEMPOTENT = Depends(_declare_idempotency_key)
+
+
+class KagedRoute(APIRoute):
+    """Parses JSON bodies strictly, and runs operations marked `IDEMPOTENT` once for each key."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+        takes_json = self.body_field is not None
+        idempotent = IDEMPOTENT in self.dependencies
+        if not takes_json and not idempotent:
+            return handler
+
+        async def strict(request: Request) -> Response:
+            body = await request.body()
+            if takes_json:
+                _check_json(request, body)
+            key = request.headers.get(HEADER) if idempotent else None
+            if key is None:
+                return await handler(request)
+            idempotency: Idempotency = request.app.state.idempotency
+            return await idempotency.once(
+                request.app.state.services.storage,
+                scope=f"{request.scope[PRINCIPAL_KEY].actor} {request.method} {request.url.path}",
+                key=key,
+                body=body + b"?" + request.scope["query_string"],
+                call=lambda: handler(request),
+            )
+
+        return strict
+
+
+def _check_json(request: Request, body: bytes) -> None:
+    """Parse the body once, here, and leave the value where the framework looks for it."""
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if body and content_type not in _JSON_TYPES and not content_type.endswith("+json"):
+        raise BadRequest(
+            "Send the body as JSON, with `Content-Type: application/json`.", reason="unsupported_content_type"
+        )
+    if body:
+        request._json = parse_json(body)
+
+
+def noun_router(tag: str) -> APIRouter:
+    """Return the router of one noun; its operations bear `tag`."""
+    return APIRouter(tags=[tag], route_class=KagedRoute, strict_content_type=False)

@@ -1,0 +1,73 @@
+"""Routes for messages.
+
+Owns: parsing and answering. Never: what a message sets off (`harness.session_manager`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+
+from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
+from app.api.kaged_route import IDEMPOTENT, noun_router
+from app.api.pagination import answer_page
+from app.api.runs import run_answer
+from app.api.schemas.messages import MessageAnswer, PostedMessageAnswer, PostMessage
+from app.api.schemas.model import PageOf
+from app.errors import ValidationFailed
+
+router: APIRouter = noun_router("Messages")
+
+Mode = Literal["queue", "steer", "reject"]
+
+
+@router.post(
+    "/sessions/{session_id}/messages",
+    operation_id="post_message",
+    summary="Post a message to a session",
+    status_code=201,
+    dependencies=[IDEMPOTENT],
+    responses={202: {"model": PostedMessageAnswer, "description": "Stored; it waits for the active run."}},
+)
+async def post_message(
+    services: ServicesDep,
+    principal: PrincipalDep,
+    session_id: SessionId,
+    body: PostMessage,
+    response: Response,
+    mode: Annotated[Mode | None, Query(description="As `mode` in the body.")] = None,
+) -> PostedMessageAnswer:
+    """Answers as soon as the message and its run are stored: 201 when a run starts, 202 when the
+    message waits in the queue or steers the active run."""
+    if mode is not None and body.mode is not None and mode != body.mode:
+        raise ValidationFailed("The mode is given twice.", fields={"mode": "differs between address and body"})
+    posted = await services.sessions.post_message(
+        session_id,
+        body.content,
+        attachments=[attachment.model_dump() for attachment in body.attachments],
+        model=body.model,
+        mode=mode or body.mode or "queue",
+        actor=principal.actor,
+    )
+    response.status_code = 202 if posted.queued else 201
+    return PostedMessageAnswer(
+        message=MessageAnswer.model_validate(posted.message),
+        run=run_answer(posted.run) if posted.run is not None else None,
+        queued=posted.queued,
+    )
+
+
+@router.get("/sessions/{session_id}/messages", operation_id="list_messages", summary="List a session's messages")
+async def list_messages(
+    services: ServicesDep,
+    session_id: SessionId,
+    page: PageDep,
+    include_superseded: Annotated[bool, Query(description="Also those that a rollback took back.")] = False,
+) -> PageOf[MessageAnswer]:
+    """In the order of the conversation; messages that wait in the queue come last."""
+    await services.sessions.get(session_id)
+    found = await services.storage.read(
+        lambda uow: uow.messages.page(session_id, include_superseded, limit=page.limit, cursor=page.cursor)
+    )
+    return answer_page(found, MessageAnswer.model_validate)

@@ -1,0 +1,188 @@
+"""The OpenAPI document: generated from the routes, completed with what holds for all of them.
+
+Owns: security schemes, error answers and the WebSockets in the document, and its exact text.
+Never: routes. It is made when asked for, not at start.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from app.api.access_rules import PUBLIC_PATHS, SAFE_METHODS
+from app.api.client_frames import CLIENT_FRAMES
+
+_DESCRIPTION = """\
+The interface of kaged, a self-hosted daemon for coding agents.
+
+Send `Authorization: Bearer <token>`. Every answer bears `X-Request-Id`. Every error has the same
+body. Lists take `limit` and `cursor`. Operations that create take an `Idempotency-Key`. Events
+come over the WebSockets, which `x-websockets` describes; their frames are in `events.schema.json`.
+"""
+
+_TAGS = (
+    ("Health", "Is the daemon up, and which version is it."),
+    ("Access", "Tokens, and signing browsers in."),
+    ("Projects", "Project folders and their project files."),
+    ("Sessions", "Conversations with a project's agents."),
+    ("Messages", "What is said in a session."),
+    ("Runs", "The agents' work on messages, and steering it."),
+    ("Checkpoints", "Where a session paused, and the prompts in force."),
+    ("Tools", "What agents can do, and doing it by hand."),
+    ("Providers", "Models and the services that run them."),
+    ("Operations", "The audit trail, and catching up."),
+)
+
+_ERROR_TEXTS = {
+    "400": "The request is malformed, or a field is not valid (`details.fields`).",
+    "401": "There is no valid token.",
+    "403": "The token, the Host or the Origin may not do this.",
+    "404": "There is no such thing.",
+    "409": "It is not possible in the present state (`details.state`).",
+    "413": "The body is too large.",
+    "422": "The project file has errors (`details.diagnostics`).",
+    "500": "The daemon failed; its log has the request id.",
+    "503": "The daemon cannot work now.",
+}
+
+_ERROR_SCHEMA: dict[str, Any] = {
+    "title": "Error",
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message", "request_id"],
+            "properties": {
+                "code": {"type": "string", "description": "Stable; see the list of codes in the guide."},
+                "message": {"type": "string"},
+                "details": {
+                    "type": "object",
+                    "properties": {
+                        "reason": {"type": "string", "description": "A more specific code."},
+                        "fields": {"type": "object", "additionalProperties": {"type": "string"}},
+                        "state": {"type": "string"},
+                    },
+                    "additionalProperties": True,
+                },
+                "request_id": {"type": "string"},
+            },
+        }
+    },
+    "example": {
+        "error": {
+            "code": "not_found",
+            "message": "There is no session ses_01JZ0000000000000000000000.",
+            "request_id": "req_01JZ0000000000000000000000",
+        }
+    },
+}
+
+_SECURITY_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "cookie": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "kaged_session",
+        "description": "Set by the launch link; the daemon's port is added to the name (`kaged_session_7777`). "
+        "Writes also need the `X-Kaged-CSRF` header with the value of the `kaged_csrf` cookie.",
+    },
+}
+
+_NOT_CONFLICTING = frozenset({"validate_dsl", "create_launch_link", "test_provider"})
+_COMPILING = frozenset({"load_project", "reload_project"})
+
+
+def document_of(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document of `app`, made once."""
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title="kaged",
+            version="v1",
+            description=_DESCRIPTION,
+            routes=app.routes,
+            tags=[{"name": name, "description": text} for name, text in _TAGS],
+        )
+        _complete(document)
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def document_text(app: FastAPI) -> bytes:
+    """Return the exact content of `openapi/openapi.json`."""
+    options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    return orjson.dumps(document_of(app), option=options)
+
+
+def _complete(document: dict[str, Any]) -> None:
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    for framework in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(framework, None)
+    schemas["Error"] = _ERROR_SCHEMA
+    components["securitySchemes"] = _SECURITY_SCHEMES
+    components["responses"] = {
+        f"Error{status}": {
+            "description": text,
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+        }
+        for status, text in _ERROR_TEXTS.items()
+    }
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            _complete_operation(path, method.upper(), operation)
+    document["x-websockets"] = _websockets()
+
+
+def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> None:
+    answers: dict[str, Any] = operation["responses"]
+    answers.pop("422", None)
+    for status in _error_statuses(path, method, operation):
+        answers.setdefault(status, {"$ref": f"#/components/responses/Error{status}"})
+    operation["security"] = [] if path in PUBLIC_PATHS else [{"bearer": []}, {"cookie": []}]
+
+
+def _error_statuses(path: str, method: str, operation: dict[str, Any]) -> list[str]:
+    statuses = ["400", "403", "500"]
+    if path not in PUBLIC_PATHS or path == "/launch":
+        statuses.append("401")
+    if "{" in path or operation["operationId"] in ("create_session", "sync_sessions"):
+        statuses.append("404")
+    if method not in SAFE_METHODS and operation["operationId"] not in _NOT_CONFLICTING:
+        statuses.append("409")
+    if "requestBody" in operation:
+        statuses.append("413")
+    if operation["operationId"] in _COMPILING:
+        statuses.append("422")
+    if path not in PUBLIC_PATHS:
+        statuses.append("503")
+    return sorted(statuses)
+
+
+def _websockets() -> dict[str, Any]:
+    """Describe what OpenAPI has no words for."""
+    client = CLIENT_FRAMES.json_schema(ref_template="#/x-websockets/client_frames/$defs/{model}")
+    return {
+        "client_frames": client,
+        "server_frames": {"$ref": "events.schema.json"},
+        "subprotocols": ["kaged.v1", "kaged.bearer.<token>"],
+        "close_codes": {
+            "1008": "malformed frames, again and again",
+            "1012": "the daemon restarts; come back with after_seq",
+            "4008": "too slow; come back with after_seq",
+            "4401": "unauthenticated",
+            "4403": "forbidden",
+            "4404": "no such session",
+            "4408": "idle",
+        },
+        "paths": {
+            "/api/v1/sessions/{session_id}/ws": {
+                "summary": "Follow one session",
+                "parameters": {"after_seq": {"type": "integer", "minimum": 0, "default": 0}},
+            },
+            "/api/v1/ws": {"summary": "Follow the state changes of all sessions"},
+        },
+    }

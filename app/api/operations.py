@@ -1,0 +1,110 @@
+"""Routes for the audit trail and for catching up with many sessions.
+
+Owns: parsing and answering. Never: recording or redacting (done before a row is stored).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Query
+from pydantic import AwareDatetime
+from starlette.responses import Response
+
+from app.api.dependencies import PageDep, ServicesDep
+from app.api.kaged_route import noun_router
+from app.api.pagination import answer_page
+from app.api.schemas.model import PageOf
+from app.api.schemas.operations import AuditEntry, CatchUp
+from app.errors import NotFound, ValidationFailed
+from app.storage.unit_of_work import UnitOfWork
+
+router: APIRouter = noun_router("Operations")
+
+MAX_SYNC_SESSIONS = 100
+MAX_SYNC_FRAMES = 500
+_MAX_SEQ = 2**62
+
+
+@router.get("/audit", operation_id="list_audit", summary="List the audit trail, newest first")
+async def list_audit(
+    services: ServicesDep,
+    page: PageDep,
+    event: Annotated[str | None, Query(max_length=100, description="A name; `*` stands for any part.")] = None,
+    session_id: Annotated[str | None, Query(max_length=64)] = None,
+    run_id: Annotated[str | None, Query(max_length=64)] = None,
+    project_id: Annotated[str | None, Query(max_length=64)] = None,
+    since: Annotated[AwareDatetime | None, Query(description="At this time or later.")] = None,
+    until: Annotated[AwareDatetime | None, Query(description="Before this time.")] = None,
+) -> PageOf[AuditEntry]:
+    found = await services.storage.read(
+        lambda uow: uow.audit.list(
+            event=event,
+            session_id=session_id,
+            run_id=run_id,
+            project_id=project_id,
+            since=_milliseconds(since),
+            until=_milliseconds(until),
+            limit=page.limit,
+            cursor=page.cursor,
+        )
+    )
+    return answer_page(found, AuditEntry.model_validate)
+
+
+@router.get(
+    "/sync",
+    operation_id="sync_sessions",
+    summary="Catch up with many sessions at once",
+    response_model=CatchUp,
+)
+async def sync_sessions(
+    services: ServicesDep,
+    sessions: Annotated[str, Query(min_length=1, max_length=8_000, examples=["ses_01J...:12,ses_01K...:0"])],
+) -> Response:
+    """For each `id:seq` of the list: the durable events later than `seq`, as the WebSocket sends
+    them, at most 500 for each session."""
+    asked = _parse_positions(sessions)
+    parts = await services.storage.read(
+        lambda uow: [_catch_up(uow, session_id, after) for session_id, after in asked]
+    )
+    return Response(b'{"sessions":[' + b",".join(parts) + b"]}", media_type="application/json")
+
+
+def _milliseconds(moment: AwareDatetime | None) -> int | None:
+    return int(moment.timestamp() * 1000) if moment is not None else None
+
+
+def _parse_positions(text: str) -> list[tuple[str, int]]:
+    positions = []
+    for entry in text.split(","):
+        session_id, _, seq = entry.strip().partition(":")
+        if not session_id or not (seq.isascii() and seq.isdigit()) or int(seq) > _MAX_SEQ:
+            raise ValidationFailed("The list is not valid.", fields={"sessions": f"{entry[:80]!r} is not id:seq"})
+        positions.append((session_id, int(seq)))
+    if len(positions) > MAX_SYNC_SESSIONS:
+        raise ValidationFailed("The list is too long.", fields={"sessions": f"at most {MAX_SYNC_SESSIONS}"})
+    return positions
+
+
+def _catch_up(uow: UnitOfWork, session_id: str, after: int) -> bytes:
+    """Return one session's part of the answer; stored frames go in as they are."""
+    session = uow.sessions.get(session_id)
+    if session is None:
+        raise NotFound(f"There is no session {session_id}.")
+    resync = after < session.trimmed_through_seq
+    start = max(after, session.trimmed_through_seq)
+    last = uow.events.last_seq(session_id)
+    rows = uow.events.after(session_id, start, last, MAX_SYNC_FRAMES)
+    through = rows[-1].seq if rows else max(start, last)
+    return orjson.dumps(
+        {
+            "session_id": session_id,
+            "from_seq": start + 1,
+            "through_seq": through,
+            "has_more": bool(rows) and through < last,
+            "resync": resync,
+            "frames": [orjson.Fragment(row.frame) for row in rows],
+        }
+    )

@@ -1,0 +1,110 @@
+"""Routes for runs, and for steering the session that they belong to.
+
+Owns: parsing and answering. Never: what a run does (`harness.session`).
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from app.api.dependencies import PageDep, PrincipalDep, RunId, ServicesDep, SessionId
+from app.api.kaged_route import IDEMPOTENT, noun_router
+from app.api.pagination import answer_page
+from app.api.schemas.model import PageOf
+from app.api.schemas.runs import (
+    PauseSession,
+    ResumedAnswer,
+    ResumeSession,
+    RunAnswer,
+    RunDetail,
+    StepAnswer,
+    ToolCallAnswer,
+)
+from app.api.schemas.sessions import SessionDetail
+from app.api.session_detail import session_detail
+from app.errors import NotFound
+from app.messages import Usage
+from app.storage.models import Run, Step, ToolCall
+from app.storage.unit_of_work import UnitOfWork
+
+router: APIRouter = noun_router("Runs")
+
+
+def run_answer(row: Run) -> RunAnswer:
+    """Return a run as clients see it."""
+    return RunAnswer.model_validate({**row.model_dump(), "usage": Usage.model_validate(row.model_dump())})
+
+
+@router.get("/sessions/{session_id}/runs", operation_id="list_runs", summary="List a session's runs, newest first")
+async def list_runs(services: ServicesDep, session_id: SessionId, page: PageDep) -> PageOf[RunAnswer]:
+    await services.sessions.get(session_id)
+    found = await services.storage.read(
+        lambda uow: uow.runs.list(session_id, limit=page.limit, cursor=page.cursor)
+    )
+    return answer_page(found, run_answer)
+
+
+@router.get("/runs/{run_id}", operation_id="get_run", summary="Show a run with its steps and tool calls")
+async def get_run(services: ServicesDep, run_id: RunId) -> RunDetail:
+    def read(uow: UnitOfWork) -> tuple[Run | None, list[Step], list[ToolCall]]:
+        return uow.runs.get(run_id), uow.runs.steps(run_id), uow.tool_calls.for_run(run_id)
+
+    run, steps, calls = await services.storage.read(read)
+    if run is None:
+        raise NotFound(f"There is no run {run_id}.")
+    answer = run_answer(run)
+    return RunDetail(
+        **{name: getattr(answer, name) for name in RunAnswer.model_fields},
+        steps=[StepAnswer.model_validate(step) for step in steps],
+        tool_calls=[ToolCallAnswer.model_validate(call) for call in calls],
+    )
+
+
+@router.post("/sessions/{session_id}/pause", operation_id="pause_session", summary="Pause the active run")
+async def pause_session(
+    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, body: PauseSession | None = None
+) -> SessionDetail:
+    """What the model has said so far is kept; a checkpoint says where to go on."""
+    reason = body.reason if body is not None else None
+    session = await services.sessions.pause(session_id, principal.actor, reason)
+    return await session_detail(services, session)
+
+
+@router.post(
+    "/sessions/{session_id}/resume",
+    operation_id="resume_session",
+    summary="Go on from a checkpoint",
+    status_code=201,
+    responses={200: {"model": ResumedAnswer, "description": "Nothing was left to do; the session is idle."}},
+    dependencies=[IDEMPOTENT],
+)
+async def resume_session(
+    services: ServicesDep,
+    principal: PrincipalDep,
+    session_id: SessionId,
+    response: Response,
+    body: ResumeSession | None = None,
+) -> ResumedAnswer:
+    checkpoint_id = body.checkpoint_id if body is not None else None
+    run = await services.sessions.resume(session_id, checkpoint_id, actor=principal.actor)
+    response.status_code = 201 if run is not None else 200
+    return ResumedAnswer(run=run_answer(run) if run is not None else None)
+
+
+@router.post("/sessions/{session_id}/cancel", operation_id="cancel_session", summary="Stop the active run")
+async def cancel_session(services: ServicesDep, principal: PrincipalDep, session_id: SessionId) -> SessionDetail:
+    """What the model has said so far is kept; the session is then idle."""
+    return await session_detail(services, await services.sessions.cancel(session_id, principal.actor))
+
+
+@router.post(
+    "/sessions/{session_id}/continue",
+    operation_id="continue_session",
+    summary="Go on after an answer that was cut off",
+    status_code=201,
+    dependencies=[IDEMPOTENT],
+)
+async def continue_session(services: ServicesDep, principal: PrincipalDep, session_id: SessionId) -> ResumedAnswer:
+    """For a run whose last answer stopped with the reason `length`."""
+    run = await services.sessions.continue_run(session_id, actor=principal.actor)
+    return ResumedAnswer(run=run_answer(run))

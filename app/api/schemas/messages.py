@@ -1,0 +1,61 @@
+"""Messages on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.api.schemas.model import AnswerModel, RequestModel, Time
+from app.api.schemas.runs import RunAnswer
+
+MAX_CONTENT_CHARACTERS = 4_000_000
+MAX_ATTACHMENTS = 20
+
+
+class ImageAttachment(RequestModel):
+    """An image, base64 encoded."""
+
+    type: Literal["image"] = "image"
+    media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+    data: str = Field(min_length=4, pattern=r"^[A-Za-z0-9+/]+={0,2}$")
+
+
+class PostMessage(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"content": "Why does test_total fail?"}})
+
+    content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
+    attachments: tuple[ImageAttachment, ...] = Field(default=(), max_length=MAX_ATTACHMENTS)
+    model: str | None = Field(
+        default=None, max_length=200, description="An alias or `provider:model`, for the run of this message."
+    )
+    mode: Literal["queue", "steer", "reject"] | None = Field(
+        default=None,
+        description="While a run is active: wait for its end (`queue`, the default), enter it at the next "
+        "message boundary (`steer`), or be refused (`reject`).",
+    )
+
+
+class MessageAnswer(AnswerModel):
+    """One message. `position` is null while it waits in the queue."""
+
+    id: str
+    session_id: str
+    run_id: str | None
+    agent_path: str
+    position: int | None
+    role: str
+    content: str
+    details: dict[str, Any]
+    complete: bool
+    superseded: bool
+    delivery: str
+    created_at: Time
+
+
+class PostedMessageAnswer(AnswerModel):
+    """The stored message, and the run that it started (null when it was queued or steered)."""
+
+    message: MessageAnswer
+    run: RunAnswer | None
+    queued: bool

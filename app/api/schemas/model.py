@@ -1,0 +1,41 @@
+"""What all request and answer models share: strictness, and how times are written.
+
+Owns: the two base classes and the time type. Never: a noun's fields.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+
+from app.events import rfc3339
+
+T = TypeVar("T")
+
+Time = Annotated[
+    int,
+    PlainSerializer(rfc3339, return_type=str),
+    WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-01-02T03:04:05.678Z"]}),
+]
+"""Milliseconds since the epoch inside, RFC 3339 in UTC on the wire."""
+
+
+class RequestModel(BaseModel):
+    """A body that a client sends: unknown fields are refused by name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AnswerModel(BaseModel):
+    """A body that the daemon sends; it is built from rows by attribute."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True)
+
+
+class PageOf(AnswerModel, Generic[T]):
+    """One page of a list."""
+
+    items: list[T]
+    next_cursor: str | None = Field(description="Send it as `cursor` for the next page; null on the last one.")
+    total: int = Field(description="How many items there are in all pages.")

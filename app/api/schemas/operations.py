@@ -1,0 +1,91 @@
+"""Health, versions, access tokens, audit and catching up, on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, ConfigDict, Field
+
+from app.api.schemas.model import AnswerModel, RequestModel, Time
+
+
+class Health(AnswerModel):
+    status: Literal["ok"]
+    version: str
+
+
+class Check(AnswerModel):
+    """One thing that was looked at just now."""
+
+    status: Literal["ok", "failed", "not_installed"]
+    detail: str | None = None
+
+
+class Readiness(AnswerModel):
+    """`ready` is true when nothing that the daemon needs has failed."""
+
+    ready: bool
+    checks: dict[str, Check]
+
+
+class Versions(AnswerModel):
+    kaged: str
+    api: str
+    python: str
+    platform: str
+
+
+class CreateToken(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"name": "dashboard", "scope": "read-only"}})
+
+    name: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$")]
+    scope: Literal["operator", "read-only"] = "operator"
+    expires_at: AwareDatetime | None = Field(default=None, description="null never expires.")
+
+
+class TokenAnswer(AnswerModel):
+    id: str
+    name: str
+    scope: str
+    created_at: Time
+    expires_at: Time | None
+    revoked_at: Time | None
+
+
+class CreatedTokenAnswer(TokenAnswer):
+    token: str = Field(description="The secret; it is shown here once and is not stored.")
+
+
+class LaunchLink(AnswerModel):
+    """`url` signs one browser in, once."""
+
+    url: str
+
+
+class AuditEntry(AnswerModel):
+    id: int
+    event: str
+    actor: str
+    project_id: str | None
+    session_id: str | None
+    run_id: str | None
+    agent_path: str | None
+    request_id: str | None
+    data: dict[str, Any]
+    created_at: Time
+
+
+class SessionCatchUp(AnswerModel):
+    """What happened in one session after `from_seq - 1`. With `has_more`, ask again from
+    `through_seq`; with `resync` the log was trimmed, so read the session anew."""
+
+    session_id: str
+    from_seq: int
+    through_seq: int
+    has_more: bool
+    resync: bool
+    frames: list[dict[str, Any]]
+
+
+class CatchUp(AnswerModel):
+    sessions: list[SessionCatchUp]

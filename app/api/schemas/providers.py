@@ -1,0 +1,61 @@
+"""Providers and models on the wire."""
+
+from __future__ import annotations
+
+from pydantic import ConfigDict, Field
+
+from app.api.schemas.model import AnswerModel, RequestModel
+from app.messages import Usage
+
+
+class ModelAnswer(AnswerModel):
+    """An alias and the `provider:model` that it stands for, in order. `problem` says why none of
+    them can be called; `context_window` is the first one's, in tokens."""
+
+    alias: str
+    chain: list[str]
+    ready: bool
+    problem: str | None
+    context_window: int | None
+
+
+class ModelsAnswer(AnswerModel):
+    models: list[ModelAnswer]
+
+
+class ProviderAnswer(AnswerModel):
+    """A configured provider. `problem` says what is missing."""
+
+    name: str
+    driver: str
+    base_url: str | None
+    ready: bool
+    problem: str | None
+
+
+class ProvidersAnswer(AnswerModel):
+    providers: list[ProviderAnswer]
+
+
+class TestProvider(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"model": "gpt-5-mini"}})
+
+    __test__ = False
+
+    model: str | None = Field(
+        default=None, max_length=200, description="null takes one that an alias names or the provider offers."
+    )
+
+
+class ProviderTestAnswer(AnswerModel):
+    """The outcome of one real call. Times are milliseconds."""
+
+    provider: str
+    model: str
+    ok: bool
+    duration_ms: int
+    ttft_ms: int | None
+    text: str
+    usage: Usage | None
+    error: str | None
+    message: str | None

@@ -1,0 +1,84 @@
+"""Runs, their steps and tool calls on the wire."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.api.schemas.model import AnswerModel, RequestModel, Time
+from app.messages import Usage
+
+RunStateName = Literal["pending", "running", "succeeded", "failed", "cancelled", "interrupted"]
+
+
+class RunAnswer(AnswerModel):
+    id: str
+    session_id: str
+    agent_path: str
+    state: RunStateName
+    reason: str | None
+    error: dict[str, Any] | None
+    trigger_message_id: str | None
+    checkpoint_id: str | None
+    model: str | None
+    step_count: int
+    usage: Usage
+    cost_usd: float | None
+    created_at: Time
+    started_at: Time | None
+    ended_at: Time | None
+
+
+class StepAnswer(AnswerModel):
+    """One model call. `stats` has usage, cost, time to the first token, duration and attempts."""
+
+    number: int
+    message_id: str
+    provider: str
+    model: str
+    stop_reason: str | None
+    request_digest: str | None
+    stats: dict[str, Any]
+    started_at: Time
+    ended_at: Time | None
+
+
+class ToolCallAnswer(AnswerModel):
+    id: str
+    step: int | None
+    message_id: str | None
+    agent_path: str
+    call_id: str
+    name: str
+    arguments: dict[str, Any]
+    state: str
+    error_code: str | None
+    result_message_id: str | None
+    started_at: Time | None
+    ended_at: Time | None
+
+
+class RunDetail(RunAnswer):
+    steps: list[StepAnswer]
+    tool_calls: list[ToolCallAnswer]
+
+
+class ResumeSession(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"checkpoint_id": None}})
+
+    checkpoint_id: str | None = Field(
+        default=None, max_length=64, description="Which checkpoint to go on from; null is the newest open one."
+    )
+
+
+class ResumedAnswer(AnswerModel):
+    """The run that was started; null when nothing was left to do."""
+
+    run: RunAnswer | None
+
+
+class PauseSession(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"reason": "lunch"}})
+
+    reason: str | None = Field(default=None, max_length=500)

@@ -1,0 +1,88 @@
+"""Sessions on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.api.schemas.model import AnswerModel, RequestModel, Time
+
+SessionStateName = Literal["idle", "queued", "running", "paused", "archived"]
+Title = Annotated[str, Field(max_length=200)]
+
+
+class CreateSession(RequestModel):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"project_id": "prj_01JZ0000000000000000000000", "title": "Fix the tests"}}
+    )
+
+    project_id: str = Field(max_length=64)
+    title: Title | None = None
+    issue_number: int | None = Field(default=None, ge=1)
+    headless: bool = Field(default=False, description="True when nobody is there to answer questions.")
+    overrides: dict[str, Any] | None = Field(
+        default=None, description="Changes to the project file's values for this session alone."
+    )
+
+
+class ChangeSession(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"title": "Fix the flaky tests"}})
+
+    title: Title
+
+
+class Tokens(AnswerModel):
+    """Token counts; `input` never includes the cached ones, `output` includes `reasoning`."""
+
+    input: int
+    output: int
+    reasoning: int
+    cache_read: int
+    cache_write: int
+    total: int
+
+
+class CostSplit(AnswerModel):
+    """US dollars by who spent them; null while no priced call was made or a price is not known."""
+
+    primary: float | None
+    compactor: float | None
+    subagents: float | None
+    total: float | None
+
+
+class ContextUse(AnswerModel):
+    """How full an agent's context was at its last model call. `window` and `fraction` are null
+    when the model's window is not known."""
+
+    agent_path: str
+    model: str
+    tokens: int
+    window: int | None
+    fraction: float | None
+
+
+class SessionAnswer(AnswerModel):
+    id: str
+    project_id: str
+    title: str
+    kind: str
+    state: SessionStateName
+    state_reason: str | None
+    issue_number: int | None
+    headless: bool
+    created_by: str
+    context_overflow: bool
+    created_at: Time
+    updated_at: Time
+    archived_at: Time | None
+
+
+class SessionDetail(SessionAnswer):
+    overrides: dict[str, Any]
+    tokens: Tokens
+    cost_usd: CostSplit
+    context: list[ContextUse]
+    queued_messages: int
+    last_seq: int = Field(description="The session's newest durable event; connect with it as `after_seq`.")

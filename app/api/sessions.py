@@ -1,0 +1,137 @@
+"""Routes for sessions: create, find, change, archive, delete, carry in and out.
+
+Owns: parsing and answering. Never: what a session does (`harness.session_manager`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
+from app.api.kaged_route import IDEMPOTENT, noun_router
+from app.api.pagination import answer_page
+from app.api.schemas.model import PageOf
+from app.api.schemas.sessions import (
+    ChangeSession,
+    CreateSession,
+    SessionAnswer,
+    SessionDetail,
+    SessionStateName,
+)
+from app.api.session_detail import session_detail
+from app.errors import BadRequest
+
+router: APIRouter = noun_router("Sessions")
+
+MAX_IMPORT_LINE_BYTES = 64 * 1024 * 1024
+
+
+@router.post(
+    "/sessions",
+    operation_id="create_session",
+    summary="Open a session in a project",
+    status_code=201,
+    dependencies=[IDEMPOTENT],
+)
+async def create_session(services: ServicesDep, principal: PrincipalDep, body: CreateSession) -> SessionDetail:
+    session = await services.sessions.create(
+        body.project_id,
+        title=body.title,
+        issue_number=body.issue_number,
+        headless=body.headless,
+        overrides=body.overrides,
+        created_by=principal.actor,
+    )
+    return await session_detail(services, session)
+
+
+@router.get("/sessions", operation_id="list_sessions", summary="List sessions, newest first")
+async def list_sessions(
+    services: ServicesDep,
+    page: PageDep,
+    project_id: Annotated[str | None, Query(max_length=64)] = None,
+    state: SessionStateName | None = None,
+    kind: Annotated[str | None, Query(max_length=32)] = None,
+    issue_number: Annotated[int | None, Query(ge=1, le=2**31)] = None,
+    text: Annotated[str | None, Query(max_length=200, description="Part of the title.")] = None,
+) -> PageOf[SessionAnswer]:
+    found = await services.sessions.list(
+        project_id=project_id,
+        state=state,
+        kind=kind,
+        issue_number=issue_number,
+        text=text,
+        limit=page.limit,
+        cursor=page.cursor,
+    )
+    return answer_page(found, SessionAnswer.model_validate)
+
+
+@router.post("/sessions/import", operation_id="import_session", summary="Import an exported session", status_code=201)
+async def import_session(request: Request, services: ServicesDep, principal: PrincipalDep) -> SessionDetail:
+    """The body is the file that an export gave (JSON lines); it is read as it arrives."""
+    session = await services.sessions.import_lines(_lines(request.stream()), principal.actor)
+    return await session_detail(services, session)
+
+
+@router.get("/sessions/{session_id}", operation_id="get_session", summary="Show a session")
+async def get_session(services: ServicesDep, session_id: SessionId) -> SessionDetail:
+    """Tokens, the cost by who spent it, and how full each agent's context is."""
+    return await session_detail(services, await services.sessions.get(session_id))
+
+
+@router.patch("/sessions/{session_id}", operation_id="update_session", summary="Rename a session")
+async def update_session(services: ServicesDep, session_id: SessionId, body: ChangeSession) -> SessionDetail:
+    return await session_detail(services, await services.sessions.rename(session_id, body.title))
+
+
+@router.delete(
+    "/sessions/{session_id}",
+    operation_id="delete_session",
+    summary="Delete a session and everything in it",
+    status_code=204,
+)
+async def delete_session(services: ServicesDep, session_id: SessionId) -> Response:
+    await services.sessions.delete(session_id)
+    return Response(status_code=204)
+
+
+@router.post("/sessions/{session_id}/archive", operation_id="archive_session", summary="Archive a session")
+async def archive_session(services: ServicesDep, session_id: SessionId) -> SessionDetail:
+    """An archived session can be read and exported; it takes no messages."""
+    return await session_detail(services, await services.sessions.archive(session_id))
+
+
+@router.get(
+    "/sessions/{session_id}/export",
+    operation_id="export_session",
+    summary="Export a session as one file of JSON lines",
+    response_class=StreamingResponse,
+)
+async def export_session(services: ServicesDep, session_id: SessionId) -> StreamingResponse:
+    session = await services.sessions.get(session_id)
+    return StreamingResponse(
+        services.sessions.export_lines(session.id),
+        media_type="application/jsonl",
+        headers={"content-disposition": f'attachment; filename="{session.id}.jsonl"'},
+    )
+
+
+async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Cut a stream into lines (without their ends); refuse a line that would not fit in memory."""
+    rest = bytearray()
+    async for chunk in chunks:
+        rest += chunk
+        if b"\n" in chunk:
+            *complete, tail = bytes(rest).split(b"\n")
+            rest = bytearray(tail)
+            for line in complete:
+                yield line
+        if len(rest) > MAX_IMPORT_LINE_BYTES:
+            raise BadRequest("A line of the import is too long.", reason="line_too_long")
+    if rest:
+        yield bytes(rest)

@@ -1,0 +1,234 @@
+"""The WebSockets: one session's events, and the state changes of all sessions.
+
+Owns: a socket's life from handshake to close code. Never: order, replay or merging of events
+(`harness.event_hub`), nor who may connect (`access_middleware` has decided before).
+Proven by `tests/api/test_stream.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Protocol
+
+from fastapi import APIRouter, Query, WebSocket
+from starlette.websockets import WebSocketDisconnect
+
+from app.api.access_middleware import SECRET_KEY
+from app.api.access_tokens import Principal
+from app.api.client_frames import (
+    Cancel,
+    Pause,
+    Ping,
+    Subscribe,
+    error_text,
+    parse_client_frame,
+    pong_text,
+)
+from app.api.dependencies import PrincipalDep, ServicesDep
+from app.api.error_handlers import (
+    CLOSE_IDLE,
+    CLOSE_RESTART,
+    CLOSE_TOO_SLOW,
+    close_code,
+    close_reason,
+    offered_subprotocol,
+    refuse_websocket,
+)
+from app.errors import BadRequest, Forbidden, KagedError
+from app.harness.frames import HubClosed, TooSlow
+from app.lifespan import Services
+
+router = APIRouter()
+
+MAX_BAD_FRAMES = 10
+SEND_STALL_SECONDS = 30.0
+CLOSE_SECONDS = 5.0
+CLOSE_UNSUPPORTED_DATA = 1003
+CLOSE_POLICY = 1008
+
+
+class Source(Protocol):
+    """Where a socket's frames come from: `(seq, channel, text)` in lists."""
+
+    def batches(self) -> AsyncIterator[list[tuple[int, str, str]]]: ...
+
+    def close(self) -> None: ...
+
+
+class _Closing(Exception):
+    """The socket is to be closed with this code; ends all of its tasks."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+@router.websocket("/sessions/{session_id}/ws")
+async def stream_session(
+    websocket: WebSocket,
+    services: ServicesDep,
+    principal: PrincipalDep,
+    session_id: str,
+    after_seq: Annotated[int, Query(ge=0, le=2**62)] = 0,
+) -> None:
+    try:
+        source = await services.events.subscribe(session_id, after_seq)
+    except HubClosed:
+        await _refuse_restarting(websocket)
+        return
+    except KagedError as error:
+        await refuse_websocket(websocket, error)
+        return
+    await _Socket(websocket, services, principal, source, session_id).run()
+
+
+@router.websocket("/ws")
+async def stream_all(websocket: WebSocket, services: ServicesDep, principal: PrincipalDep) -> None:
+    try:
+        source = services.events.subscribe_all()
+    except HubClosed:
+        await _refuse_restarting(websocket)
+        return
+    await _Socket(websocket, services, principal, source, None).run()
+
+
+async def _refuse_restarting(websocket: WebSocket) -> None:
+    await websocket.accept(subprotocol=offered_subprotocol(websocket))
+    await websocket.close(CLOSE_RESTART, "restart")
+
+
+class _Socket:
+    """One open socket: a task that sends, one that reads, one that watches the clock."""
+
+    def __init__(
+        self,
+        websocket: WebSocket,
+        services: Services,
+        principal: Principal,
+        source: Source,
+        session_id: str | None,
+    ) -> None:
+        self._websocket = websocket
+        self._services = services
+        self._principal = principal
+        self._source = source
+        self._session_id = session_id
+        self._channels: frozenset[str] | None = None
+        self._bad_frames = 0
+        self._active_at = time.monotonic()
+        self._sending_since: float | None = None
+
+    async def run(self) -> None:
+        """Serve the socket until either side ends it; never raises for what a client does."""
+        closing: _Closing | None = None
+        try:
+            await self._websocket.accept(subprotocol=offered_subprotocol(self._websocket))
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._send())
+                tasks.create_task(self._read())
+                tasks.create_task(self._watch())
+        except* _Closing as group:
+            closing = _first(group)
+        except* WebSocketDisconnect:
+            closing = None
+        finally:
+            self._source.close()
+        if closing is not None:
+            await self._close(closing)
+
+    async def _close(self, closing: _Closing) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._websocket.close(closing.code, closing.reason)
+        except (TimeoutError, RuntimeError, WebSocketDisconnect):
+            # The client has stopped reading or is gone: there is nobody to tell the code to.
+            return
+
+    async def _send(self) -> None:
+        try:
+            async for batch in self._source.batches():
+                for _, channel, text in batch:
+                    if self._channels is None or channel in self._channels:
+                        await self._send_text(text)
+                if any('"type":"heartbeat"' not in text[:120] for _, _, text in batch):
+                    self._active_at = time.monotonic()
+        except TooSlow:
+            raise _Closing(CLOSE_TOO_SLOW, "too_slow") from None
+        except HubClosed:
+            raise _Closing(CLOSE_RESTART, "restart") from None
+
+    async def _send_text(self, text: str) -> None:
+        self._sending_since = time.monotonic()
+        await self._websocket.send_text(text)
+        self._sending_since = None
+
+    async def _read(self) -> None:
+        while True:
+            message = await self._websocket.receive()
+            if message["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(message.get("code", 1005), message.get("reason"))
+            self._active_at = time.monotonic()
+            text = message.get("text")
+            try:
+                if text is None:
+                    raise BadRequest("Frames are JSON texts, not bytes.", reason="binary_frame")
+                await self._follow(text)
+            except BadRequest as error:
+                await self._complain(error, malformed_code=CLOSE_UNSUPPORTED_DATA if text is None else CLOSE_POLICY)
+            except KagedError as error:
+                await self._complain(error, malformed_code=CLOSE_POLICY)
+
+    async def _complain(self, error: KagedError, *, malformed_code: int) -> None:
+        """Tell the client; one that keeps sending malformed frames is sent away."""
+        await self._send_text(error_text(error))
+        if error.status == 400:
+            self._bad_frames += 1
+            if self._bad_frames >= MAX_BAD_FRAMES:
+                raise _Closing(malformed_code, "too_many_bad_frames")
+
+    async def _follow(self, text: str) -> None:
+        frame = parse_client_frame(text)
+        match frame:
+            case Ping():
+                await self._send_text(pong_text(frame))
+            case Subscribe():
+                self._channels = frozenset(frame.channels)
+            case Cancel():
+                await self._services.sessions.cancel(self._session_to_steer(), self._principal.actor)
+            case Pause():
+                await self._services.sessions.pause(self._session_to_steer(), self._principal.actor)
+
+    def _session_to_steer(self) -> str:
+        if not self._principal.may_write:
+            raise Forbidden("This token may only read.", reason="read_only")
+        if self._session_id is None:
+            raise BadRequest("This socket is about all sessions; use the session's own.", reason="no_session")
+        return self._session_id
+
+    async def _watch(self) -> None:
+        """Close a socket whose client stalls, is idle, or has lost its access."""
+        settings = self._services.settings.daemon
+        period = min(settings.heartbeat_seconds, settings.idle_timeout_seconds / 4, 5.0)
+        secret: str | None = self._websocket.scope.get(SECRET_KEY)
+        while True:
+            await asyncio.sleep(period)
+            now = time.monotonic()
+            if self._sending_since is not None and now - self._sending_since > SEND_STALL_SECONDS:
+                raise _Closing(CLOSE_TOO_SLOW, "too_slow")
+            if now - self._active_at > settings.idle_timeout_seconds:
+                raise _Closing(CLOSE_IDLE, "idle")
+            try:
+                await self._services.access.confirm(self._principal, secret)
+            except KagedError as error:
+                raise _Closing(close_code(error), close_reason(error)) from None
+
+
+def _first(group: BaseExceptionGroup[_Closing]) -> _Closing:
+    found: BaseException = group
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    assert isinstance(found, _Closing)
+    return found

@@ -1,0 +1,51 @@
+"""Routes for access tokens; for operators only.
+
+Owns: parsing and answering. Never: how tokens work (`access_tokens`).
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+
+from app.api.dependencies import OperatorDep, ServicesDep
+from app.api.kaged_route import noun_router
+from app.api.schemas.model import PageOf
+from app.api.schemas.operations import CreatedTokenAnswer, CreateToken, LaunchLink, TokenAnswer
+from app.errors import ValidationFailed
+from app.ids import now_ms
+
+router: APIRouter = noun_router("Access")
+
+
+@router.get("/tokens", operation_id="list_tokens", summary="List access tokens")
+async def list_tokens(services: ServicesDep, operator: OperatorDep) -> PageOf[TokenAnswer]:
+    """Revoked and expired tokens are listed too. All of them are in one page."""
+    tokens = await services.access.tokens()
+    items = [TokenAnswer.model_validate(token) for token in tokens]
+    return PageOf(items=items, next_cursor=None, total=len(items))
+
+
+@router.post("/tokens", operation_id="create_token", summary="Create an access token", status_code=201)
+async def create_token(services: ServicesDep, operator: OperatorDep, body: CreateToken) -> CreatedTokenAnswer:
+    expires_at = int(body.expires_at.timestamp() * 1000) if body.expires_at is not None else None
+    if expires_at is not None and expires_at <= now_ms():
+        raise ValidationFailed("The time has passed already.", fields={"expires_at": "must be in the future"})
+    created = await services.access.create(body.name, scope=body.scope, expires_at=expires_at)
+    return CreatedTokenAnswer.model_validate({**created.row.model_dump(), "token": created.secret})
+
+
+@router.delete("/tokens/{token_id}", operation_id="revoke_token", summary="Revoke an access token")
+async def revoke_token(services: ServicesDep, operator: OperatorDep, token_id: str) -> TokenAnswer:
+    return TokenAnswer.model_validate(await services.access.revoke(token_id))
+
+
+@router.post(
+    "/tokens/launch-link",
+    operation_id="create_launch_link",
+    summary="Make a link that signs a browser in",
+)
+async def create_launch_link(request: Request, services: ServicesDep, operator: OperatorDep) -> LaunchLink:
+    """The link of the daemon's start works once; this one is for the next browser."""
+    return LaunchLink(url=services.access.launch_url(str(request.base_url).rstrip("/")))
+
+

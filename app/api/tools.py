@@ -1,0 +1,107 @@
+"""Routes for tools: what exists, what an agent has, calling one.
+
+Owns: parsing and answering. Never: running a tool (the session does, as it does for a model).
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from app.api.dependencies import PrincipalDep, ProjectId, ServicesDep, SessionId
+from app.api.kaged_route import IDEMPOTENT, noun_router
+from app.api.schemas.tools import (
+    AgentToolAnswer,
+    AgentToolsAnswer,
+    CallTool,
+    ToolAnswer,
+    ToolEnvelopeAnswer,
+    ToolsAnswer,
+)
+from app.errors import NotFound
+from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.lifespan import Services
+from app.tools.definition import ToolDefinition
+
+router: APIRouter = noun_router("Tools")
+
+
+@router.get("/tools", operation_id="list_tools", summary="List the tools that exist")
+async def list_tools(services: ServicesDep) -> ToolsAnswer:
+    """With the JSON Schemas of their parameters and results. Existing does not mean being
+    enabled for an agent."""
+    return ToolsAnswer(tools=[_tool(services, definition) for definition in services.registry.definitions()])
+
+
+@router.get(
+    "/projects/{project_id}/agents/{agent_path}/tools",
+    operation_id="list_agent_tools",
+    summary="List what one agent of a project has",
+)
+async def list_agent_tools(services: ServicesDep, project_id: ProjectId, agent_path: str) -> AgentToolsAnswer:
+    """Each tool with the rule that decided, and exactly the parameters that the model is shown."""
+    agent = _agent(services.projects.compiled(project_id), agent_path)
+    allowed = _allowed(agent)
+    tools = []
+    for name, tool in agent.tools.items():
+        shown = tool.enabled and services.registry.get(name) is not None
+        spec = services.registry.spec(name, allowed=allowed, description=tool.description) if shown else None
+        tools.append(
+            AgentToolAnswer(
+                name=name,
+                enabled=tool.enabled,
+                origin=tool.origin,
+                description=spec.description if spec is not None else tool.description,
+                parameters=spec.parameters if spec is not None else None,
+            )
+        )
+    return AgentToolsAnswer(agent_path=agent_path, tools=tools)
+
+
+@router.post(
+    "/sessions/{session_id}/tools/{name}",
+    operation_id="call_tool",
+    summary="Call a tool as one of the session's agents",
+    dependencies=[IDEMPOTENT],
+)
+async def call_tool(
+    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, name: str, body: CallTool
+) -> ToolEnvelopeAnswer:
+    """The same validation, permissions and audit as a model's call. A tool that fails answers 200
+    with `type` `error`."""
+    envelope = await services.sessions.call_tool(
+        session_id, name, body.params, agent_path=body.agent_path, actor=principal.actor
+    )
+    return ToolEnvelopeAnswer.model_validate(envelope)
+
+
+def _tool(services: Services, definition: ToolDefinition) -> ToolAnswer:
+    spec = services.registry.spec(definition.name)
+    return ToolAnswer(
+        name=definition.name,
+        wire_name=spec.wire_name,
+        title=definition.title,
+        description=spec.description,
+        parameters=spec.parameters,
+        result=definition.result.model_json_schema(mode="serialization"),
+        read_only=definition.read_only,
+        destructive=definition.destructive,
+        principal_scope=definition.principal_scope,
+        actions=list(definition.actions),
+        version=definition.version,
+    )
+
+
+def _agent(project: CompiledProject, agent_path: str) -> CompiledAgent:
+    agent = project.agent(agent_path)
+    if agent is None:
+        paths = [known.path for known in project.agents()]
+        raise NotFound(f"The project has no agent {agent_path}.", details={"agents": paths})
+    return agent
+
+
+def _allowed(agent: CompiledAgent) -> frozenset[str]:
+    """Return the names of the agent's tools, and of each enabled action as `tool.action`."""
+    names = set(agent.enabled_tools())
+    for name in agent.enabled_tools():
+        names |= {f"{name}.{action}" for action, state in agent.tools[name].actions.items() if state.enabled}
+    return frozenset(names)
