@@ -12,12 +12,11 @@ from typing import Any, Literal
 
 import httpx2
 import xxhash
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from app.config import ProviderSettings
-from app.errors import ConfigError
-from app.harness.providers.connection import CONNECTION_OPTIONS, Connection
+from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import Delta
+from app.harness.providers.driver_options import DriverOptions, read_options
 from app.harness.providers.encoded_once import EncodedOnce
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.openai_answer import AnswerReader
@@ -40,12 +39,10 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _LONGEST_CALL_ID = 40
 
 
-class OpenAIOptions(BaseModel):
+class OpenAIOptions(DriverOptions):
     """`providers.NAME.options` of this driver. `max_tokens_field` and `system_role` differ between
     servers; `reasoning_field` names the field in which thinking goes back to the model (off unless
-    set: some servers refuse it, some demand it); `body` is merged into every request."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    set: some servers refuse it, some demand it); `auth_header` takes the place of a bearer token."""
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None
     system_role: Literal["system", "developer"] = "system"
@@ -53,7 +50,6 @@ class OpenAIOptions(BaseModel):
     reasoning_field: str | None = None
     auth_header: str | None = None
     path: str = "/chat/completions"
-    body: dict[str, Any] = {}
 
 
 class OpenAIProvider:
@@ -64,13 +60,7 @@ class OpenAIProvider:
     def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
         self.name = name
         self._connection = connection
-        own = {key: value for key, value in settings.options.items() if key not in CONNECTION_OPTIONS}
-        try:
-            self._options = OpenAIOptions.model_validate(own)
-        except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(str(part) for part in first["loc"])
-            raise ConfigError(f"providers.{name}.options.{key}: {first['msg']}") from error
+        self._options = read_options(OpenAIOptions, name, settings)
         self._credential = _credential(settings, self._options)
         self._limit_field = self._options.max_tokens_field or _limit_field(connection.base_url)
         self._codec = f"{self.driver}:{self._options.reasoning_field or ''}"

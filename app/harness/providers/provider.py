@@ -7,7 +7,7 @@ that is what lets an operator read what the model was sent.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -75,7 +75,7 @@ class Provider(Protocol):
         """Return the exact bytes for `request`; pure and deterministic."""
         ...
 
-    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncIterator[Delta]:
+    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """Send `wire` and yield deltas; the last one is `Finished`.
 
         Raises `ProviderError`. Closing the iterator (or cancelling the task that reads it)

@@ -1,0 +1,183 @@
+"""What models cost and how much they can read: the operator's table first, then the offline one.
+
+Owns: prices and context windows. Never: the network, and never a guess: what is not known is None.
+The offline table takes half a second to load, so it is loaded in a thread, when the first call to
+a public provider is made; a provider on a private address has no public price.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from app.config import PriceSettings, ProviderSettings
+from app.messages import Cost, Usage
+
+if TYPE_CHECKING:
+    from genai_prices.data_snapshot import DataSnapshot
+    from genai_prices.types import ModelInfo
+
+_MILLION = 1_000_000
+_TABLE_NAMES = {
+    "openai": "openai",
+    "openai-responses": "openai",
+    "anthropic": "anthropic",
+    "google": "google",
+}
+"""Driver to the offline table's name of the vendor behind the driver's own address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """US dollars per million tokens; None is unknown."""
+
+    input: float | None
+    output: float | None
+    cache_read: float | None
+    cache_write: float | None
+    reasoning: float | None = None
+
+    def cost(self, usage: Usage) -> Cost | None:
+        """Return the cost, or None when a rate that is needed is not known. Cache tokens without a
+        rate of their own cost what input costs."""
+        plain_output = usage.output_tokens - usage.reasoning_tokens
+        counted = (
+            (usage.input_tokens, self.input),
+            (plain_output, self.output),
+            (usage.reasoning_tokens, self.output if self.reasoning is None else self.reasoning),
+            (usage.cache_read_tokens, self.input if self.cache_read is None else self.cache_read),
+            (usage.cache_write_tokens, self.input if self.cache_write is None else self.cache_write),
+        )
+        if self.input is None or self.output is None:
+            return None
+        parts = [round(count * (rate or 0.0) / _MILLION, 12) for count, rate in counted]
+        return Cost(
+            input=parts[0],
+            output=parts[1],
+            reasoning=parts[2],
+            cache_read=parts[3],
+            cache_write=parts[4],
+            total=round(sum(parts), 12),
+        )
+
+
+class Catalog:
+    """Prices and windows. `prepare` does what takes time; the other methods only look up."""
+
+    def __init__(
+        self, prices: Mapping[str, PriceSettings], providers: Mapping[str, ProviderSettings]
+    ) -> None:
+        self._prices = prices
+        self._providers = providers
+        self._table: DataSnapshot | None = None
+        self._loading: asyncio.Task[None] | None = None
+        self._found: dict[tuple[str, str], ModelInfo | None] = {}
+
+    def update(self, prices: Mapping[str, PriceSettings], providers: Mapping[str, ProviderSettings]) -> None:
+        """Take over a changed configuration."""
+        self._prices = prices
+        self._providers = providers
+        self._found.clear()
+
+    def begin(self, provider: str) -> asyncio.Task[None] | None:
+        """Start loading the offline table if this provider's models can be in it; the task is to be
+        awaited before `cost` is asked. Returns None when there is nothing to wait for."""
+        if self._table is not None or not self._is_public(provider):
+            return None
+        if self._loading is None:
+            self._loading = asyncio.get_running_loop().create_task(self._load())
+        return self._loading
+
+    async def prepare(self, provider: str) -> None:
+        """Make sure that `cost` and `context_window` know all they can know about `provider`."""
+        if (loading := self.begin(provider)) is not None:
+            await asyncio.shield(loading)
+
+    def cost(self, provider: str, model: str, usage: Usage) -> Cost | None:
+        """Return the cost of one call, or None when a price is not known."""
+        own = self._own(provider, model)
+        info = self._listed(provider, model)
+        total = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        listed = _listed_rates(info, total) if info is not None else None
+        if own is None and listed is None:
+            return None
+        return _merged(own or PriceSettings(), listed).cost(usage)
+
+    def context_window(self, provider: str, model: str) -> int | None:
+        """Return how many tokens the model can read and write together, or None."""
+        own = self._own(provider, model)
+        if own is not None and own.context_window is not None:
+            return own.context_window
+        info = self._listed(provider, model)
+        return info.context_window if info is not None else None
+
+    def max_output(self, provider: str, model: str) -> int | None:
+        """Return how many tokens the model can write, or None (only the operator's table knows)."""
+        own = self._own(provider, model)
+        return own.max_output if own is not None else None
+
+    def _own(self, provider: str, model: str) -> PriceSettings | None:
+        return self._prices.get(f"{provider}:{model}") or self._prices.get(model)
+
+    def _is_public(self, provider: str) -> bool:
+        settings = self._providers.get(provider)
+        if settings is None or settings.driver not in _TABLE_NAMES:
+            return False
+        return settings.base_url is None or settings.base_url.startswith("https://")
+
+    def _listed(self, provider: str, model: str) -> ModelInfo | None:
+        if self._table is None or not self._is_public(provider):
+            return None
+        key = (provider, model)
+        if key not in self._found:
+            self._found[key] = self._look_up(self._table, self._providers[provider], model)
+        return self._found[key]
+
+    def _look_up(self, table: DataSnapshot, settings: ProviderSettings, model: str) -> ModelInfo | None:
+        vendor = _TABLE_NAMES[settings.driver] if settings.base_url is None else None
+        try:
+            return table.find_provider_model(model, None, vendor, settings.base_url)[1]
+        except LookupError:
+            return None
+
+    async def _load(self) -> None:
+        self._table = await asyncio.to_thread(_offline_table)
+
+
+def _offline_table() -> DataSnapshot:
+    # Half a second and sixty megabytes: only when a public provider is really called.
+    from genai_prices.data_snapshot import get_snapshot
+
+    return get_snapshot()
+
+
+def _listed_rates(info: ModelInfo, input_tokens: int) -> Rates:
+    prices = info.get_prices(datetime.now(UTC))
+
+    def rate(value: Any) -> float | None:
+        if value is None or not hasattr(value, "tiers"):
+            return None if value is None else float(value)
+        reached = [tier.price for tier in value.tiers if input_tokens > tier.start]
+        return float(reached[-1] if reached else value.base)
+
+    return Rates(
+        input=rate(prices.input_mtok),
+        output=rate(prices.output_mtok),
+        cache_read=rate(prices.cache_read_mtok),
+        cache_write=rate(prices.cache_write_mtok),
+        reasoning=rate(prices.output_reasoning_mtok),
+    )
+
+
+def _merged(own: PriceSettings, listed: Rates | None) -> Rates:
+    below = listed or Rates(None, None, None, None)
+    return Rates(
+        input=below.input if own.input is None else own.input,
+        output=below.output if own.output is None else own.output,
+        cache_read=below.cache_read if own.cache_read is None else own.cache_read,
+        cache_write=below.cache_write if own.cache_write is None else own.cache_write,
+        reasoning=below.reasoning if own.output is None else None,
+    )

@@ -1,0 +1,74 @@
+"""One small real call that tells an operator whether a provider works.
+
+Owns: the question asked and the shape of the result. Never: retries; the first failure is the news.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from app.errors import ValidationFailed
+from app.harness.providers.deltas import BlockAssembler, Finished
+from app.harness.providers.errors import ProviderError
+from app.harness.providers.factory import ListsModels
+from app.harness.providers.provider import ModelRequest, Provider
+from app.messages import SystemBlock, TextBlock, Usage, UserMessage
+
+_OUTPUT_TOKENS = 256
+_QUESTION = "This is a connection test. Reply with the single word: ok"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderTestResult:
+    """The outcome of one real call. Times are milliseconds; `error` is a `ProviderErrorKind`."""
+
+    provider: str
+    model: str
+    ok: bool
+    duration_ms: int = 0
+    ttft_ms: int | None = None
+    text: str = ""
+    usage: Usage | None = None
+    error: str | None = None
+    message: str | None = None
+
+
+async def probe(provider: Provider, model: str) -> ProviderTestResult:
+    """Ask the model for one word. Provider errors are in the result, not raised."""
+    started = time.monotonic()
+    request = ModelRequest(
+        model=model,
+        system=(SystemBlock(name="test", text="You answer as briefly as possible."),),
+        messages=(UserMessage(blocks=(TextBlock(text=_QUESTION),)),),
+        max_output_tokens=_OUTPUT_TOKENS,
+    )
+    assembler = BlockAssembler()
+    first: int | None = None
+    usage: Usage | None = None
+    try:
+        async with aclosing(provider.stream(provider.encode(request), request)) as stream:
+            async for delta in stream:
+                first = _since(started) if first is None else first
+                assembler.add(delta)
+                usage = delta.usage if isinstance(delta, Finished) else usage
+    except ProviderError as error:
+        return ProviderTestResult(
+            provider.name, model, False, _since(started), first, error=error.kind, message=error.message
+        )
+    text = "".join(block.text for block in assembler.blocks() if isinstance(block, TextBlock))
+    return ProviderTestResult(provider.name, model, True, _since(started), first, text, usage)
+
+
+async def some_model(provider: Provider) -> str:
+    """Return a model that the server offers. Raises `ValidationFailed` when none is to be found."""
+    offered = await provider.models() if isinstance(provider, ListsModels) else []
+    if not offered:
+        message = f"Name a model of {provider.name!r}: no alias uses it and it lists none."
+        raise ValidationFailed(message, fields={"model": "required for this provider"})
+    return offered[0]
+
+
+def _since(started: float) -> int:
+    return int((time.monotonic() - started) * 1000)
