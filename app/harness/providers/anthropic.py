@@ -3,28 +3,29 @@
 Owns: the shape of `POST /v1/messages`, its cache markers and its thinking parameter. Never:
 the meaning of stream events (`anthropic_events`), transport, retries.
 Proved by `tests/harness/providers/test_anthropic.py`, over real HTTP.
-
-Options of a provider with this driver: `thinking_budget` (tokens; switches thinking on),
-`thinking` (`enabled` or `adaptive`, when the model's name does not tell), `effort`,
-`max_output_tokens` (in place of 8192), `cache` (false sends no cache markers) and `body`
-(members added to every request).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
 
 from app.config import ProviderSettings
 from app.harness.providers.anthropic_events import DRIVER, AnthropicFold
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import Delta
+from app.harness.providers.driver_options import DriverOptions, read_options
+from app.harness.providers.encoded_once import EncodedOnce
 from app.harness.providers.folding import fold_stream
 from app.harness.providers.provider import ModelRequest, WireRequest
 from app.harness.providers.wire_json import (
     ToolNames,
     arguments_to_send,
+    as_object,
+    as_objects,
     dump,
     join_array,
     join_object,
@@ -56,18 +57,32 @@ _MODEL_VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2})(?!\d))?")
 _FIRST_ADAPTIVE = (4, 6)
 
 
+class AnthropicOptions(DriverOptions):
+    """`providers.NAME.options` of this driver. `thinking_budget` (tokens) switches thinking on;
+    `thinking` says which kind the model takes when its name does not tell; `effort` is passed on;
+    `max_output_tokens` stands in place of 8192; `cache` false sends no cache markers."""
+
+    thinking_budget: int = Field(default=0, ge=0)
+    thinking: Literal["enabled", "adaptive"] | None = None
+    effort: str | None = None
+    max_output_tokens: int = Field(default=DEFAULT_MAX_OUTPUT_TOKENS, gt=0)
+    cache: bool = True
+
+
 class AnthropicProvider:
     """A provider that speaks the Messages API."""
 
     def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
         self._name = name
-        self._options = settings.options
+        self._options = read_options(AnthropicOptions, name, settings)
         self._connection = connection
-        self._headers = {"anthropic-version": _VERSION}
+        chosen = {header.lower() for header in settings.headers}
+        self._headers = {} if "anthropic-version" in chosen else {"anthropic-version": _VERSION}
         if settings.api_key is not None:
             self._headers["x-api-key"] = settings.api_key.get_secret_value()
-        self._headers = {key: value for key, value in self._headers.items() if key not in _lower(settings)}
-        self._path = "/messages" if connection.base_url.endswith("/v1") else "/v1/messages"
+        self._prefix = "" if connection.base_url.endswith("/v1") else "/v1"
+        self._system: EncodedOnce[tuple[SystemBlock, ...]] = EncodedOnce(self._encode_system)
+        self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(self._encode_tools)
 
     @property
     def name(self) -> str:
@@ -80,38 +95,42 @@ class AnthropicProvider:
     def encode(self, request: ModelRequest) -> WireRequest:
         """Return the exact bytes. Only messages that are new to the request's cache, and the two
         that carry a moving cache marker, are encoded."""
-        names = ToolNames(request.tools)
-        cached = bool(self._options.get("cache", True))
         limit, thinking = self._limits(request)
-        members: list[tuple[str, bytes]] = [
-            ("model", dump(request.model)),
-            ("max_tokens", dump(limit)),
-            ("stream", b"true"),
-        ]
+        head: dict[str, Any] = {
+            **self._options.body,
+            "model": request.model,
+            "max_tokens": limit,
+            "stream": True,
+        }
         if thinking is not None:
-            members.append(("thinking", dump(thinking)))
-        if effort := self._options.get("effort"):
-            members.append(("output_config", dump({"effort": effort})))
-        members += [(key, dump(value)) for key, value in self._options.get("body", {}).items()]
-        if system := _system(request.system, cached):
-            members.append(("system", dump(system)))
+            head["thinking"] = thinking
+        if self._options.effort is not None:
+            head["output_config"] = {"effort": self._options.effort}
+        members = [(key, dump(value)) for key, value in head.items()]
+        if any(block.text.strip() for block in request.system):
+            members.append(("system", self._system(request.system)))
         if request.tools:
-            members.append(("tools", dump(_tools(request.tools, cached))))
-        members.append(("messages", _messages(request, names, cached)))
-        return WireRequest(path=self._path, body=join_object(members))
+            members.append(("tools", self._tools(request.tools)))
+        members.append(("messages", _messages(request, ToolNames(request.tools), self._options.cache)))
+        return WireRequest(path=f"{self._prefix}/messages", body=join_object(members))
 
-    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncIterator[Delta]:
+    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """Send the bytes and yield deltas; the last one is `Finished`. Raises `ProviderError`."""
         fold = AnthropicFold(self._connection, request.model, ToolNames(request.tools))
         return fold_stream(self._connection, wire, model=request.model, headers=self._headers, fold=fold)
 
+    async def models(self) -> list[str]:
+        """Return the names of the models that the provider offers. Raises `ProviderError`."""
+        answer = await self._connection.get_json(f"{self._prefix}/models?limit=1000", headers=self._headers)
+        return sorted(str(row["id"]) for row in as_objects(as_object(answer).get("data")) if "id" in row)
+
     def _limits(self, request: ModelRequest) -> tuple[int, dict[str, Any] | None]:
         """Return `max_tokens` and the `thinking` parameter; thinking counts towards the limit."""
-        default = int(self._options.get("max_output_tokens", DEFAULT_MAX_OUTPUT_TOKENS))
+        default = self._options.max_output_tokens
         if request.model.startswith(_SMALL_MODELS):
             default = min(default, _SMALL_LIMIT)
-        budget = int(self._options.get("thinking_budget") or 0)
-        kind = self._options.get("thinking") or (_thinking_kind(request.model) if budget else None)
+        budget = self._options.thinking_budget
+        kind = self._options.thinking or (_thinking_kind(request.model) if budget else None)
         if kind == "adaptive":
             limit = request.max_output_tokens or default + budget
             return limit, {"type": "adaptive", "display": "summarized"}
@@ -124,9 +143,23 @@ class AnthropicProvider:
             return limit, None
         return limit, {"type": "enabled", "budget_tokens": budget}
 
+    def _encode_system(self, blocks: tuple[SystemBlock, ...]) -> bytes:
+        return dump(self._with_marker([_text(block.text) for block in blocks if block.text.strip()]))
 
-def _lower(settings: ProviderSettings) -> set[str]:
-    return {name.lower() for name in settings.headers}
+    def _encode_tools(self, tools: tuple[ToolSpec, ...]) -> bytes:
+        return dump(
+            self._with_marker(
+                [
+                    {"name": tool.wire_name, "description": tool.description, "input_schema": tool.parameters}
+                    for tool in tools
+                ]
+            )
+        )
+
+    def _with_marker(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        if items and self._options.cache:
+            items[-1]["cache_control"] = _MARKER
+        return items
 
 
 def _thinking_kind(model: str) -> str:
@@ -150,23 +183,6 @@ def _may_think(messages: Sequence[ModelMessage]) -> bool:
         ):
             return bool(message.blocks) and _is_own_thinking(message.blocks[0])
     return True
-
-
-def _system(blocks: Sequence[SystemBlock], cached: bool) -> list[dict[str, Any]]:
-    content = [_text(block.text) for block in blocks if block.text.strip()]
-    if content and cached:
-        content[-1]["cache_control"] = _MARKER
-    return content
-
-
-def _tools(tools: Sequence[ToolSpec], cached: bool) -> list[dict[str, Any]]:
-    declared: list[dict[str, Any]] = [
-        {"name": tool.wire_name, "description": tool.description, "input_schema": tool.parameters}
-        for tool in tools
-    ]
-    if cached:
-        declared[-1]["cache_control"] = _MARKER
-    return declared
 
 
 def _messages(request: ModelRequest, names: ToolNames, cached: bool) -> bytes:

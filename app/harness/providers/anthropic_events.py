@@ -18,7 +18,7 @@ from app.harness.providers.deltas import (
     ThinkingDelta,
     ToolCallReady,
 )
-from app.harness.providers.wire_json import ToolNames, dump, read_call
+from app.harness.providers.wire_json import ToolNames, as_count, as_object, as_text, dump, read_call
 from app.messages import StopReason, Usage
 
 DRIVER = "anthropic"
@@ -61,17 +61,19 @@ class AnthropicFold:
     def take(self, event: Mapping[str, Any]) -> Iterator[Delta]:
         match event.get("type"):
             case "message_start":
-                self._response = event.get("message") or {}
+                self._response = as_object(event.get("message"))
                 self._count(self._response.get("usage"))
             case "content_block_start":
                 yield from self._start(event)
             case "content_block_delta":
-                yield from self._piece(self._open.get(event.get("index", 0)), event.get("delta") or {})
+                yield from self._piece(
+                    self._open.get(as_count(event.get("index"))), as_object(event.get("delta"))
+                )
             case "content_block_stop":
-                yield from self._close(event.get("index", 0))
+                yield from self._close(as_count(event.get("index")))
             case "message_delta":
                 self._count(event.get("usage"))
-                yield from self._stopped(event.get("delta") or {})
+                yield from self._stopped(as_object(event.get("delta")))
             case "message_stop":
                 self.complete = True
             case "error":
@@ -88,29 +90,32 @@ class AnthropicFold:
             cache_write_tokens=self._counts.get("cache_creation_input_tokens", 0),
         )
         reason = "toolUse" if self._called and self._stop_reason == "stop" else self._stop_reason
-        return Finished(reason, usage, self._response.get("model"), self._response.get("id"))
+        return Finished(reason, usage, self._text("model"), self._text("id"))
+
+    def _text(self, key: str) -> str | None:
+        return as_text(self._response.get(key)) or None
 
     def _start(self, event: Mapping[str, Any]) -> Iterator[Delta]:
-        content = event.get("content_block") or {}
+        content = as_object(event.get("content_block"))
         block = _Block(str(content.get("type", "")), content)
-        self._open[event.get("index", 0)] = block
-        if block.kind == "text" and content.get("text"):
-            yield TextDelta(content["text"])
+        self._open[as_count(event.get("index"))] = block
+        if block.kind == "text" and (text := as_text(content.get("text"))):
+            yield TextDelta(text)
         elif block.kind == "thinking":
-            block.signature = content.get("signature") or ""
-            if content.get("thinking"):
-                yield ThinkingDelta(content["thinking"])
+            block.signature = as_text(content.get("signature"))
+            if thought := as_text(content.get("thinking")):
+                yield ThinkingDelta(thought)
 
     def _piece(self, block: _Block | None, delta: Mapping[str, Any]) -> Iterator[Delta]:
         match delta.get("type"):
-            case "text_delta" if delta.get("text"):
-                yield TextDelta(delta["text"])
-            case "thinking_delta" if delta.get("thinking"):
-                yield ThinkingDelta(delta["thinking"])
+            case "text_delta" if text := as_text(delta.get("text")):
+                yield TextDelta(text)
+            case "thinking_delta" if thought := as_text(delta.get("thinking")):
+                yield ThinkingDelta(thought)
             case "signature_delta" if block is not None:
-                block.signature += delta.get("signature") or ""
+                block.signature += as_text(delta.get("signature"))
             case "input_json_delta" if block is not None:
-                block.parts.append(delta.get("partial_json") or "")
+                block.parts.append(as_text(delta.get("partial_json")))
 
     def _close(self, index: int) -> Iterator[Delta]:
         block = self._open.pop(index, None)
@@ -119,7 +124,7 @@ class AnthropicFold:
         if block.kind == "thinking":
             yield ThinkingClosed(signature=block.signature or None, provider=DRIVER)
         elif block.kind == "redacted_thinking":
-            yield ThinkingClosed(data=block.start.get("data"), provider=DRIVER)
+            yield ThinkingClosed(data=as_text(block.start.get("data")), provider=DRIVER)
         elif block.kind == "tool_use":
             self._called = True
             given = block.start.get("input")
@@ -132,18 +137,15 @@ class AnthropicFold:
         if not reason:
             return
         if reason == "refusal":
-            details = delta.get("stop_details")
-            why = details.get("explanation") if isinstance(details, Mapping) else None
+            why = as_object(delta.get("stop_details")).get("explanation")
             message = f"the model refused to answer{f': {why}' if why else ''}"
             raise self._connection.error("content_refused", message, self._model)
         for index in sorted(self._open):
             yield from self._close(index)
-        self._stop_reason = _STOP_REASONS.get(reason, "stop")
+        self._stop_reason = _STOP_REASONS.get(str(reason), "stop")
 
     def _count(self, usage: Any) -> None:
         """Take counts over; later ones are totals, and a count that is left out has not changed."""
-        if not isinstance(usage, Mapping):
-            return
-        details = usage.get("output_tokens_details")
-        for counts in (usage, details if isinstance(details, Mapping) else {}):
-            self._counts.update({key: value for key, value in counts.items() if type(value) is int})
+        counts = as_object(usage)
+        for part in (counts, as_object(counts.get("output_tokens_details"))):
+            self._counts.update({key: as_count(value) for key, value in part.items() if value is not None})

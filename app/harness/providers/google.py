@@ -3,28 +3,30 @@
 Owns: the shape of `POST /v1beta/models/MODEL:streamGenerateContent` and where thought signatures
 go back. Never: the meaning of stream events (`google_events`), transport, retries.
 Proved by `tests/harness/providers/test_google.py`, over real HTTP.
-
-Options of a provider with this driver: `thinking_budget` (tokens) or `thinking_level`,
-`include_thoughts` (by default true for models that think), `max_output_tokens`,
-`generation` (members added to `generationConfig`) and `body` (members added to every request).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 from urllib.parse import quote
+
+from pydantic import Field
 
 from app.config import ProviderSettings
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import Delta
+from app.harness.providers.driver_options import DriverOptions, read_options
+from app.harness.providers.encoded_once import EncodedOnce
 from app.harness.providers.folding import fold_stream
 from app.harness.providers.google_events import DRIVER, MADE_UP_ID, GoogleFold
 from app.harness.providers.provider import ModelRequest, WireRequest
 from app.harness.providers.wire_json import (
     ToolNames,
     arguments_to_send,
+    as_object,
+    as_objects,
     dump,
     join_array,
     join_object,
@@ -55,17 +57,29 @@ _SKIP_SIGNATURE = "skip_thought_signature_validator"
 """What the API documents for calls that another model made: newer ones refuse an unsigned call."""
 
 
+class GoogleOptions(DriverOptions):
+    """`providers.NAME.options` of this driver. `include_thoughts` is by default true for models
+    that are known to think; `generation` is merged into `generationConfig`."""
+
+    thinking_budget: int | None = None
+    thinking_level: str | None = None
+    include_thoughts: bool | None = None
+    max_output_tokens: int | None = Field(default=None, gt=0)
+    generation: dict[str, Any] = Field(default_factory=dict)
+
+
 class GoogleProvider:
     """A provider that speaks the Gemini API."""
 
     def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
         self._name = name
-        self._options = settings.options
+        self._options = read_options(GoogleOptions, name, settings)
         self._connection = connection
         self._headers: dict[str, str] = {}
         if settings.api_key is not None:
             self._headers["x-goog-api-key"] = settings.api_key.get_secret_value()
         self._prefix = "" if _VERSIONED.search(connection.base_url) else "/v1beta"
+        self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(_tools)
 
     @property
     def name(self) -> str:
@@ -77,39 +91,51 @@ class GoogleProvider:
 
     def encode(self, request: ModelRequest) -> WireRequest:
         """Return the exact bytes. Only messages that are new to the request's cache are encoded."""
-        members: list[tuple[str, bytes]] = []
+        head: dict[str, Any] = dict(self._options.body)
         if system := [{"text": block.text} for block in request.system if block.text.strip()]:
-            members.append(("systemInstruction", dump({"parts": system})))
-        if request.tools:
-            declared = [_declaration(tool) for tool in request.tools]
-            members.append(("tools", dump([{"functionDeclarations": declared}])))
+            head["systemInstruction"] = {"parts": system}
         if generation := self._generation(request):
-            members.append(("generationConfig", dump(generation)))
-        members += [(key, dump(value)) for key, value in self._options.get("body", {}).items()]
+            head["generationConfig"] = generation
+        members = [(key, dump(value)) for key, value in head.items()]
+        if request.tools:
+            members.append(("tools", self._tools(request.tools)))
         members.append(("contents", _contents(request)))
         model = request.model if "/" in request.model else f"models/{request.model}"
         path = f"{self._prefix}/{quote(model, safe='/-._~:@')}:streamGenerateContent?alt=sse"
         return WireRequest(path=path, body=join_object(members))
 
-    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncIterator[Delta]:
+    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """Send the bytes and yield deltas; the last one is `Finished`. Raises `ProviderError`."""
         fold = GoogleFold(self._connection, request.model, ToolNames(request.tools), wire.body)
         return fold_stream(self._connection, wire, model=request.model, headers=self._headers, fold=fold)
 
+    async def models(self) -> list[str]:
+        """Return the names of the models that the provider offers. Raises `ProviderError`."""
+        answer = await self._connection.get_json(
+            f"{self._prefix}/models?pageSize=1000", headers=self._headers
+        )
+        rows = as_objects(as_object(answer).get("models"))
+        return sorted(str(row["name"]).removeprefix("models/") for row in rows if "name" in row)
+
     def _generation(self, request: ModelRequest) -> dict[str, Any]:
-        config: dict[str, Any] = dict(self._options.get("generation", {}))
-        limit = request.max_output_tokens or self._options.get("max_output_tokens")
-        if limit:
+        options = self._options
+        config: dict[str, Any] = dict(options.generation)
+        if limit := request.max_output_tokens or options.max_output_tokens:
             config["maxOutputTokens"] = limit
-        thinking: dict[str, Any] = {}
-        if self._options.get("include_thoughts", _THINKS.search(request.model) is not None):
-            thinking["includeThoughts"] = True
-        for key, option in (("thinkingBudget", "thinking_budget"), ("thinkingLevel", "thinking_level")):
-            if (value := self._options.get(option)) is not None:
-                thinking[key] = value
-        if thinking:
-            config["thinkingConfig"] = thinking
+        shown = options.include_thoughts
+        thinking = {
+            "includeThoughts": (_THINKS.search(request.model) is not None if shown is None else shown)
+            or None,
+            "thinkingBudget": options.thinking_budget,
+            "thinkingLevel": options.thinking_level,
+        }
+        if given := {key: value for key, value in thinking.items() if value is not None}:
+            config["thinkingConfig"] = given
         return config
+
+
+def _tools(tools: tuple[ToolSpec, ...]) -> bytes:
+    return dump([{"functionDeclarations": [_declaration(tool) for tool in tools]}])
 
 
 def _declaration(tool: ToolSpec) -> dict[str, Any]:

@@ -20,7 +20,15 @@ from app.harness.providers.deltas import (
     ThinkingDelta,
     ToolCallReady,
 )
-from app.harness.providers.wire_json import ToolNames, dump, read_call
+from app.harness.providers.wire_json import (
+    ToolNames,
+    as_count,
+    as_object,
+    as_objects,
+    as_text,
+    dump,
+    read_call,
+)
 from app.messages import StopReason, ToolCallBlock, Usage
 
 DRIVER = "google"
@@ -67,14 +75,14 @@ class GoogleFold:
     def take(self, event: Mapping[str, Any]) -> Iterator[Delta]:
         if event.get("error"):
             raise self._connection.stream_error(event, self._model)
-        self._usage = event.get("usageMetadata") or self._usage
-        self._response_model = event.get("modelVersion") or self._response_model
-        self._response_id = event.get("responseId") or self._response_id
-        blocked = (event.get("promptFeedback") or {}).get("blockReason")
+        self._usage = as_object(event.get("usageMetadata")) or self._usage
+        self._response_model = as_text(event.get("modelVersion")) or self._response_model
+        self._response_id = as_text(event.get("responseId")) or self._response_id
+        blocked = as_object(event.get("promptFeedback")).get("blockReason")
         if blocked:
             raise self._connection.error("content_refused", f"the prompt was blocked: {blocked}", self._model)
-        for candidate in (event.get("candidates") or ())[:1]:
-            for part in (candidate.get("content") or {}).get("parts") or ():
+        for candidate in as_objects(event.get("candidates"))[:1]:
+            for part in as_objects(as_object(candidate.get("content")).get("parts")):
                 yield from self._part(part)
             yield from self._stopped(candidate)
 
@@ -85,8 +93,8 @@ class GoogleFold:
         return Finished(reason, _usage(self._usage), self._response_model, self._response_id)
 
     def _part(self, part: Mapping[str, Any]) -> Iterator[Delta]:
-        text, signature = part.get("text") or "", part.get("thoughtSignature")
-        if call := part.get("functionCall"):
+        text, signature = as_text(part.get("text")), as_text(part.get("thoughtSignature")) or None
+        if call := as_object(part.get("functionCall")):
             yield ToolCallReady(self._call(call, signature))
             return
         if text:
@@ -97,7 +105,7 @@ class GoogleFold:
     def _call(self, call: Mapping[str, Any], signature: str | None) -> ToolCallBlock:
         arguments = call.get("args")
         raw = dump(arguments).decode() if arguments is not None else ""
-        identifier = call.get("id") or self._made_up_id()
+        identifier = as_text(call.get("id")) or self._made_up_id()
         self._calls += 1
         return read_call(identifier, str(call.get("name", "")), raw, self._names, signature=signature)
 
@@ -105,11 +113,11 @@ class GoogleFold:
         return f"{MADE_UP_ID}{xxhash.xxh3_64_hexdigest(self._body)}_{self._calls}"
 
     def _stopped(self, candidate: Mapping[str, Any]) -> Iterator[Delta]:
-        reason = candidate.get("finishReason")
+        reason = as_text(candidate.get("finishReason"))
         if not reason or reason == "FINISH_REASON_UNSPECIFIED":
             return
-        words = candidate.get("finishMessage") or ""
-        told = f"{reason}: {words}" if words else str(reason)
+        words = as_text(candidate.get("finishMessage"))
+        told = f"{reason}: {words}" if words else reason
         if reason in _REFUSALS:
             raise self._connection.error("content_refused", f"the answer was stopped: {told}", self._model)
         if reason == _MALFORMED and (call := self._malformed(words)) is not None:
@@ -137,11 +145,14 @@ class GoogleFold:
 
 def _usage(counts: Mapping[str, Any]) -> Usage:
     """Return the counts: the prompt is reported with its cached part, the answer without thoughts."""
-    cached, thoughts = counts.get("cachedContentTokenCount") or 0, counts.get("thoughtsTokenCount") or 0
-    prompt = (counts.get("promptTokenCount") or 0) + (counts.get("toolUsePromptTokenCount") or 0)
+    cached, thoughts = (
+        as_count(counts.get("cachedContentTokenCount")),
+        as_count(counts.get("thoughtsTokenCount")),
+    )
+    prompt = as_count(counts.get("promptTokenCount")) + as_count(counts.get("toolUsePromptTokenCount"))
     return Usage(
         input_tokens=max(0, prompt - cached),
-        output_tokens=(counts.get("candidatesTokenCount") or 0) + thoughts,
+        output_tokens=as_count(counts.get("candidatesTokenCount")) + thoughts,
         reasoning_tokens=thoughts,
         cache_read_tokens=cached,
     )

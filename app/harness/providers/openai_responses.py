@@ -3,29 +3,30 @@
 Owns: the shape of `POST /responses` and of its input items. Never: the meaning of stream events
 (`openai_responses_events`), transport, retries.
 Proved by `tests/harness/providers/test_openai_responses.py`, over real HTTP.
-
-Options of a provider with this driver: `reasoning_effort`, `reasoning_summary` (`auto`, `concise`,
-`detailed`; some organisations must be verified first, so none is asked for by default),
-`reasoning` (true or false, when the model's name does not tell whether it reasons),
-`max_output_tokens` and `body` (members added to every request).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from app.config import ProviderSettings
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import Delta
+from app.harness.providers.driver_options import DriverOptions, read_options
+from app.harness.providers.encoded_once import EncodedOnce
 from app.harness.providers.folding import fold_stream
 from app.harness.providers.openai_responses_events import DRIVER, SHOWN_REASONING, ResponsesFold
 from app.harness.providers.provider import ModelRequest, WireRequest
 from app.harness.providers.wire_json import (
     ToolNames,
     arguments_to_send,
+    as_object,
+    as_objects,
     dump,
     join_array,
     join_object,
@@ -50,17 +51,30 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _WITHOUT_REASONING = re.compile(r"(?:^|/)(?:gpt-3|gpt-4|chatgpt|gpt-5[.\d]*-chat)")
 
 
+class ResponsesOptions(DriverOptions):
+    """`providers.NAME.options` of this driver. No summary of the reasoning is asked for by default,
+    as OpenAI refuses it to organisations that are not verified; `reasoning` says whether the model
+    reasons when its name does not tell."""
+
+    reasoning: bool | None = None
+    reasoning_effort: str | None = None
+    reasoning_summary: Literal["auto", "concise", "detailed"] | None = None
+    max_output_tokens: int | None = Field(default=None, gt=0)
+    path: str = "/responses"
+
+
 class OpenAIResponsesProvider:
     """A provider that speaks the Responses API. Nothing is stored there: every request carries
     the conversation, and reasoning goes back as the encrypted items that it came in."""
 
     def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
         self._name = name
-        self._options = settings.options
+        self._options = read_options(ResponsesOptions, name, settings)
         self._connection = connection
         self._headers: dict[str, str] = {}
         if settings.api_key is not None:
             self._headers["authorization"] = f"Bearer {settings.api_key.get_secret_value()}"
+        self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(_tools)
 
     @property
     def name(self) -> str:
@@ -73,41 +87,50 @@ class OpenAIResponsesProvider:
     def encode(self, request: ModelRequest) -> WireRequest:
         """Return the exact bytes. Only messages that are new to the request's cache are encoded."""
         reasons = self._reasons(request.model)
-        members: list[tuple[str, bytes]] = [
-            ("model", dump(request.model)),
-            ("stream", b"true"),
-            ("store", b"false"),
-        ]
+        head: dict[str, Any] = {
+            **self._options.body,
+            "model": request.model,
+            "stream": True,
+            "store": False,
+        }
         if reasons:
-            members.append(("include", dump(["reasoning.encrypted_content"])))
+            head["include"] = ["reasoning.encrypted_content"]
             if reasoning := self._reasoning():
-                members.append(("reasoning", dump(reasoning)))
-        limit = request.max_output_tokens or self._options.get("max_output_tokens")
-        if limit:
-            members.append(("max_output_tokens", dump(limit)))
+                head["reasoning"] = reasoning
+        if limit := request.max_output_tokens or self._options.max_output_tokens:
+            head["max_output_tokens"] = limit
         if request.session_id:
-            members.append(("prompt_cache_key", dump(request.session_id)))
-        members += [(key, dump(value)) for key, value in self._options.get("body", {}).items()]
+            head["prompt_cache_key"] = request.session_id
         if instructions := "\n\n".join(block.text for block in request.system if block.text):
-            members.append(("instructions", dump(instructions)))
+            head["instructions"] = instructions
+        members = [(key, dump(value)) for key, value in head.items()]
         if request.tools:
-            members.append(("tools", dump([_tool(tool) for tool in request.tools])))
+            members.append(("tools", self._tools(request.tools)))
         members.append(("input", _input(request, reasons)))
-        return WireRequest(path="/responses", body=join_object(members))
+        return WireRequest(path=self._options.path, body=join_object(members))
 
-    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncIterator[Delta]:
+    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """Send the bytes and yield deltas; the last one is `Finished`. Raises `ProviderError`."""
         fold = ResponsesFold(self._connection, request.model, ToolNames(request.tools))
         return fold_stream(self._connection, wire, model=request.model, headers=self._headers, fold=fold)
 
+    async def models(self) -> list[str]:
+        """Return the names of the models that the provider offers. Raises `ProviderError`."""
+        answer = await self._connection.get_json("/models", headers=self._headers)
+        return sorted(str(row["id"]) for row in as_objects(as_object(answer).get("data")) if "id" in row)
+
     def _reasons(self, model: str) -> bool:
         """Models that do not reason refuse to be asked for, or given, reasoning."""
-        chosen = self._options.get("reasoning")
-        return bool(chosen) if chosen is not None else _WITHOUT_REASONING.search(model) is None
+        chosen = self._options.reasoning
+        return chosen if chosen is not None else _WITHOUT_REASONING.search(model) is None
 
     def _reasoning(self) -> dict[str, Any]:
-        names = (("effort", "reasoning_effort"), ("summary", "reasoning_summary"))
-        return {key: value for key, option in names if (value := self._options.get(option))}
+        wanted = {"effort": self._options.reasoning_effort, "summary": self._options.reasoning_summary}
+        return {key: value for key, value in wanted.items() if value is not None}
+
+
+def _tools(tools: tuple[ToolSpec, ...]) -> bytes:
+    return dump([_tool(tool) for tool in tools])
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from app.harness.providers.deltas import (
     ThinkingDelta,
     ToolCallReady,
 )
-from app.harness.providers.wire_json import ToolNames, read_call
+from app.harness.providers.wire_json import ToolNames, as_count, as_object, as_objects, as_text, read_call
 from app.messages import StopReason, Usage
 
 DRIVER = "openai-responses"
@@ -55,27 +55,28 @@ class ResponsesFold:
         return self._stop_reason is not None
 
     def take(self, event: Mapping[str, Any]) -> Iterator[Delta]:
-        item = self._open.get(event.get("output_index", 0))
+        index = as_count(event.get("output_index"))
+        item, piece = self._open.get(index), as_text(event.get("delta"))
         match event.get("type"):
             case "response.output_item.added":
-                self._open[event.get("output_index", 0)] = _Item(event.get("item") or {})
-            case "response.output_text.delta" if event.get("delta"):
-                yield self._write(item, TextDelta(event["delta"]))
-            case "response.reasoning_summary_text.delta" if event.get("delta"):
-                yield from self._summary(item, event)
-            case "response.reasoning_text.delta" if event.get("delta"):
+                self._open[index] = _Item(as_object(event.get("item")))
+            case "response.output_text.delta" if piece:
+                yield self._write(item, TextDelta(piece))
+            case "response.reasoning_summary_text.delta" if piece:
+                yield from self._summary(item, piece, as_count(event.get("summary_index")))
+            case "response.reasoning_text.delta" if piece:
                 if item is not None:
                     item.shown = True
-                yield self._write(item, ThinkingDelta(event["delta"]))
+                yield self._write(item, ThinkingDelta(piece))
             case "response.function_call_arguments.delta" if item is not None:
-                item.arguments.append(event.get("delta") or "")
+                item.arguments.append(piece)
             case "response.output_item.done":
-                self._open.pop(event.get("output_index", 0), None)
-                yield from self._close(item or _Item({}), event.get("item") or {})
+                self._open.pop(index, None)
+                yield from self._close(item or _Item({}), as_object(event.get("item")))
             case "response.refusal.done":
                 raise self._refused(event.get("refusal"))
             case "response.completed" | "response.incomplete" | "response.done":
-                yield from self._ended(event.get("response") or {})
+                yield from self._ended(as_object(event.get("response")))
             case "response.failed" | "response.cancelled" | "error":
                 raise self._connection.stream_error(event, self._model)
 
@@ -84,21 +85,23 @@ class ResponsesFold:
             return None
         reason = "toolUse" if self._called and self._stop_reason == "stop" else self._stop_reason
         usage = _usage(self._response.get("usage"))
-        return Finished(reason, usage, self._response.get("model"), self._response.get("id"))
+        return Finished(reason, usage, self._text("model"), self._text("id"))
+
+    def _text(self, key: str) -> str | None:
+        return as_text(self._response.get(key)) or None
 
     def _write(self, item: _Item | None, delta: Delta) -> Delta:
         if item is not None:
             item.written = True
         return delta
 
-    def _summary(self, item: _Item | None, event: Mapping[str, Any]) -> Iterator[Delta]:
+    def _summary(self, item: _Item | None, piece: str, index: int) -> Iterator[Delta]:
         """A reasoning item may have several summary parts: each becomes a block of its own."""
-        index = event.get("summary_index", 0)
-        if item is not None and item.written and index != item.summary_index:
-            yield ThinkingClosed(item_id=event.get("item_id"), provider=DRIVER)
         if item is not None:
+            if item.written and index != item.summary_index:
+                yield ThinkingClosed(item_id=as_text(item.start.get("id")), provider=DRIVER)
             item.summary_index = index
-        yield self._write(item, ThinkingDelta(event["delta"]))
+        yield self._write(item, ThinkingDelta(piece))
 
     def _close(self, began: _Item, item: Mapping[str, Any]) -> Iterator[Delta]:
         match item.get("type"):
@@ -107,16 +110,16 @@ class ResponsesFold:
             case "reasoning":
                 yield from self._close_reasoning(began, item)
             case "message":
-                for part in item.get("content") or ():
+                for part in as_objects(item.get("content")):
                     if part.get("type") == "refusal":
                         raise self._refused(part.get("refusal"))
-                    if not began.written and part.get("text"):
-                        yield TextDelta(part["text"])
+                    if not began.written and (text := as_text(part.get("text"))):
+                        yield TextDelta(text)
 
     def _close_reasoning(self, began: _Item, item: Mapping[str, Any]) -> Iterator[Delta]:
-        item_id, data = item.get("id"), item.get("encrypted_content")
-        texts = [] if began.written else [part.get("text") or "" for part in item.get("summary") or ()]
-        for index, text in enumerate(filter(None, texts)):
+        item_id, data = as_text(item.get("id")), as_text(item.get("encrypted_content")) or None
+        unsaid = [] if began.written else as_objects(item.get("summary"))
+        for index, text in enumerate(filter(None, (as_text(part.get("text")) for part in unsaid))):
             if index:
                 yield ThinkingClosed(item_id=item_id, provider=DRIVER)
             yield self._write(began, ThinkingDelta(text))
@@ -126,7 +129,7 @@ class ResponsesFold:
 
     def _call(self, began: _Item, item: Mapping[str, Any]) -> ToolCallReady:
         self._called = True
-        raw = item.get("arguments") or "".join(began.arguments)
+        raw = as_text(item.get("arguments")) or "".join(began.arguments)
         identifier = str(item.get("call_id") or item.get("id") or "")
         return ToolCallReady(read_call(identifier, str(item.get("name", "")), raw, self._names))
 
@@ -134,7 +137,7 @@ class ResponsesFold:
         self._response = response
         if response.get("error"):
             raise self._connection.stream_error(response, self._model)
-        why = (response.get("incomplete_details") or {}).get("reason")
+        why = as_object(response.get("incomplete_details")).get("reason")
         if why == "content_filter":
             raise self._connection.error(
                 "content_refused", "the answer was stopped by the content filter", self._model
@@ -151,16 +154,18 @@ class ResponsesFold:
         return self._connection.error("content_refused", message, self._model)
 
 
-def _usage(usage: Any) -> Usage:
+def _usage(value: Any) -> Usage:
     """Return the counts with cache tokens taken out of the input; they are reported inside it."""
-    if not isinstance(usage, Mapping):
-        return Usage()
-    before, after = usage.get("input_tokens_details") or {}, usage.get("output_tokens_details") or {}
-    read, written = before.get("cached_tokens") or 0, before.get("cache_write_tokens") or 0
+    usage = as_object(value)
+    before, after = (
+        as_object(usage.get("input_tokens_details")),
+        as_object(usage.get("output_tokens_details")),
+    )
+    read, written = as_count(before.get("cached_tokens")), as_count(before.get("cache_write_tokens"))
     return Usage(
-        input_tokens=max(0, (usage.get("input_tokens") or 0) - read - written),
-        output_tokens=usage.get("output_tokens") or 0,
-        reasoning_tokens=after.get("reasoning_tokens") or 0,
+        input_tokens=max(0, as_count(usage.get("input_tokens")) - read - written),
+        output_tokens=as_count(usage.get("output_tokens")),
+        reasoning_tokens=as_count(after.get("reasoning_tokens")),
         cache_read_tokens=read,
         cache_write_tokens=written,
     )

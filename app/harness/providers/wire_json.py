@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 import orjson
@@ -77,6 +77,26 @@ def load(data: bytes | str) -> Any:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
         return clean(json.loads(data, parse_constant=_refuse_constant))
+
+
+def as_object(value: Any) -> Mapping[str, Any]:
+    """Return `value` when it is a JSON object, else an empty one: what a server sends is not trusted."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_objects(value: Any) -> list[Mapping[str, Any]]:
+    """Return the JSON objects of a list; nothing when it is no list."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def as_text(value: Any) -> str:
+    """Return `value` when it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def as_count(value: Any) -> int:
+    """Return `value` as a number of tokens; 0 when it is none."""
+    return max(0, int(value)) if isinstance(value, int | float) and value == value else 0
 
 
 def wire_id(identifier: str) -> str:
