@@ -18,28 +18,30 @@ class Failures:
     def __init__(self, policy: RetryPolicy) -> None:
         self.by_candidate: dict[Candidate, ProviderError] = {}
         self._policy = policy
+        self._ready_at: dict[Candidate, float] = {}
         self._first_at: float | None = None
         self._rounds = 0
 
     def add(self, candidate: Candidate, error: ProviderError) -> None:
         """Note that a candidate failed before its first delta."""
+        now = time.monotonic()
         self.by_candidate[candidate] = error
-        if self._first_at is None:
-            self._first_at = time.monotonic()
+        self._ready_at[candidate] = now + (error.retry_after or 0.0)
+        self._first_at = now if self._first_at is None else self._first_at
 
-    def next_round(self, tried: list[Candidate]) -> tuple[list[Candidate], float | None]:
+    def next_round(self) -> tuple[list[Candidate], float | None]:
         """Return the candidates worth another try and the pause before it in seconds. When there are
-        none, the list is empty and the pause None."""
+        none, the list is empty and the pause None. One that asked for a longer wait sits out."""
         self._rounds += 1
-        hopeful = [one for one in tried if self.by_candidate[one].kind in RETRYABLE]
+        hopeful = [one for one, error in self.by_candidate.items() if error.kind in RETRYABLE]
         if not hopeful:
             return [], None
-        hints = {one: self.by_candidate[one].retry_after or 0.0 for one in hopeful}
-        elapsed = time.monotonic() - (self._first_at or 0.0)
-        delay = self._policy.delay(self._rounds, hint=min(hints.values()), elapsed=elapsed)
+        now = time.monotonic()
+        hint = max(0.0, min(self._ready_at[one] for one in hopeful) - now)
+        delay = self._policy.delay(self._rounds, hint=hint, elapsed=now - (self._first_at or now))
         if delay is None:
             return [], None
-        return [one for one in hopeful if hints[one] <= delay], delay
+        return [one for one in hopeful if self._ready_at[one] <= now + delay], delay
 
 
 def failed(

@@ -94,7 +94,7 @@ class ProviderRouter:
                     failures.add(candidate, error)
                 if position < len(remaining):
                     yield failed(attempt, candidate, failures, fallback_to=str(remaining[position]))
-            remaining, delay = failures.next_round(remaining)
+            remaining, delay = failures.next_round()
             yield failed(attempt, candidate, failures, delay=delay)
             await asyncio.sleep(delay or 0)
         raise combined_error(route, failures)

@@ -168,7 +168,13 @@ def load_transcript(path: Path) -> Transcript:
 
 def _explained(path: Path, located: Any, error: ValidationError) -> str:
     lines = []
-    for problem in error.errors():
+    problems = error.errors()
+    places = [problem["loc"] for problem in problems]
+    for problem in problems:
+        size = len(problem["loc"])
+        if any(len(place) > size and place[:size] == problem["loc"] for place in places):
+            # A list counts as too short when its only item is wrong; the item says why.
+            continue
         where = ".".join(str(part) for part in problem["loc"]) or "the file"
         message = problem["msg"].removeprefix("Value error, ")
         lines.append(f"transcript {path}, line {_line(located, problem['loc'])}: {where}: {message}")
@@ -180,10 +186,11 @@ def _line(located: Any, steps: Sequence[str | int]) -> int:
     line = 0
     node = located
     for step in steps:
-        if not hasattr(node, "lc"):
+        marks: Any = getattr(node, "lc", None)
+        if marks is None:
             break
         try:
-            mark = node.lc.key(step) if isinstance(node, dict) else node.lc.item(step)
+            mark = marks.key(step) if isinstance(node, dict) else marks.item(step)
             line, node = mark[0], node[step]
         except (KeyError, IndexError, TypeError):
             break
