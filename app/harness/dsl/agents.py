@@ -1,0 +1,215 @@
+"""Compiling agents: one flattened node becomes one `CompiledAgent`, with its children.
+
+Owns: the rules of an agent that need its position, its parent, its files or the daemon's tools.
+Never: the project's other sections, or where the nodes came from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from app.harness.dsl.cage_scope import AnyCage, broader, rebase_cage
+from app.harness.dsl.compaction import compile_compaction
+from app.harness.dsl.compiled import CompiledAgent, CompiledCompaction, CompiledPermission
+from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
+from app.harness.dsl.document import Node
+from app.harness.dsl.permissions import compile_permissions
+from app.harness.dsl.prompt_files import PromptFiles
+from app.harness.dsl.references import AgentNode
+from app.harness.dsl.sections import check_plugin_name
+from app.harness.dsl.spec import MAX_SUBAGENTS, AgentSpec
+from app.harness.dsl.spec_types import AGENT_KEY_PATTERN, PATTERN_MEANING
+from app.harness.dsl.tool_resolution import ToolResolver, check_overrides
+from app.harness.dsl.validation import Validated, validate
+
+DEFAULT_PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {"task": {"type": "string", "description": "What to do, with everything needed to do it."}},
+    "required": ["task"],
+    "additionalProperties": False,
+}
+_STAND_INS: dict[str, Any] = {"model": "unknown", "system_prompt": "unknown", "cage": "disabled"}
+_AGENT_KEY = re.compile(AGENT_KEY_PATTERN)
+
+
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """What a parent hands down."""
+
+    path: str
+    cage: AnyCage
+    compaction: CompiledCompaction
+    compaction_node: Node | None
+    permissions: tuple[CompiledPermission, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCompiler:
+    """Compiles the agents of one project."""
+
+    root: Path
+    bag: DiagnosticBag
+    resolver: ToolResolver
+    prompts: PromptFiles
+    known_models: Collection[str] | None
+
+    def compile(self, tree: AgentNode, above: _Above | None = None) -> CompiledAgent | None:
+        """Compile an agent and all below it; None when its node is no agent at all."""
+        path = f"{above.path}.subagents.{tree.key}" if above is not None else "primary"
+        node = self._one_name_for_tools(tree.node)
+        self._check_subagents(node)
+        own = node.without("subagents", "compaction") if node.is_map else node
+        checked = validate(AgentSpec, own, self.bag, stand_ins=_STAND_INS)
+        if checked is None:
+            return None
+        spec = checked.model
+        if checked.sound("model"):
+            self.check_model(spec.model, node.get("model"))
+        cage = self._cage(checked, node, above)
+        compaction_node, compaction = compile_compaction(
+            node.get("compaction"),
+            above.compaction_node if above is not None else None,
+            spec.plugins,
+            self,
+        )
+        handed = (*(above.permissions if above else ()), *compile_permissions(tree.permissions, pinned=False))
+        below = _Above(path, cage, compaction, compaction_node, handed)
+        children = {child.key: self.compile(child, below) for child in tree.children}
+        promises = check_overrides(
+            spec.tools, node.get("tools"), self.resolver, self.bag, agent_path=path, plugins=spec.plugins
+        )
+        self._check_plugins(node)
+        prompt = self.prompts.resolve(node.get("system_prompt") if checked.sound("system_prompt") else None)
+        compiled = CompiledAgent(
+            path=path,
+            key=tree.key,
+            name=tree.name or tree.key,
+            model=spec.model,
+            system_prompt_file=prompt.file,
+            system_prompt_candidates=prompt.candidates,
+            description=self._description(checked, node, tree, is_root=above is None),
+            parameters=self._parameters(spec, node),
+            cage=cage,
+            tools=self.resolver.resolve(spec.tools, is_root=above is None),
+            children={key: child for key, child in children.items() if child is not None},
+            compaction=compaction,
+            max_steps=spec.max_steps,
+            max_output_tokens=spec.max_output_tokens,
+            include_tool_results_in_context=spec.include_tool_results_in_context,
+            todo_review=spec.todo_review,
+            permissions=(*handed, *compile_permissions(node.get("permissions"), pinned=True)),
+            plugins=spec.plugins,
+        )
+        self._warn_when_idle(compiled, checked, node, promises=promises)
+        return compiled
+
+    def check_model(self, model: str, node: Node | None) -> None:
+        """Report an alias that the local config does not know. `provider:model` needs no alias."""
+        if node is None or self.known_models is None or ":" in model or model in self.known_models:
+            return
+        known = ", ".join(sorted(self.known_models)[:10]) or "none"
+        hint = did_you_mean(model, self.known_models) or f"; known: {known}"
+        message = f"no model alias `{model}` in the local config{hint}, or write `provider:model`"
+        self.bag.error("model_alias_unknown", message, node.place)
+
+    def _one_name_for_tools(self, node: Node) -> Node:
+        """Accept `tool_overrides` for `tools`, but not both."""
+        alias = node.get("tool_overrides")
+        if alias is None:
+            return node
+        if node.get("tools") is not None:
+            message = "`tools` and `tool_overrides` are the same; write all of it under `tools`"
+            self.bag.error("tools_twice", message, alias.key)
+            return node.without("tool_overrides")
+        return node.with_entries({**node.without("tool_overrides").entries, "tools": alias})
+
+    def _check_subagents(self, node: Node) -> None:
+        subagents = node.get("subagents")
+        if subagents is None:
+            return
+        if not subagents.is_map:
+            self.bag.error("wrong_type", f"expected a map, found {subagents.kind}", subagents.place)
+        if len(subagents.entries) > MAX_SUBAGENTS:
+            found = f"found {len(subagents.entries)}"
+            self.bag.error(
+                "too_many", f"an agent has at most {MAX_SUBAGENTS} subagents, {found}", subagents.key
+            )
+        for key, child in subagents.entries.items():
+            if not _AGENT_KEY.fullmatch(key):
+                self.bag.error(
+                    "invalid_value", f"`{key}` is not {PATTERN_MEANING[AGENT_KEY_PATTERN]}", child.key
+                )
+
+    def _cage(self, checked: Validated[AgentSpec], node: Node, above: _Above | None) -> AnyCage:
+        written = node.get("cage")
+        if written is None or not checked.sound("cage"):
+            return "disabled" if above is None else above.cage
+        cage = checked.model.cage
+        if above is None:
+            if cage != "disabled":
+                message = "the root agent runs with the daemon's rights; write `cage: disabled`"
+                self.bag.error("root_cage", message, written.place)
+            return "disabled"
+        if cage != "disabled":
+            cage = rebase_cage(cage, written, self.root, self.bag)
+        reasons = broader(cage, above.cage)
+        if reasons:
+            more = "; ".join(reasons)
+            self.bag.warning("cage_broader", f"the cage grants more than the parent's: {more}", written.key)
+        return cage
+
+    def _description(
+        self, checked: Validated[AgentSpec], node: Node, tree: AgentNode, *, is_root: bool
+    ) -> str | None:
+        described = checked.model.description or tree.description
+        if described is None and not is_root and checked.sound("description"):
+            message = "`description` is required on a subagent: its parent reads it to decide when to call"
+            self.bag.error("missing_key", message, node.place_of_missing("description"))
+        return described
+
+    def _parameters(self, spec: AgentSpec, node: Node) -> dict[str, Any]:
+        parameters = spec.parameters
+        written = node.get("parameters")
+        if parameters is None or written is None:
+            return DEFAULT_PARAMETERS
+        properties = parameters.get("properties", {})
+        required = parameters.get("required", [])
+        if parameters.get("type") != "object":
+            self._bad_parameters(written, "type", "parameters are a JSON Schema with `type: object`")
+        if not isinstance(properties, dict) or not all(
+            isinstance(p, dict | bool) for p in properties.values()
+        ):
+            self._bad_parameters(written, "properties", "`properties` maps each name to a schema")
+            return parameters
+        if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+            self._bad_parameters(written, "required", "`required` is a list of property names")
+        elif missing := [name for name in required if name not in properties]:
+            self._bad_parameters(
+                written, "required", f"`{missing[0]}` is required but not among `properties`"
+            )
+        return parameters
+
+    def _bad_parameters(self, written: Node, key: str, message: str) -> None:
+        child = written.get(key)
+        place = child.place if child is not None else written.place_of_missing(key)
+        self.bag.error("parameters_invalid", message, place)
+
+    def _check_plugins(self, node: Node) -> None:
+        plugins = node.get("plugins")
+        for name, plugin in plugins.entries.items() if plugins is not None else ():
+            check_plugin_name(name, plugin, self.bag)
+
+    def _warn_when_idle(
+        self, agent: CompiledAgent, checked: Validated[AgentSpec], node: Node, *, promises: bool
+    ) -> None:
+        has_subagents = bool(node.get("subagents"))
+        if agent.enabled_tools() or promises or has_subagents or agent.plugins or not checked.sound("tools"):
+            return
+        place = node.key if agent.path != "primary" else replace(node.key, path=node.place.path)
+        self.bag.warning(
+            "agent_idle", f"`{agent.key}` has no tools and no subagents: it can only talk", place
+        )

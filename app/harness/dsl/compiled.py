@@ -1,0 +1,149 @@
+"""The compiled project: what the harness runs, with nothing left to look up in the project file.
+
+Owns: frozen models that round-trip through JSON, because a session keeps the project it was started with.
+Never: places or nodes of the document. Paths of prompt files are absolute; cage paths are relative to the
+root of the compiled project, also those that came from a nested one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from app.harness.dsl.spec import AlwaysKeep, PluginSpec, PruneSpec, Strategy, ToolLimits
+from app.harness.dsl.spec_cage import CageSpec
+from app.harness.dsl.spec_sections import (
+    DapSection,
+    LimitsSection,
+    LspSection,
+    SkillsSection,
+    TaskSpec,
+    WorkflowInput,
+)
+
+
+class CompiledModel(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ResolvedAction(CompiledModel):
+    """Whether one action of a tool is offered. `origin` as in `ResolvedTool`."""
+
+    enabled: bool
+    origin: str
+
+
+class ResolvedTool(CompiledModel):
+    """Whether an agent has a tool, and why.
+
+    `origin` is `default` (nobody asked for it), `role` (the root agent has it by position) or
+    `override:<pattern>`.
+    `actions` maps the short names of a tool's actions to their state; empty for a tool without actions.
+    """
+
+    enabled: bool
+    origin: str
+    description: str | None = None
+    limits: ToolLimits | None = None
+    actions: dict[str, ResolvedAction] = {}
+
+
+class CompiledPermission(CompiledModel):
+    permission: str
+    pattern: str
+    action: Literal["allow", "deny", "ask"]
+    pinned: bool
+
+
+class CompiledSummarize(CompiledModel):
+    model: str
+    prompt_file: str
+
+
+class CompiledCompaction(CompiledModel):
+    strategy: Strategy = "drop"
+    upper: float = 0.85
+    lower: float = 0.60
+    always_keep: tuple[AlwaysKeep, ...] = ()
+    prune: PruneSpec = PruneSpec()
+    summarize: CompiledSummarize | None = None
+    delegate: str | None = None
+    """Name of the compactor plugin."""
+    checkpoint_fallback: Literal["drop", "summarize"] = "drop"
+
+
+class CompiledAgent(CompiledModel):
+    """One agent. `path` is its position: `primary`, `primary.subagents.x`, and so on."""
+
+    path: str
+    key: str
+    name: str
+    model: str
+    system_prompt_file: str
+    system_prompt_candidates: tuple[str, ...]
+    """Files that are the prompt when they exist, best first: a `.local` sibling, then the file itself."""
+    description: str | None
+    parameters: dict[str, Any]
+    cage: Literal["disabled"] | CageSpec
+    tools: dict[str, ResolvedTool]
+    children: dict[str, CompiledAgent]
+    compaction: CompiledCompaction
+    max_steps: int | None
+    max_output_tokens: int | None
+    include_tool_results_in_context: bool
+    todo_review: Literal["auto", "review"]
+    permissions: tuple[CompiledPermission, ...]
+    plugins: dict[str, PluginSpec]
+
+    def enabled_tools(self) -> tuple[str, ...]:
+        """Names of the tools this agent has, in the catalog's order."""
+        return tuple(name for name, tool in self.tools.items() if tool.enabled)
+
+    def walk(self) -> Iterator[CompiledAgent]:
+        """This agent and all below it, parents first."""
+        yield self
+        for child in self.children.values():
+            yield from child.walk()
+
+
+class CompiledWorkflow(CompiledModel):
+    description: str
+    system_prompt_file: str
+    inputs: dict[str, WorkflowInput]
+    tools: tuple[str, ...]
+    """Tools of the root agent that a run has; a `tool.action` stands for that action alone."""
+    invokable_by: tuple[Literal["operator", "guest"], ...]
+    timeout_seconds: int
+    concurrency: int
+    schedule: str | None
+
+
+class CompiledProject(CompiledModel):
+    """A whole project. `digest` changes whenever anything in it does, wherever the project lies."""
+
+    slug: str
+    description: str | None
+    root_dir: str
+    root: CompiledAgent
+    workflows: dict[str, CompiledWorkflow]
+    tasks: dict[str, TaskSpec]
+    lsp: LspSection
+    dap: DapSection
+    limits: LimitsSection
+    permissions: tuple[CompiledPermission, ...]
+    skills: SkillsSection
+    prompt_files: tuple[str, ...]
+    """Prompt files to watch, and where a `.local` sibling would appear."""
+    source_files: tuple[str, ...]
+    """Project files to watch, and where an overlay or a missing nested project would appear."""
+    digest: str
+
+    def agents(self) -> Iterator[CompiledAgent]:
+        """Every agent, parents first."""
+        return self.root.walk()
+
+    def agent(self, path: str) -> CompiledAgent | None:
+        """The agent at a path such as `primary.subagents.coder`."""
+        return next((agent for agent in self.agents() if agent.path == path), None)

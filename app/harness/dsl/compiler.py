@@ -1,0 +1,196 @@
+"""Compiling a project: from the folder to a `CompiledProject` and every diagnostic at once.
+
+Owns: the order of the steps, the sections beside the agents, and the public entry points.
+Never: keeping a compiled project; `harness/projects` does that. Compiling is blocking file I/O: on an event
+loop use `compile_in_thread`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import xxhash
+
+from app.errors import ProjectFileInvalid
+from app.harness.dsl.agents import AgentCompiler
+from app.harness.dsl.catalog import ToolCatalog
+from app.harness.dsl.compiled import CompiledAgent, CompiledProject, CompiledWorkflow
+from app.harness.dsl.diagnostics import Diagnostic, DiagnosticBag, format_diagnostics
+from app.harness.dsl.document import Node, Place, SourceFile
+from app.harness.dsl.loader import ProjectLoader, parse_document
+from app.harness.dsl.paths import CONFIG_FOLDER, PROJECT_FILE, display_path
+from app.harness.dsl.permissions import compile_permissions
+from app.harness.dsl.prompt_files import PromptFiles
+from app.harness.dsl.references import Flattener, lift_project_keys
+from app.harness.dsl.sections import WorkflowCompiler, check_sections
+from app.harness.dsl.spec import ProjectSpec
+from app.harness.dsl.tool_resolution import ToolResolver
+
+
+@dataclass(frozen=True, slots=True)
+class CompileResult:
+    """What a compilation gave: `project` is None when there is an error among the diagnostics."""
+
+    project: CompiledProject | None
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, str]
+    """Text of every file read, by the name that diagnostics use."""
+    watch_files: tuple[str, ...] = ()
+    """Absolute paths of the project files to watch, also when nothing compiled."""
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.diagnostics if d.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.diagnostics if d.severity == "warning")
+
+    def format(self, *, prefix: str = "") -> str:
+        """The diagnostics as a compiler prints them."""
+        return format_diagnostics(self.diagnostics, self.sources, prefix=prefix)
+
+    def require(self) -> CompiledProject:
+        """Return the project; raise ProjectFileInvalid with every diagnostic when there is none."""
+        if self.project is not None:
+            return self.project
+        first = self.errors[0]
+        raise ProjectFileInvalid(
+            f"{first.file}:{first.line}:{first.column}: {first.message}",
+            details={"diagnostics": [diagnostic.model_dump() for diagnostic in self.diagnostics]},
+        )
+
+
+def compile_project(
+    root: Path, *, catalog: ToolCatalog, known_models: Collection[str] | None = None
+) -> CompileResult:
+    """Compile the project in a folder. Never raises for anything the folder may contain; blocks on file I/O.
+
+    `known_models` are the aliases of the local config; None leaves aliases unchecked.
+    """
+    bag = DiagnosticBag()
+    try:
+        root = root.resolve()
+        loader = ProjectLoader(root, bag)
+        document = loader.load(root)
+    except (OSError, ValueError, RuntimeError) as error:  # no such path, a NUL in it, a loop of links
+        source = SourceFile(root, f"{CONFIG_FOLDER}/{PROJECT_FILE}", root)
+        bag.error("project_missing", f"cannot open the project's folder: {error}", Place(source, 1, 1, ()))
+        return CompileResult(None, bag.sorted(), {})
+    project = None
+    if document.node is not None:
+        compilation = _Compilation(root, loader, bag, PromptFiles(bag), ToolResolver(catalog), known_models)
+        project = compilation.run(document.node)
+    sound = None if bag.has_errors else project
+    return CompileResult(sound, bag.sorted(), loader.texts, tuple(loader.files))
+
+
+async def compile_in_thread(
+    root: Path, *, catalog: ToolCatalog, known_models: Collection[str] | None = None
+) -> CompileResult:
+    """`compile_project` in a worker thread."""
+    return await asyncio.to_thread(compile_project, root, catalog=catalog, known_models=known_models)
+
+
+def check_text(
+    text: bytes, *, catalog: ToolCatalog, known_models: Collection[str] | None = None
+) -> tuple[Diagnostic, ...]:
+    """Diagnostics of a project file that is not on disk; prompt files and references are not followed."""
+    bag = DiagnosticBag()
+    root = Path("/")
+    source = SourceFile(root / PROJECT_FILE, f"{CONFIG_FOLDER}/{PROJECT_FILE}", root)
+    node = parse_document(text, source, bag, required=True)
+    if node is not None and not node.is_map:
+        bag.error("wrong_type", f"the file must be a map, found {node.kind}", node.place)
+    elif node is not None:
+        prompts = PromptFiles(bag, check=False)
+        loader = ProjectLoader(root, bag)
+        _Compilation(root, loader, bag, prompts, ToolResolver(catalog), known_models, follow=False).run(node)
+    return bag.sorted()
+
+
+@dataclass(frozen=True, slots=True)
+class _Compilation:
+    root: Path
+    loader: ProjectLoader
+    bag: DiagnosticBag
+    prompts: PromptFiles
+    resolver: ToolResolver
+    known_models: Collection[str] | None
+    follow: bool = True
+
+    def run(self, document: Node) -> CompiledProject | None:
+        checked = check_sections(document, self.bag)
+        primary = document.get("primary")
+        if primary is None:
+            return None
+        primary = lift_project_keys(primary, document, self.bag)
+        flattener = Flattener(self.loader, self.bag, self._check_nested, follow=self.follow)
+        tree = flattener.flatten(primary, self.root)
+        agents = AgentCompiler(self.root, self.bag, self.resolver, self.prompts, self.known_models)
+        root_agent = agents.compile(tree)
+        if checked is None or root_agent is None:
+            return None
+        compiler = WorkflowCompiler(self.bag, self.resolver, self.prompts)
+        workflows = compiler.compile(checked.model.workflows, document.get("workflows"), root_agent)
+        if self.bag.has_errors:
+            return None
+        return self._project(checked.model, document, root_agent, workflows)
+
+    def _check_nested(self, document: Node) -> None:
+        check_sections(document, self.bag)
+
+    def _project(
+        self,
+        spec: ProjectSpec,
+        document: Node,
+        root_agent: CompiledAgent,
+        workflows: dict[str, CompiledWorkflow],
+    ) -> CompiledProject:
+        project = CompiledProject(
+            slug=spec.project,
+            description=spec.description,
+            root_dir=str(self.root),
+            root=root_agent,
+            workflows=workflows,
+            tasks=spec.tasks,
+            lsp=spec.lsp,
+            dap=spec.dap,
+            limits=spec.limits,
+            permissions=compile_permissions(document.get("permissions"), pinned=False),
+            skills=spec.skills,
+            prompt_files=tuple(self.prompts.watched),
+            source_files=tuple(self.loader.files),
+            digest="",
+        )
+        return project.model_copy(update={"digest": project_digest(project)})
+
+
+def relative_dump(project: CompiledProject) -> dict[str, Any]:
+    """The project as plain values, prompt files relative to its root, without what depends on the machine."""
+    root = Path(project.root_dir)
+    plain = project.model_dump(mode="json", exclude={"root_dir", "prompt_files", "source_files", "digest"})
+    _relate_agent(plain["root"], root)
+    for workflow in plain["workflows"].values():
+        workflow["system_prompt_file"] = display_path(Path(workflow["system_prompt_file"]), root)
+    return plain
+
+
+def _relate_agent(agent: dict[str, Any], root: Path) -> None:
+    del agent["system_prompt_candidates"]
+    agent["system_prompt_file"] = display_path(Path(agent["system_prompt_file"]), root)
+    summarize = agent["compaction"]["summarize"]
+    if summarize is not None:
+        summarize["prompt_file"] = display_path(Path(summarize["prompt_file"]), root)
+    for child in agent["children"].values():
+        _relate_agent(child, root)
+
+
+def project_digest(project: CompiledProject) -> str:
+    """A digest of everything the project says; equal for two copies in different folders."""
+    return xxhash.xxh3_128_hexdigest(orjson.dumps(relative_dump(project), option=orjson.OPT_SORT_KEYS))

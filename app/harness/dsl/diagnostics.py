@@ -1,0 +1,139 @@
+"""Diagnostics: what is wrong in a project file, where, and what to write instead.
+
+Owns: `Diagnostic`, the collecting `DiagnosticBag`, and the rendering that compilers made familiar.
+Never: deciding what is wrong.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from app.harness.dsl.document import Place, render_path
+
+Severity = Literal["error", "warning"]
+
+MAX_DIAGNOSTICS = 1000
+_LONGEST_SUGGESTED = 64
+_LONGEST_SOURCE_LINE = 160
+
+
+class Diagnostic(BaseModel):
+    """One finding. Lines and columns count from 1; `path` is the value's path inside `file`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    severity: Severity
+    code: str
+    message: str
+    file: str
+    line: int
+    column: int
+    path: str
+
+
+class DiagnosticBag:
+    """Collects findings in any order; gives them back once each, sorted by place."""
+
+    def __init__(self) -> None:
+        self._found: dict[Diagnostic, None] = {}
+
+    @property
+    def has_errors(self) -> bool:
+        return any(diagnostic.severity == "error" for diagnostic in self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def error(self, code: str, message: str, place: Place) -> None:
+        self._add("error", code, message, place)
+
+    def warning(self, code: str, message: str, place: Place) -> None:
+        self._add("warning", code, message, place)
+
+    def sorted(self) -> tuple[Diagnostic, ...]:
+        """Every finding once, by file, line and column; errors before warnings at one place."""
+        return tuple(
+            sorted(self._found, key=lambda d: (d.file, d.line, d.column, d.severity, d.code, d.message))
+        )
+
+    def _add(self, severity: Severity, code: str, message: str, place: Place) -> None:
+        # A hostile file can hold tens of thousands of mistakes. Errors are never crowded out by warnings.
+        if len(self._found) >= MAX_DIAGNOSTICS and (severity == "warning" or self.has_errors):
+            return
+        diagnostic = Diagnostic(
+            severity=severity,
+            code=code,
+            message=message,
+            file=place.source.display,
+            line=place.line,
+            column=place.column,
+            path=render_path(place.path),
+        )
+        self._found[diagnostic] = None
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that `word` is probably a misspelling of, or None."""
+    if len(word) > _LONGEST_SUGGESTED:
+        return None
+    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `; did you mean ...?`, or nothing when no known word is near."""
+    match = nearest(word, known)
+    return f"; did you mean `{match}`?" if match else ""
+
+
+def format_diagnostic(diagnostic: Diagnostic, source: str | None = None, *, prefix: str = "") -> str:
+    """Render `file:line:column: error[code]: message`, then the source line with a caret below it.
+
+    `prefix` is put before the file name, so that an editor can open it from another folder.
+    """
+    place = f"{prefix}{diagnostic.file}:{diagnostic.line}:{diagnostic.column}"
+    head = f"{place}: {diagnostic.severity}[{diagnostic.code}]: {_one_line(diagnostic.message)}"
+    lines = source.splitlines() if source else []
+    if not 1 <= diagnostic.line <= len(lines):
+        return head
+    gutter = f"{diagnostic.line:>5} | "
+    shown, offset = _clip(lines[diagnostic.line - 1], diagnostic.column - 1)
+    blank = "".join("\t" if character == "\t" else " " for character in shown[:offset])
+    return f"{head}\n{gutter}{_printable(shown)}\n{' ' * (len(gutter) - 2)}| {blank}^"
+
+
+def format_diagnostics(
+    diagnostics: Iterable[Diagnostic], sources: Mapping[str, str] | None = None, *, prefix: str = ""
+) -> str:
+    """Render all diagnostics and a closing count such as `2 errors, 1 warning`."""
+    found = list(diagnostics)
+    texts = [format_diagnostic(d, (sources or {}).get(d.file), prefix=prefix) for d in found]
+    errors = sum(d.severity == "error" for d in found)
+    return "\n".join([*texts, f"{_count(errors, 'error')}, {_count(len(found) - errors, 'warning')}"])
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _one_line(message: str) -> str:
+    return _printable(" ".join(message.split()))
+
+
+def _printable(text: str) -> str:
+    return "".join(
+        character if character.isprintable() or character == "\t" else "\ufffd" for character in text
+    )
+
+
+def _clip(line: str, offset: int) -> tuple[str, int]:
+    """Cut a very long line around the caret; return the shown part and the caret's offset in it."""
+    offset = max(0, min(offset, len(line)))
+    if len(line) <= _LONGEST_SOURCE_LINE:
+        return line, offset
+    start = max(0, offset - _LONGEST_SOURCE_LINE // 2)
+    return line[start : start + _LONGEST_SOURCE_LINE], offset - start

@@ -1,0 +1,38 @@
+"""Laying one document over another: `project.local.yaml`, and what a parent injects into a nested project.
+
+Owns: the merge. Maps merge deeply, lists and scalars replace, `null` removes. Never: reading files.
+Every node keeps the place where it was written, so that a diagnostic points into the right file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.harness.dsl.document import Node, Place
+
+
+def merge(below: Node | None, above: Node) -> Node:
+    """Return `above` laid over `below`."""
+    if not above.is_map:
+        return above
+    if below is None or not below.is_map:
+        return _without_nulls(above)
+    entries = dict(below.entries)
+    removed: dict[str, Place] = dict(below.removed)
+    for name, node in above.entries.items():
+        if node.value is None:
+            entries.pop(name, None)
+            removed[name] = node.place
+        else:
+            entries[name] = merge(entries.get(name), node)
+            removed.pop(name, None)
+    return replace(below, value=entries, removed=removed)
+
+
+def _without_nulls(node: Node) -> Node:
+    """A map that has nothing below it: a `null` in it still removes, so nothing is left of it."""
+    if not node.is_map:
+        return node
+    kept = {name: _without_nulls(child) for name, child in node.entries.items() if child.value is not None}
+    removed = {name: child.place for name, child in node.entries.items() if child.value is None}
+    return replace(node, value=kept, removed=removed)

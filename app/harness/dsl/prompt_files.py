@@ -1,0 +1,92 @@
+"""Prompt files named by a project file: found and checked when the project is compiled.
+
+Owns: the resolution of a prompt path and its checks. Never: keeping a prompt's text; `harness/prompts` does
+that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.harness.dsl.diagnostics import DiagnosticBag
+from app.harness.dsl.document import Node
+from app.harness.dsl.paths import PathProblem, contained, prefer_local, read_path, read_regular_file
+
+LARGE_PROMPT_BYTES = 64 * 1024
+MAX_PROMPT_BYTES = 1024 * 1024
+
+
+class PromptProblem(Exception):
+    """A prompt that cannot be used; `code` is the diagnostic's code."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def read_prompt(path: Path, project_root: Path) -> str:
+    """Read a prompt file inside a project; raise PromptProblem or PathProblem when it cannot be used."""
+    contained(path, project_root)
+    try:
+        data = read_regular_file(path, MAX_PROMPT_BYTES)
+    except FileNotFoundError as error:
+        raise PromptProblem("prompt_missing", "there is no such file") from error
+    except (OSError, ValueError) as error:
+        raise PromptProblem("prompt_unreadable", str(error)) from error
+    if len(data) > MAX_PROMPT_BYTES:
+        raise PromptProblem("prompt_too_large", f"a prompt has at most {MAX_PROMPT_BYTES} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PromptProblem("prompt_not_utf8", f"byte {error.start} is not UTF-8") from error
+    if not text.strip():
+        raise PromptProblem("prompt_empty", "the file is empty")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFile:
+    """A prompt's file, and every file that could take its place, best first."""
+
+    file: str = ""
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class PromptFiles:
+    """Resolves the prompt paths of one compilation and remembers what to watch."""
+
+    bag: DiagnosticBag
+    check: bool = True
+    """False when only the text of a project file is at hand: paths are then parsed, not looked up."""
+    watched: dict[str, None] = field(default_factory=dict)
+
+    def resolve(self, node: Node | None) -> PromptFile:
+        """Find the prompt that a node names; problems are reported there."""
+        text = node.text if node is not None else None
+        if node is None or text is None:
+            return PromptFile()
+        root = node.place.source.project_root
+        try:
+            written = read_path(text)
+            path = written.under(root)
+            if not self.check:
+                return PromptFile(str(path), (str(path),))
+            candidates = prefer_local(path) if written.start == "config" else (path,)
+            self.watched.update(dict.fromkeys(map(str, candidates)))
+            path = next((candidate for candidate in candidates if candidate.is_file()), path)
+            prompt = read_prompt(path, root)
+        except (PathProblem, PromptProblem) as problem:
+            self.bag.error(problem.code, f"`{text}`: {problem.message}", node.place)
+            return PromptFile()
+        except (OSError, ValueError) as error:  # a name too long for the file system
+            self.bag.error("path_invalid", f"`{text[:80]}`: {error}", node.place)
+            return PromptFile()
+        size = len(prompt.encode())
+        if size > LARGE_PROMPT_BYTES:
+            self.bag.warning(
+                "prompt_large", f"`{text}` has {size // 1024} KB; every turn pays for it", node.place
+            )
+        return PromptFile(str(path), tuple(map(str, candidates)))

@@ -1,0 +1,129 @@
+"""Compiling the sections beside the agents: their checks, and the workflows.
+
+Owns: what needs more than the shape of one section. Never: agents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from app.harness.dsl.compiled import CompiledAgent, CompiledWorkflow
+from app.harness.dsl.diagnostics import DiagnosticBag
+from app.harness.dsl.document import Node
+from app.harness.dsl.paths import PathProblem, read_path
+from app.harness.dsl.prompt_files import PromptFiles
+from app.harness.dsl.spec import AgentSpec, ProjectSpec
+from app.harness.dsl.spec_sections import WorkflowSpec
+from app.harness.dsl.spec_types import reserved_plugin_name
+from app.harness.dsl.tool_resolution import ToolResolver
+from app.harness.dsl.validation import Validated, validate
+
+# Stands for the primary agent, which is checked on its own.
+_SOME_AGENT = AgentSpec(model="unknown", system_prompt="unknown", cage="disabled")
+_STAND_INS: dict[str, Any] = {"version": 1, "project": "unknown", "primary": _SOME_AGENT}
+
+
+def check_sections(document: Node, bag: DiagnosticBag) -> Validated[ProjectSpec] | None:
+    """Check everything of a document but its agents; these are checked one by one in the flattened tree."""
+    given = {"primary": _SOME_AGENT} if document.get("primary") is not None else {}
+    checked = validate(ProjectSpec, document.without("primary"), bag, stand_ins=_STAND_INS, given=given)
+    plugins = document.get("plugins")
+    for name, node in plugins.entries.items() if plugins is not None else ():
+        check_plugin_name(name, node, bag)
+    _check_unique(document, "lsp", "servers", "lang", bag)
+    _check_unique(document, "dap", "adapters", "runtime", bag)
+    for node in _items(document, "skills", "paths"):
+        _check_path(node, bag)
+    tasks = document.get("tasks")
+    for task in tasks.entries.values() if tasks is not None else ():
+        _check_path(task.get("cwd"), bag)
+    return checked
+
+
+def check_plugin_name(name: str, node: Node, bag: DiagnosticBag) -> None:
+    if reserved_plugin_name(name):
+        message = f"`{name}` is the namespace of built-in tools; a plugin cannot have this name"
+        bag.error("plugin_reserved", message, node.key)
+
+
+def _items(document: Node, section: str, key: str) -> Iterator[Node]:
+    holder = document.get(section)
+    items = holder.get(key) if holder is not None else None
+    if items is not None and isinstance(items.value, tuple):
+        yield from items.value
+
+
+def _check_path(node: Node | None, bag: DiagnosticBag) -> None:
+    if node is None or node.text is None:
+        return
+    try:
+        read_path(node.text)
+    except PathProblem as problem:
+        bag.error(problem.code, f"`{node.text}`: {problem.message}", node.place)
+
+
+def _check_unique(document: Node, section: str, items: str, key: str, bag: DiagnosticBag) -> None:
+    seen: dict[str, int] = {}
+    for item in _items(document, section, items):
+        node = item.get(key)
+        if node is None or node.text is None:
+            continue
+        if node.text in seen:
+            message = f"`{node.text}` stands here twice; first in line {seen[node.text]}"
+            bag.error("duplicate_entry", message, node.place)
+        seen.setdefault(node.text, node.place.line)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowCompiler:
+    """Compiles workflows against the root agent, whose tools they share."""
+
+    bag: DiagnosticBag
+    resolver: ToolResolver
+    prompts: PromptFiles
+
+    def compile(
+        self, workflows: dict[str, WorkflowSpec], section: Node | None, root_agent: CompiledAgent
+    ) -> dict[str, CompiledWorkflow]:
+        nodes = section.entries if section is not None else {}
+        return {
+            name: self._workflow(spec, nodes[name], root_agent)
+            for name, spec in workflows.items()
+            if name in nodes
+        }
+
+    def _workflow(self, spec: WorkflowSpec, node: Node, root_agent: CompiledAgent) -> CompiledWorkflow:
+        return CompiledWorkflow(
+            description=spec.description,
+            system_prompt_file=self.prompts.resolve(node.get("system_prompt")).file,
+            inputs=spec.inputs,
+            tools=self._tools(spec, node, root_agent),
+            invokable_by=tuple(dict.fromkeys(spec.invokable_by)),
+            timeout_seconds=spec.timeout_seconds,
+            concurrency=spec.concurrency,
+            schedule=spec.schedule,
+        )
+
+    def _tools(self, spec: WorkflowSpec, node: Node, root_agent: CompiledAgent) -> tuple[str, ...]:
+        """The named tools that the root agent has; an action alone only where its tool is not named."""
+        if spec.tools is None:
+            return root_agent.enabled_tools()
+        available = set(root_agent.enabled_tools())
+        for name, tool in root_agent.tools.items():
+            available.update(f"{name}.{action}" for action, state in tool.actions.items() if state.enabled)
+        chosen: dict[str, None] = {}
+        written = node.get("tools")
+        for index, pattern in enumerate(spec.tools):
+            item = written.step(index) if written is not None else None
+            matched = self.resolver.match(pattern)
+            allowed = [name for name in matched if name in available]
+            if item is not None and not matched:
+                self.bag.warning("tool_unmatched", self.resolver.describe_miss(pattern), item.place)
+            elif item is not None and not allowed:
+                message = f"`{pattern}`: the root agent does not have it, so the workflow does not either"
+                self.bag.warning("workflow_tool", message, item.place)
+            chosen.update(dict.fromkeys(allowed))
+        whole = set(chosen) & set(root_agent.tools)
+        return tuple(name for name in chosen if name in whole or name.rpartition(".")[0] not in whole)

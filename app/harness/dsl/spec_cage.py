@@ -1,0 +1,78 @@
+"""The shape of a cage block: what an agent may touch.
+
+Owns: `CageSpec` and its parts. Never: enforcing it, or comparing two cages.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.harness.dsl.spec_types import (
+    CAPABILITY_PATTERN,
+    NET_PATTERN,
+    Environment,
+    PositiveInt,
+    ProjectPath,
+    StrictModel,
+)
+
+Capability = Annotated[str, Field(pattern=CAPABILITY_PATTERN)]
+NetTarget = Annotated[str, Field(pattern=NET_PATTERN, max_length=300)]
+
+
+class CageMount(StrictModel):
+    """One path of the project and what may be done below it."""
+
+    mode: Literal["ro", "rw", "deny"]
+    """`ro` reads, `rw` reads and writes, `deny` hides. The most specific entry wins."""
+    path: ProjectPath
+    """Path below the project root, such as `./src`."""
+
+
+class CageNet(StrictModel):
+    """Where the agent may connect to."""
+
+    allow: list[NetTarget] = Field(default=[])
+    """Hosts, each `host`, `host:port` or `*.host:port`. Empty: no network."""
+
+
+class CageLimits(StrictModel):
+    """Bounds of every process that runs in the cage."""
+
+    walltime_seconds: PositiveInt | None = None
+    """Seconds after which everything in the cage is killed."""
+    cpu_seconds: PositiveInt | None = None
+    """Seconds of processor time."""
+    memory_mb: PositiveInt | None = None
+    """Memory in MiB."""
+    pids: PositiveInt | None = None
+    """Number of processes."""
+    file_size_mb: PositiveInt | None = None
+    """Largest file that may be written, in MiB."""
+    open_files: PositiveInt | None = None
+    """Number of open files per process."""
+
+
+class CageSpec(StrictModel):
+    """What an agent may touch. What is not granted is refused."""
+
+    fs: list[CageMount] = Field(default=[], max_length=256)
+    """Paths the agent sees."""
+    net: CageNet = CageNet()
+    """Network; none by default."""
+    state: Literal["ephemeral", "persistent"] = "ephemeral"
+    """Whether the cage's home and /tmp are gone after the run or kept for this agent."""
+    seccomp: Literal["default", "relaxed"] = "default"
+    """`relaxed` adds ptrace and its kin, which debuggers need."""
+    capabilities: list[Capability] = Field(default=[], max_length=64)
+    """Named capabilities, such as `shell` and `exec`."""
+    env: Environment = Field(default={})
+    """Environment variables inside the cage."""
+    ipc: list[Literal["unix"]] = Field(default=[])
+    """`unix` allows AF_UNIX sockets inside the cage."""
+    limits: CageLimits = CageLimits()
+    """Bounds of processes."""
+    outside: Literal["mark", "none"] = "mark"
+    """How searches treat matches outside the readable paths: shown without content, or dropped."""

@@ -1,0 +1,160 @@
+"""Which tools an agent has, and why.
+
+Owns: role defaults, the order in which overrides win, patterns, groups, single actions, principal scope.
+Never: running a tool, or knowing one by name: everything comes from the catalog.
+
+Order, weakest first: nothing; the role default of the root agent; `@group`; globs, longer ones later; a tool
+by name; an action by name. Between equals the later one in the file wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+from app.harness.dsl.catalog import ToolCatalog, split_actions
+from app.harness.dsl.compiled import ResolvedAction, ResolvedTool
+from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
+from app.harness.dsl.document import Node
+from app.harness.dsl.spec import ToolOverride
+
+ROOT_ONLY = "root-only"
+_WILDCARDS = frozenset("*?[")
+
+
+def is_glob(pattern: str) -> bool:
+    return any(character in _WILDCARDS for character in pattern)
+
+
+class ToolResolver:
+    """Resolves patterns against one catalog."""
+
+    def __init__(self, catalog: ToolCatalog) -> None:
+        self.tools: Mapping[str, tuple[str, ...]] = split_actions(catalog.names())
+        self._groups = {name.removeprefix("@"): members for name, members in catalog.groups().items()}
+        self._owner = {action: tool for tool, actions in self.tools.items() for action in actions}
+        names = (*self.tools, *self._owner)
+        self._root_only = {name for name in names if catalog.principal_scope(name) == ROOT_ONLY}
+        self._root_defaults = {name for name in names if catalog.root_default(name)}
+        self._matches: dict[str, tuple[str, ...]] = {}
+
+    def match(self, pattern: str) -> tuple[str, ...]:
+        """The tools and actions (full names) that a pattern stands for; empty when it matches nothing."""
+        if pattern not in self._matches:
+            self._matches[pattern] = self._match(pattern)
+        return self._matches[pattern]
+
+    def _match(self, pattern: str) -> tuple[str, ...]:
+        if pattern.startswith("@"):
+            members = self._groups.get(pattern[1:], ())
+            return tuple(name for name in members if name in self.tools or name in self._owner)
+        if not is_glob(pattern):
+            return (pattern,) if pattern in self.tools or pattern in self._owner else ()
+        family = pattern.removesuffix(".*")  # `kaged.issue.*` means the tool as well as its actions
+        return tuple(
+            name for name in (*self.tools, *self._owner) if fnmatchcase(name, pattern) or name == family
+        )
+
+    def resolve(self, overrides: Mapping[str, ToolOverride], *, is_root: bool) -> dict[str, ResolvedTool]:
+        """The state of every tool of the catalog for one agent."""
+        ordered = sorted(overrides.items(), key=lambda item: self._rank(item[0]))
+        hits = [(pattern, override, frozenset(self.match(pattern))) for pattern, override in ordered]
+        result = {}
+        for tool, actions in self.tools.items():
+            own = [(pattern, override) for pattern, override, matched in hits if tool in matched]
+            description = next((o.description for _, o in reversed(own) if o.description is not None), None)
+            limits = next((o.limits for _, o in reversed(own) if o.limits is not None), None)
+            enabled, origin = self._state(tool, tool, hits, is_root=is_root)
+            states = {
+                action.rpartition(".")[2]: ResolvedAction(enabled=on, origin=why)
+                for action in actions
+                for on, why in [self._state(action, tool, hits, is_root=is_root)]
+            }
+            if states and any(state.enabled for state in states.values()) != enabled:
+                enabled = not enabled
+                origin = next(s.origin for s in states.values() if s.enabled == enabled)
+            result[tool] = ResolvedTool(
+                enabled=enabled, origin=origin, description=description, limits=limits, actions=states
+            )
+        return result
+
+    def _state(
+        self, name: str, tool: str, hits: list[tuple[str, ToolOverride, frozenset[str]]], *, is_root: bool
+    ) -> tuple[bool, str]:
+        if not is_root and (name in self._root_only or tool in self._root_only):
+            return False, "default"
+        enabled, origin = False, "default"
+        if is_root and (name in self._root_defaults or tool in self._root_defaults):
+            enabled, origin = True, "role"
+        for pattern, override, matched in hits:
+            if name in matched or tool in matched:
+                enabled, origin = override.enabled, f"override:{pattern}"
+        return enabled, origin
+
+    def _rank(self, pattern: str) -> tuple[int, int]:
+        if pattern.startswith("@"):
+            return 0, 0
+        if is_glob(pattern):
+            return 1, sum(character not in _WILDCARDS for character in pattern)
+        return (3, 0) if pattern in self._owner else (2, 0)
+
+    def is_root_only(self, name: str) -> bool:
+        return name in self._root_only or self._owner.get(name) in self._root_only
+
+    def describe_miss(self, pattern: str) -> str:
+        """Why a pattern has no effect, with the nearest name there is."""
+        if pattern.startswith("@"):
+            return f"no tool group `{pattern}`{did_you_mean(pattern[1:], self._groups)}"
+        if is_glob(pattern):
+            return f"`{pattern}` matches no tool"
+        return f"no tool is named `{pattern}`{did_you_mean(pattern, (*self.tools, *self._owner))}"
+
+
+def check_overrides(
+    overrides: Mapping[str, ToolOverride],
+    nodes: Node | None,
+    resolver: ToolResolver,
+    bag: DiagnosticBag,
+    *,
+    agent_path: str,
+    plugins: Mapping[str, object],
+) -> bool:
+    """Report overrides that match nothing or break the principal scope.
+
+    Return whether an override turns on something that is not registered (yet).
+    """
+    promises = False
+    for pattern, override in overrides.items():
+        node = nodes.get(pattern) if nodes is not None else None
+        if node is None:
+            continue
+        matched = resolver.match(pattern)
+        if not matched:
+            promises = promises or override.enabled
+            if pattern.partition(".")[0] not in plugins:
+                bag.warning("tool_unmatched", resolver.describe_miss(pattern), node.key)
+        elif override.enabled and agent_path != "primary":
+            _check_scope(pattern, matched, node, resolver, bag)
+    return promises
+
+
+def _check_scope(
+    pattern: str, matched: tuple[str, ...], node: Node, resolver: ToolResolver, bag: DiagnosticBag
+) -> None:
+    refused = [name for name in matched if resolver.is_root_only(name) and name in resolver.tools]
+    refused = refused or [name for name in matched if resolver.is_root_only(name)]
+    if not refused:
+        return
+    names = ", ".join(f"`{name}`" for name in refused)
+    if pattern == "*" or pattern.startswith("@"):
+        bag.warning(
+            "principal_scope", f"{names}: only the root agent may have it, so it is left out here", node.key
+        )
+    elif node.key.path[:2] == ("primary", "tools") or node.key.path[:2] == ("primary", "tool_overrides"):
+        # A nested project may well say this for its own root agent, which is a subagent here.
+        message = f"{names}: only the root agent may have it; left out, as this project is a subagent here"
+        bag.warning("principal_scope", message, node.key)
+    else:
+        bag.error(
+            "principal_scope", f"{names}: only the root agent may have it; remove `{pattern}`", node.key
+        )

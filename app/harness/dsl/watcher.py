@@ -1,0 +1,211 @@
+"""Watching a project's files for hot reload.
+
+Owns: telling that project files or prompts changed, once per change of content. Never: compiling,
+or reloading. Events of the file system are only hints. What decides is the content of the files, so that
+editors which replace files, folders that come and go with a branch, and file systems
+without events are all seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import xxhash
+from watchfiles import Change, awatch
+
+from app.harness.dsl.compiled import CompiledProject
+from app.harness.dsl.paths import read_regular_file
+
+_logger = logging.getLogger(__name__)
+
+_MISSING = "missing"
+_MAX_READ = 2 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectChange:
+    """What changed: project files (compile again), or the prompts of `agents` (reload these)."""
+
+    kind: Literal["project", "prompts"]
+    files: tuple[str, ...]
+    agents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WatchList:
+    """The files to watch: project files, and prompt files with the agents that use them."""
+
+    source_files: tuple[str, ...]
+    prompts: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, project: CompiledProject) -> WatchList:
+        """Everything that a compiled project depends on."""
+        users: dict[str, list[str]] = {file: [] for file in project.prompt_files}
+        for agent in project.agents():
+            for file in agent.system_prompt_candidates:
+                users.setdefault(file, []).append(agent.path)
+        return cls(project.source_files, {file: tuple(paths) for file, paths in users.items()})
+
+    def files(self) -> tuple[str, ...]:
+        return (*self.source_files, *self.prompts)
+
+
+class ProjectWatcher:
+    """Calls back, one call at a time, when the content of a watched file is different.
+
+    `debounce_seconds` gathers the events of one save. `missing_seconds` is how long a file may be gone before
+    its absence counts as a change. `poll_seconds` is how often contents are compared when no event came.
+    """
+
+    def __init__(
+        self,
+        watched: WatchList,
+        on_change: Callable[[ProjectChange], Awaitable[None]],
+        *,
+        debounce_seconds: float = 0.1,
+        missing_seconds: float = 1.0,
+        poll_seconds: float = 5.0,
+    ) -> None:
+        self._watched = watched
+        self._on_change = on_change
+        self._debounce = debounce_seconds
+        self._missing = missing_seconds
+        self._poll = poll_seconds
+        self._seen: dict[str, str] = {}
+        self._rearm = asyncio.Event()
+        self._stopped = False
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Remember the present contents and begin to watch. Changes from now on are reported."""
+        self._seen = await asyncio.to_thread(_contents, self._watched.files())
+        self._task = asyncio.create_task(self._run(), name="project-watcher")
+
+    async def watch(self, watched: WatchList) -> None:
+        """Watch other files from now on, after the project was compiled again."""
+        known = self._seen
+        fresh = await asyncio.to_thread(_contents, [f for f in watched.files() if f not in known])
+        self._watched = watched
+        self._seen = {file: known.get(file, fresh.get(file, _MISSING)) for file in watched.files()}
+        self._rearm.set()
+
+    async def stop(self) -> None:
+        """Stop watching. Not to be called from the callback."""
+        self._stopped = True
+        self._rearm.set()
+        if self._task is not None:
+            await self._task
+            self._task = None
+
+    async def _run(self) -> None:
+        while not self._stopped:
+            self._rearm.clear()
+            folders = await asyncio.to_thread(_folders, self._watched.files())
+            try:
+                await self._until_rearmed(folders)
+            except (OSError, RuntimeError) as error:
+                # Out of watches, or a folder vanished meanwhile: contents are compared without events.
+                _logger.warning("cannot watch the project's folders, comparing contents instead: %s", error)
+                await self._report()
+                await self._pause()
+
+    async def _until_rearmed(self, folders: Mapping[Path, int]) -> None:
+        events = self._events(folders)
+        pending = asyncio.ensure_future(anext(events, None))
+        try:
+            await asyncio.sleep(0)  # its first step arms the watch, so that nothing falls between
+            await self._report()
+            while await pending is not None and not self._rearm.is_set():
+                pending = asyncio.ensure_future(anext(events, None))
+                await self._report()
+                if await asyncio.to_thread(_folders, self._watched.files()) != folders:
+                    return  # a folder was removed or made anew; its old watch is dead
+        finally:
+            pending.cancel()
+            await asyncio.wait([pending])
+            await events.aclose()
+
+    def _events(self, folders: Mapping[Path, int]) -> AsyncGenerator[set[tuple[Change, str]], None]:
+        files = self._watched.files()
+        interesting = {*files, *(str(Path(file).resolve()) for file in files), *map(str, folders)}
+        return awatch(
+            *folders,
+            watch_filter=lambda _, path: path in interesting,
+            recursive=False,
+            debounce=int(self._debounce * 1000),
+            step=max(1, int(self._debounce * 500)),
+            rust_timeout=int(self._poll * 1000),
+            yield_on_timeout=True,
+            stop_event=self._rearm,
+        )
+
+    async def _pause(self) -> None:
+        try:
+            await asyncio.wait_for(self._rearm.wait(), self._poll)
+        except TimeoutError:
+            return
+
+    async def _report(self) -> None:
+        """Compare contents with what was seen last and call back for what is different."""
+        now = await self._settled()
+        changed = [file for file in self._watched.files() if now.get(file) != self._seen.get(file)]
+        self._seen.update({file: now[file] for file in changed if file in now})
+        sources = tuple(file for file in self._watched.source_files if file in changed)
+        prompts = tuple(file for file in self._watched.prompts if file in changed)
+        agents = sorted({agent for file in prompts for agent in self._watched.prompts[file]})
+        if sources:
+            await self._tell(ProjectChange("project", sources))
+        if prompts:
+            await self._tell(ProjectChange("prompts", prompts, tuple(agents)))
+
+    async def _tell(self, change: ProjectChange) -> None:
+        try:
+            await self._on_change(change)
+        except Exception:  # whoever listens may fail on this change; the next one must still be seen
+            _logger.exception("a listener failed on a change of %s", ", ".join(change.files))
+
+    async def _settled(self) -> dict[str, str]:
+        """The contents, given a file that has just vanished the time to come back."""
+        waited = 0.0
+        while True:
+            now = await asyncio.to_thread(_contents, self._watched.files())
+            vanished = [f for f, content in now.items() if content == _MISSING != self._seen.get(f, _MISSING)]
+            if not vanished or waited >= self._missing or self._stopped:
+                return now
+            await asyncio.sleep(self._debounce)
+            waited += self._debounce
+
+
+def _contents(files: Collection[str]) -> dict[str, str]:
+    """A digest of each file's content, or that it is missing."""
+    result = {}
+    for file in files:
+        try:
+            result[file] = xxhash.xxh3_128_hexdigest(read_regular_file(Path(file), _MAX_READ))
+        except OSError:
+            result[file] = _MISSING
+    return result
+
+
+def _folders(files: Collection[str]) -> dict[Path, int]:
+    """The folders to watch, with their inode numbers: where the files are, where links lead, and one above.
+
+    The folder above shows that a folder itself was replaced.
+    """
+    wanted: dict[Path, int] = {}
+    for file in files:
+        for path in (Path(file), Path(file).resolve()):
+            for folder in (path.parent, path.parent.parent):
+                if folder in wanted:
+                    continue
+                try:
+                    wanted[folder] = folder.stat().st_ino
+                except OSError:
+                    continue
+    return wanted

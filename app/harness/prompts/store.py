@@ -1,0 +1,100 @@
+"""The current text of every agent's prompt.
+
+Owns: reading prompt files again and keeping the last good text. Never: watching files, or deciding when a
+running session takes a new text; the session asks at its message boundaries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import xxhash
+
+from app.harness.dsl.compiled import CompiledProject
+from app.harness.dsl.paths import PathProblem
+from app.harness.dsl.prompt_files import PromptProblem, read_prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """An agent's prompt: its text, a digest of it, and the file it was read from."""
+
+    agent_path: str
+    file: str
+    text: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFailure:
+    """A prompt that could not be read again; the last good text stays."""
+
+    agent_path: str
+    file: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptReload:
+    """What a reload found: the prompts that are now different, and those that could not be read."""
+
+    changed: tuple[Prompt, ...]
+    failed: tuple[PromptFailure, ...]
+
+
+class PromptStore:
+    """Prompts of one compiled project, by agent path."""
+
+    def __init__(self, project: CompiledProject) -> None:
+        self._root = Path(project.root_dir)
+        self._files = {
+            agent.path: tuple(map(Path, agent.system_prompt_candidates)) for agent in project.agents()
+        }
+        self._prompts: dict[str, Prompt] = {}
+
+    @classmethod
+    async def open(cls, project: CompiledProject) -> PromptStore:
+        """Read every prompt; raise PromptProblem when one cannot be read at all."""
+        store = cls(project)
+        outcome = await store.reload()
+        if outcome.failed:
+            first = outcome.failed[0]
+            raise PromptProblem("prompt_missing", f"{first.agent_path}: {first.message}")
+        return store
+
+    def agent_paths(self) -> tuple[str, ...]:
+        return tuple(self._files)
+
+    def get(self, agent_path: str) -> Prompt:
+        """The current prompt of an agent; KeyError for an agent that the project does not have."""
+        return self._prompts[agent_path]
+
+    def all(self) -> tuple[Prompt, ...]:
+        """The current prompts, parents before children."""
+        return tuple(self._prompts[path] for path in self._files if path in self._prompts)
+
+    async def reload(self, agent_paths: Collection[str] | None = None) -> PromptReload:
+        """Read the files of the named agents again (default: of all) and keep what is good."""
+        wanted = [path for path in self._files if agent_paths is None or path in agent_paths]
+        read = await asyncio.to_thread(lambda: [self._read(path) for path in wanted])
+        changed: list[Prompt] = []
+        failed: list[PromptFailure] = []
+        for outcome in read:
+            if isinstance(outcome, PromptFailure):
+                failed.append(outcome)
+            elif self._prompts.get(outcome.agent_path) != outcome:
+                changed.append(outcome)
+                self._prompts[outcome.agent_path] = outcome
+        return PromptReload(tuple(changed), tuple(failed))
+
+    def _read(self, agent_path: str) -> Prompt | PromptFailure:
+        candidates = self._files[agent_path]
+        file = next((candidate for candidate in candidates if candidate.is_file()), candidates[-1])
+        try:
+            text = read_prompt(file, self._root)
+        except (PathProblem, PromptProblem) as problem:
+            return PromptFailure(agent_path, str(file), problem.message)
+        return Prompt(agent_path, str(file), text, xxhash.xxh3_128_hexdigest(text.encode()))
