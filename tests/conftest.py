@@ -7,6 +7,8 @@ from collections.abc import Generator
 
 import pytest
 
+pytest_plugins = ["tests.storage_fixtures"]
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(

@@ -1,0 +1,68 @@
+"""Rows for the storage tests, with every column that matters given and the rest by default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.storage.models import AuditEvent, Checkpoint, Event, Message, Project, Run, Session, Step, ToolCall
+from app.storage.unit_of_work import UnitOfWork
+
+
+def project(number: int = 1, **values: Any) -> Project:
+    given = {"root": f"/projects/{number}", "slug": f"project-{number}", "created_at": number, "loaded_at": 1}
+    return Project(id=f"prj_{number:05}", **{**given, **values})
+
+
+def session(number: int = 1, **values: Any) -> Session:
+    given = {"project_id": "prj_00001", "created_at": number, "updated_at": number}
+    return Session(id=f"ses_{number:05}", **{**given, **values})
+
+
+def message(number: int, **values: Any) -> Message:
+    given = {
+        "session_id": "ses_00001",
+        "position": number,
+        "role": "user",
+        "content": f"message {number}",
+        "created_at": number,
+    }
+    return Message(id=f"msg_{number:05}", **{**given, **values})
+
+
+def run(number: int, **values: Any) -> Run:
+    return Run(id=f"run_{number:05}", **{"session_id": "ses_00001", "created_at": number, **values})
+
+
+def step(run_id: str, number: int, **values: Any) -> Step:
+    given = {"message_id": "msg_00001", "provider": "replay", "model": "m", "started_at": number}
+    return Step(run_id=run_id, number=number, **{**given, **values})
+
+
+def tool_call(number: int, **values: Any) -> ToolCall:
+    given = {"session_id": "ses_00001", "call_id": f"call_{number}", "name": "file.read"}
+    return ToolCall(id=f"tcl_{number:05}", **{**given, **values})
+
+
+def checkpoint(number: int, **values: Any) -> Checkpoint:
+    given = {"session_id": "ses_00001", "created_at": number, "created_by": "operator", "reason": "asked"}
+    return Checkpoint(id=f"ckp_{number:05}", **{**given, **values})
+
+
+def event(seq: int, **values: Any) -> Event:
+    given = {
+        "session_id": "ses_00001",
+        "type": "run.started",
+        "created_at": seq,
+        "frame": b'{"seq":%d}' % seq,
+    }
+    return Event(seq=seq, **{**given, **values})
+
+
+def audit(number: int, **values: Any) -> AuditEvent:
+    return AuditEvent(**{"created_at": number, "event": "tool.call", "actor": "operator", **values})
+
+
+def family(unit: UnitOfWork) -> None:
+    """Store one project with one session, which most other rows belong to."""
+    unit.projects.add(project())
+    unit.sessions.add(session())
