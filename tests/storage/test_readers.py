@@ -68,7 +68,7 @@ async def test_rows_are_detached_and_stay_usable(storage: Storage) -> None:
 
 
 async def test_an_error_of_a_reader_is_told_and_the_next_read_works(storage: Storage) -> None:
-    with pytest.raises(StorageError, match="no such table|does not exist"):
+    with pytest.raises(StorageError, match=r"no such table|does not exist"):
         await storage.read(lambda unit: unit.connection.execute(text("SELECT * FROM missing_table")))
     with pytest.raises(LookupError):
         await storage.read(lambda unit: {}["missing"])

@@ -114,7 +114,7 @@ class Rows(Generic[RowT]):
         order = (self.c.created_at, self.c.id)
         statement = select(self.model).where(*where).order_by(order[0].desc(), order[1].desc())
         if cursor is not None:
-            id_type = self.c.id.type.python_type
+            id_type = int if self.c.id.type.python_type is int else str
             created_at, row_id = decode_cursor(cursor, kind, (int, id_type))
             statement = statement.where(
                 # The first condition alone is what an index can seek by.
@@ -136,6 +136,9 @@ class RowsById(Rows[RowT]):
 
     def update(self, row_id: str, /, **values: Any) -> bool:
         """Set the columns given; False when there is no such row. Unknown columns are refused."""
+        unknown = values.keys() - _column_names(self.model)
+        if unknown:
+            raise TypeError(f"{self.table.name} has no column {', '.join(sorted(unknown))}")
         if not values:
             return self.get(row_id) is not None
         parameters = {**storable_values(values), "key_id": storable(row_id)}

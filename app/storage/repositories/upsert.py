@@ -15,7 +15,10 @@ from sqlalchemy.sql.dml import Insert
 
 def insert_or_keep(connection: Connection, table: Table, values: dict[str, Any]) -> bool:
     """Insert the values unless the key exists; tell whether a row was inserted."""
-    return connection.execute(_keep(connection.dialect.name, table), values).rowcount > 0
+    # Otherwise SQLAlchemy forgets the count of an insert.
+    options = {"preserve_rowcount": True}
+    statement = _keep(connection.dialect.name, table)
+    return connection.execute(statement, values, execution_options=options).rowcount > 0
 
 
 def insert_or_overwrite(connection: Connection, table: Table, values: dict[str, Any]) -> None:
