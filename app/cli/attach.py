@@ -1,0 +1,124 @@
+"""`kaged attach`: follow a session that is going on, from its history to what happens now.
+
+Owns: the order of history and live frames. Never: changing the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app.cli.client import DaemonClient, ReceivedFrame
+from app.cli.conversation import LAST, find_session, session_path, show_missed
+from app.cli.daemon_address import daemon_options, find_daemon
+from app.cli.output import json_option
+from app.cli.stream_view import StreamView
+
+
+@click.command(name="attach")
+@click.argument("session", default=LAST)
+@click.option(
+    "--after-seq", type=click.IntRange(min=0), help="Begin after this event (default: show the history)."
+)
+@click.option("--until-idle", is_flag=True, help="Leave when no run is active.")
+@click.option(
+    "--project", type=click.Path(path_type=Path), help="With `last`: the newest session of this project."
+)
+@daemon_options
+@json_option
+def command(
+    session: str,
+    after_seq: int | None,
+    until_idle: bool,
+    project: Path | None,
+    url: str | None,
+    token: str | None,
+    data_dir: Path | None,
+    config_file: Path | None,
+    as_json: bool,
+) -> int:
+    """Follow SESSION (an id, or `last`). Ctrl-C leaves; the session goes on.
+
+    With --json every frame is a line, from --after-seq or from the first one.
+    """
+    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
+
+    async def run() -> None:
+        async with DaemonClient(address) as client:
+            detail = await find_session(client, session, project)
+            following = asyncio.ensure_future(_follow(client, detail, after_seq, until_idle, as_json))
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, following.cancel)
+            with suppress(asyncio.CancelledError):
+                await following
+
+    asyncio.run(run())
+    return 0
+
+
+async def _follow(
+    client: DaemonClient, detail: dict[str, Any], after_seq: int | None, until_idle: bool, as_json: bool
+) -> None:
+    view = StreamView()
+    session_id = detail["id"]
+    start = after_seq if after_seq is not None else (0 if as_json else detail["last_seq"])
+    if not as_json:
+        view.note(f"session {session_id} {detail['title']} · {detail['state']}", dim=True)
+        if after_seq is None:
+            await _show_history(client, view, session_id)
+    frames = client.frames(session_id, after_seq=start)
+    try:
+        async with aclosing(frames):
+            await _show_live(client, view, session_id, frames, as_json=as_json, until_idle=until_idle)
+    finally:
+        view.finish()
+
+
+async def _show_live(
+    client: DaemonClient,
+    view: StreamView,
+    session_id: str,
+    frames: AsyncIterator[ReceivedFrame],
+    *,
+    as_json: bool,
+    until_idle: bool,
+) -> None:
+    through_seq: int | None = None
+    async for frame in frames:
+        if as_json:
+            sys.stdout.write(frame.text + "\n")
+            sys.stdout.flush()
+        else:
+            view.show(frame)
+            if frame.type == "message.end":
+                await show_missed(client, view, session_id, frame.payload["messageId"])
+            elif frame.type == "message.posted" and frame.payload["message_id"] not in view.hidden_messages:
+                view.operator(frame.payload["content"])
+            elif frame.type == "run.ended":
+                view.summary(frame.payload)
+        if frame.type == "sync":
+            through_seq = frame.payload["through_seq"]
+        if until_idle and through_seq is not None and frame.seq >= through_seq:
+            state = (await client.request("GET", session_path(session_id)))["state"]
+            if state not in ("running", "queued"):
+                return
+
+
+async def _show_history(client: DaemonClient, view: StreamView, session_id: str) -> None:
+    async for message in client.items(f"{session_path(session_id)}/messages"):
+        if not message["complete"]:
+            continue
+        view.hidden_messages.add(message["id"])
+        if message["role"] == "user":
+            view.operator(message["content"])
+        elif message["role"] == "assistant" and message["content"]:
+            view.hidden_messages.discard(message["id"])
+            view.catch_up(message["id"], message["content"])
+            view.finish()
+            view.hidden_messages.add(message["id"])

@@ -1,0 +1,201 @@
+"""A client of the daemon: REST requests, and the frames of a session over reconnects.
+
+Owns: the two protocols as commands use them. Never: arguments or terminal output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+import orjson
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+
+from app.cli.daemon_address import DaemonAddress
+from app.cli.output import CommandFailed
+
+API = "/api/v1"
+MAX_FRAME_BYTES = 16 * 1024 * 1024
+RECONNECT_SECONDS = 30.0
+RECONNECT_PAUSE_SECONDS = 0.1
+_PAGE = 100
+_UNNUMBERED = frozenset({"sync", "resync", "heartbeat", "message.snapshot"})
+_FINAL_CLOSE_CODES = {
+    4401: ("unauthenticated", "the daemon does not accept the token"),
+    4403: ("forbidden", "the daemon refuses this client"),
+    4404: ("not_found", "there is no such session"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedFrame:
+    """One frame: the exact text that came, and its parts."""
+
+    text: str
+    seq: int
+    type: str
+    payload: dict[str, Any]
+    run_id: str | None
+    agent_path: str | None
+
+
+class DaemonClient:
+    """Use as an async context manager. Every method raises `CommandFailed` with the daemon's words."""
+
+    def __init__(self, address: DaemonAddress) -> None:
+        self._address = address
+        headers = {"authorization": f"Bearer {address.token}"} if address.token else {}
+        self._headers = headers
+        self._http = httpx2.AsyncClient(
+            base_url=address.url, headers=headers, timeout=httpx2.Timeout(60.0, connect=5.0), trust_env=False
+        )
+
+    async def __aenter__(self) -> DaemonClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.aclose()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        content: bytes | AsyncIterator[bytes] | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Send one request below `/api/v1` and return the decoded answer (None when it is empty)."""
+        headers = {}
+        if body is not None:
+            content = orjson.dumps(body)
+            headers["content-type"] = "application/json"
+        elif content is not None:
+            headers["content-type"] = "application/jsonl"
+        try:
+            response = await self._http.request(
+                method, API + path, content=content, params=_present(params), headers=headers
+            )
+        except httpx2.HTTPError as error:
+            raise self._unreachable(error) from error
+        if response.status_code >= 400:
+            raise _refusal(response.status_code, response.content)
+        return orjson.loads(response.content) if response.content else None
+
+    async def items(
+        self, path: str, *, params: Mapping[str, Any] | None = None
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Yield every item of a list, page by page."""
+        cursor: str | None = None
+        while True:
+            page = await self.request(
+                "GET", path, params={**(params or {}), "limit": _PAGE, "cursor": cursor}
+            )
+            for item in page["items"]:
+                yield item
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return
+
+    async def download(self, path: str) -> AsyncIterator[bytes]:
+        """Yield the body of an answer piece by piece."""
+        try:
+            async with self._http.stream("GET", API + path) as response:
+                if response.status_code >= 400:
+                    raise _refusal(response.status_code, await response.aread())
+                async for chunk in response.aiter_bytes():
+                    yield chunk
+        except httpx2.HTTPError as error:
+            raise self._unreachable(error) from error
+
+    async def frames(self, session_id: str, *, after_seq: int) -> AsyncGenerator[ReceivedFrame, None]:
+        """Yield a session's frames later than `after_seq`, for ever; a lost connection is taken up
+        where it broke."""
+        last_seq = after_seq
+        while True:
+            socket = await self._connect(session_id, last_seq)
+            try:
+                async for text in socket:
+                    frame = _parse(text)
+                    if frame.type not in _UNNUMBERED:
+                        last_seq = max(last_seq, frame.seq)
+                    yield frame
+            except ConnectionClosed:
+                _raise_if_final(socket.close_code)
+            else:
+                _raise_if_final(socket.close_code)
+            finally:
+                await socket.close()
+            await asyncio.sleep(RECONNECT_PAUSE_SECONDS)
+
+    async def _connect(self, session_id: str, after_seq: int) -> ClientConnection:
+        base = "ws" + self._address.url.removeprefix("http")
+        uri = f"{base}{API}/sessions/{quote(session_id, safe='')}/ws?after_seq={after_seq}"
+        deadline = asyncio.get_running_loop().time() + RECONNECT_SECONDS
+        pause = RECONNECT_PAUSE_SECONDS
+        while True:
+            try:
+                return await connect(
+                    uri,
+                    additional_headers=self._headers,
+                    max_size=MAX_FRAME_BYTES,
+                    proxy=None,
+                    user_agent_header=None,
+                )
+            except InvalidStatus as error:
+                if error.response.status_code < 500:
+                    raise _refusal(error.response.status_code, bytes(error.response.body or b"")) from error
+                failure: Exception = error
+            except (OSError, TimeoutError, WebSocketException) as error:
+                failure = error
+            if asyncio.get_running_loop().time() + pause > deadline:
+                raise self._unreachable(failure) from failure
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 2.0)
+
+    def _unreachable(self, error: Exception) -> CommandFailed:
+        return CommandFailed(
+            "unreachable",
+            f"the daemon at {self._address.url} does not answer ({type(error).__name__}); is it running?",
+        )
+
+
+def _parse(text: str | bytes) -> ReceivedFrame:
+    data = orjson.loads(text)
+    return ReceivedFrame(
+        text=text if isinstance(text, str) else text.decode(),
+        seq=int(data.get("seq", 0)),
+        type=str(data.get("type", "")),
+        payload=data.get("payload") or {},
+        run_id=data.get("run_id"),
+        agent_path=data.get("agent_path"),
+    )
+
+
+def _refusal(status: int, body: bytes) -> CommandFailed:
+    try:
+        error = orjson.loads(body)["error"]
+        code, message, details = str(error["code"]), str(error["message"]), error.get("details") or {}
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        code, message, details = "failed", f"the daemon answered with status {status}", {}
+    if status == 401:
+        message += " Give a token with --token, or use the data folder of the daemon with --data-dir."
+    return CommandFailed(code, message, details=details)
+
+
+def _raise_if_final(close_code: int | None) -> None:
+    if close_code in _FINAL_CLOSE_CODES:
+        code, message = _FINAL_CLOSE_CODES[close_code]
+        raise CommandFailed(code, message)
+
+
+def _present(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (params or {}).items() if value is not None}

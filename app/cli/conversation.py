@@ -1,0 +1,76 @@
+"""Finds or opens the session that a command is about, and follows it.
+
+Owns: `--session`, `--project` and the loop over frames that `send` and `attach` share. Never: how
+frames look (`stream_view`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from app.cli.client import DaemonClient
+from app.cli.daemon_address import find_project_root, require_project_root
+from app.cli.output import CommandFailed
+from app.cli.stream_view import StreamView
+
+LAST = "last"
+
+
+async def open_project(client: DaemonClient, folder: Path | None) -> dict[str, Any]:
+    """Return the project of `folder`, or of the folder at or above this one, loading it if needed.
+
+    Without either, the daemon's only project is taken."""
+    root = find_project_root() if folder is None else require_project_root(folder)
+    if root is not None:
+        loaded: dict[str, Any] = await client.request("POST", "/projects/load", body={"path": str(root)})
+        return loaded
+    projects = [project async for project in client.items("/projects")]
+    if len(projects) == 1:
+        return dict(projects[0])
+    if not projects:
+        raise CommandFailed(
+            "no_project",
+            "this folder has no .kaged/project.yaml; name one with --project, or write one with `kaged init`",
+        )
+    known = ", ".join(str(project["root"]) for project in projects)
+    raise CommandFailed("no_project", f"say which project with --project; the daemon has {known}")
+
+
+async def find_session(client: DaemonClient, session: str, project: Path | None) -> dict[str, Any]:
+    """Return the session's detail; `last` is the newest one (of `project`, when given)."""
+    if session == LAST:
+        params: dict[str, Any] = {"limit": 1}
+        if project is not None:
+            params["project_id"] = (await open_project(client, project))["id"]
+        newest = (await client.request("GET", "/sessions", params=params))["items"]
+        if not newest:
+            raise CommandFailed("not_found", "there is no session yet; begin one with `kaged send TEXT`")
+        session = newest[0]["id"]
+    found: dict[str, Any] = await client.request("GET", session_path(session))
+    return found
+
+
+async def open_session(client: DaemonClient, project: Path | None, title: str | None) -> dict[str, Any]:
+    """Return a new session of the project."""
+    project_id = (await open_project(client, project))["id"]
+    created: dict[str, Any] = await client.request(
+        "POST", "/sessions", body={"project_id": project_id, **({"title": title} if title else {})}
+    )
+    return created
+
+
+def session_path(session_id: str) -> str:
+    """Return the address of a session below `/api/v1`."""
+    return f"/sessions/{quote(session_id, safe='')}"
+
+
+async def show_missed(client: DaemonClient, view: StreamView, session_id: str, message_id: str) -> None:
+    """Show a message that ended while the connection was away: its deltas are gone, its text is not."""
+    if not view.is_incomplete(message_id):
+        return
+    async for message in client.items(f"{session_path(session_id)}/messages"):
+        if message["id"] == message_id:
+            view.catch_up(message_id, message["content"])
+            return

@@ -1,0 +1,108 @@
+"""Finds the daemon that a command talks to, and the token for it.
+
+Owns: the options `--url`, `--token`, `--data-dir`, `--config`. Never: requests (`client`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from app.cli.output import CommandFailed
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+PROJECT_FILE = Path(".kaged") / "project.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonAddress:
+    url: str
+    token: str | None
+
+
+def local_options(command: Decorated) -> Decorated:
+    """Give a command `--config` and `--data-dir`."""
+    for option in (
+        click.option("--data-dir", type=click.Path(path_type=Path), help="The daemon's data folder."),
+        click.option("--config", "config_file", type=click.Path(path_type=Path), help="The config file."),
+    ):
+        command = option(command)
+    return command
+
+
+def daemon_options(command: Decorated) -> Decorated:
+    """Give a command the options that say which daemon it talks to."""
+    for option in (
+        click.option("--token", envvar="KAGED_TOKEN", help="The access token (default: the local daemon's)."),
+        click.option("--url", envvar="KAGED_URL", help="The daemon's address (default: the local daemon's)."),
+    ):
+        command = option(command)
+    return local_options(command)
+
+
+def find_daemon(
+    *, url: str | None, token: str | None, data_dir: Path | None, config_file: Path | None
+) -> DaemonAddress:
+    """Return where the daemon is. The local daemon is found by its data folder, and its token is
+    sent to no other address. Raises `CommandFailed` when no daemon is running there."""
+    if url is not None and token is not None:
+        return DaemonAddress(_checked(url), token)
+    from app.storage.lock import read_lock  # the file lock alone; no database code
+
+    folder = find_data_dir(data_dir=data_dir, config_file=config_file)
+    holder = read_lock(folder)
+    running = holder.url.rstrip("/") if holder is not None and holder.url else None
+    if url is None and running is None:
+        raise CommandFailed(
+            "no_daemon", f"no daemon is running on the data folder {folder}; start one with `kaged serve`"
+        )
+    chosen = _checked(url) if url is not None else running
+    assert chosen is not None
+    if token is None and chosen == running:
+        token = _token_in(folder)
+    return DaemonAddress(chosen, token)
+
+
+def find_data_dir(*, data_dir: Path | None, config_file: Path | None) -> Path:
+    """Return the data folder that the options and the configuration name."""
+    if data_dir is not None:
+        return data_dir.expanduser().absolute()
+    from app.config import load_settings  # pydantic takes longer than the rest of a short command
+
+    return load_settings(config_file=config_file).daemon.data_dir
+
+
+def find_project_root(start: Path | None = None) -> Path | None:
+    """Return the nearest folder at or above `start` (default: here) that has a project file."""
+    here = (start or Path.cwd()).absolute()
+    return next((folder for folder in (here, *here.parents) if (folder / PROJECT_FILE).is_file()), None)
+
+
+def require_project_root(folder: Path) -> Path:
+    """Return `folder` as an absolute path; `CommandFailed` when it holds no project file."""
+    root = folder.expanduser().absolute()
+    if not (root / PROJECT_FILE).is_file():
+        raise CommandFailed("no_project", f"{root} has no {PROJECT_FILE}; write one with `kaged init {root}`")
+    return root
+
+
+def _checked(url: str) -> str:
+    if not url.startswith(("http://", "https://")):
+        raise CommandFailed("usage", f"--url must begin with http:// or https://, not {url!r}", exit_code=2)
+    return url.rstrip("/")
+
+
+def _token_in(folder: Path) -> str | None:
+    try:
+        return (folder / "token").read_text(encoding="utf-8").strip() or None
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CommandFailed(
+            "failed", f"the token file {folder / 'token'} cannot be read: {error.strerror}"
+        ) from error

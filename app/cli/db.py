@@ -1,0 +1,120 @@
+"""`kaged db`: upgrade, backup, restore and check the database, without a daemon.
+
+Owns: those four commands. Never: how it is done (`app.storage.backup`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app.cli.daemon_address import local_options
+from app.cli.output import json_option, print_json, print_text
+
+
+@click.group(name="db")
+def command() -> None:
+    """Look after the database."""
+
+
+@command.command(name="upgrade")
+@local_options
+@json_option
+def upgrade(data_dir: Path | None, config_file: Path | None, as_json: bool) -> None:
+    """Bring the schema to the one of this version; an embedded file is copied first."""
+    from app.storage import backup as maintenance  # SQLAlchemy, which other commands do without
+
+    report = asyncio.run(maintenance.upgrade(*_database(data_dir, config_file)))
+    if as_json:
+        print_json(
+            {"database": report.database, "before": report.before, "after": report.after, "copy": report.copy}
+        )
+    elif report.before == report.after:
+        print_text(f"{report.database} is at schema {report.after} already")
+    else:
+        print_text(f"{report.database}: schema {report.before or 'none'} -> {report.after}")
+        if report.copy is not None:
+            print_text(f"the file as it was: {report.copy}", dim=True)
+
+
+@command.command(name="backup")
+@click.argument("file", type=click.Path(path_type=Path))
+@local_options
+@json_option
+def backup(file: Path, data_dir: Path | None, config_file: Path | None, as_json: bool) -> None:
+    """Write every row to FILE; a running daemon goes on."""
+    from app.storage import backup as maintenance
+
+    report = asyncio.run(maintenance.backup(*_database(data_dir, config_file), file))
+    _print_rows(report.database, report.file, report.rows, as_json=as_json, verb="backed up")
+
+
+@command.command(name="restore")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@local_options
+@json_option
+def restore(file: Path, yes: bool, data_dir: Path | None, config_file: Path | None, as_json: bool) -> None:
+    """Replace the whole content of the database by that of FILE.
+
+    Stop the daemon first. An embedded file is kept beside the new one.
+    """
+    from app.storage import backup as maintenance
+
+    if not file.is_file():
+        raise click.UsageError(f"there is no file {file}.")
+    if not yes:
+        if as_json:
+            raise click.UsageError("--json does not ask; add --yes to replace the database.")
+        click.confirm(f"Replace everything in the database by {file}?", abort=True, err=True)
+    report = asyncio.run(maintenance.restore(*_database(data_dir, config_file), file))
+    _print_rows(report.database, report.file, report.rows, as_json=as_json, verb="restored")
+
+
+@command.command(name="check")
+@local_options
+@json_option
+def check(data_dir: Path | None, config_file: Path | None, as_json: bool) -> int:
+    """Look for damage, broken references and a wrong schema; exits with 1 when there is any."""
+    from app.storage import backup as maintenance
+
+    report = asyncio.run(maintenance.check(*_database(data_dir, config_file)))
+    if as_json:
+        print_json(
+            {
+                "ok": report.ok,
+                "database": report.database,
+                "schema": report.schema,
+                "needed": report.needed,
+                "problems": list(report.problems),
+                "rows": report.rows,
+            }
+        )
+        return 0 if report.ok else 1
+    for problem in report.problems:
+        print_text(f"✗ {problem}", color="red")
+    if report.ok:
+        print_text(
+            f"✓ {report.database}: schema {report.schema}, {sum(report.rows.values()):,} rows", color="green"
+        )
+    return 0 if report.ok else 1
+
+
+def _database(data_dir: Path | None, config_file: Path | None) -> tuple[str | None, Path]:
+    """Return the storage URL (None: the embedded file) and the data folder."""
+    from app.config import load_settings
+
+    overrides: dict[str, Any] = {} if data_dir is None else {"daemon.data_dir": data_dir}
+    settings = load_settings(config_file=config_file, overrides=overrides)
+    url = settings.storage.url
+    return (url.get_secret_value() if url is not None else None), settings.daemon.data_dir
+
+
+def _print_rows(database: str, file: Path, rows: dict[str, int], *, as_json: bool, verb: str) -> None:
+    if as_json:
+        print_json({"database": database, "file": str(file), "rows": rows})
+    else:
+        print_text(f"{verb} {database}: {sum(rows.values()):,} rows, {file}")

@@ -1,0 +1,213 @@
+"""What is present on this machine, found by looking: nothing is started and nothing is changed.
+
+Owns: the findings of `kaged doctor`. Never: their layout, or the value of any credential.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from app import __version__
+from app.cli.install_advice import how_to_install
+from app.config import ProviderSettings, Settings
+from app.errors import KagedError
+from app.storage import backup
+from app.storage.lock import read_lock
+from app.storage.versions import sqlite_version
+
+Status = Literal["ok", "absent", "problem"]
+
+_LANGUAGE_SERVERS = {
+    "python": "pyright-langserver",
+    "typescript": "typescript-language-server",
+    "rust": "rust-analyzer",
+    "go": "gopls",
+}
+_DEBUG_ADAPTERS = {"node": "js-debug-adapter", "go": "dlv"}
+_CONNECT_SECONDS = 1.0
+_LOW_DISK_BYTES = 1024**3
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at. `absent` is fine until it is needed; a `problem` keeps kaged from working.
+    `advice` says what to do about either."""
+
+    group: str
+    name: str
+    status: Status
+    detail: str
+    advice: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+async def diagnose(settings: Settings) -> list[Finding]:
+    """Return every finding, grouped and in reading order."""
+    return [
+        *_system(),
+        *_daemon(settings),
+        await _storage(settings),
+        *_sandbox(),
+        *await asyncio.gather(*(_provider(name, entry) for name, entry in settings.providers.items())),
+        *_language_servers(settings),
+        *_debug_adapters(settings),
+    ]
+
+
+def _system() -> Iterator[Finding]:
+    yield Finding("system", "kaged", "ok", __version__)
+    yield Finding("system", "python", "ok", f"{platform.python_version()} at {sys.executable}")
+    yield Finding("system", "sqlite", "ok", sqlite_version())
+    for name in ("git", "rg"):
+        yield _program("system", name, name)
+
+
+def _daemon(settings: Settings) -> Iterator[Finding]:
+    config = settings.config_file
+    yield Finding("daemon", "config file", "ok", str(config) if config else "none; built-in values hold")
+    yield _data_folder(settings.daemon.data_dir)
+    holder = read_lock(settings.daemon.data_dir)
+    if holder is None:
+        yield Finding("daemon", "running", "absent", "no daemon on this data folder", "kaged serve")
+    else:
+        yield Finding("daemon", "running", "ok", f"{holder.url or 'starting'} (process {holder.pid})")
+
+
+def _data_folder(folder: Path) -> Finding:
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        return Finding(
+            "daemon",
+            "data folder",
+            "problem",
+            f"{existing} cannot be written",
+            "choose another with --data-dir",
+        )
+    if existing != folder:
+        return Finding("daemon", "data folder", "ok", f"{folder} (made at the first start)")
+    if folder.stat().st_mode & 0o007:
+        return Finding(
+            "daemon", "data folder", "problem", f"{folder} is open to everybody", f"chmod 700 {folder}"
+        )
+    free = shutil.disk_usage(folder).free
+    if free < _LOW_DISK_BYTES:
+        return Finding(
+            "daemon", "data folder", "problem", f"{folder}: {free // 1024**2} MiB free", "make room"
+        )
+    return Finding("daemon", "data folder", "ok", f"{folder}, {free // 1024**3} GiB free")
+
+
+async def _storage(settings: Settings) -> Finding:
+    url = settings.storage.url
+    if url is None:
+        return Finding("storage", "sqlite", "ok", "the embedded database in the data folder")
+    try:
+        report = await backup.check(url.get_secret_value(), settings.daemon.data_dir)
+    except KagedError as error:
+        return Finding("storage", "postgresql", "problem", error.message, "check storage.url and the server")
+    if not report.ok:
+        return Finding("storage", "postgresql", "problem", "; ".join(report.problems), "kaged db upgrade")
+    return Finding("storage", "postgresql", "ok", f"{report.database}, schema {report.schema}")
+
+
+def _sandbox() -> Iterator[Finding]:
+    group = "sandbox (not used by this version yet)"
+    if sys.platform != "linux":
+        yield Finding(group, "cages", "absent", "cages need Linux")
+        return
+    yield _program(group, "bubblewrap", "bwrap")
+    userns = _text("/proc/sys/user/max_user_namespaces")
+    yield Finding(
+        group,
+        "user namespaces",
+        "ok" if userns not in ("", "0") else "absent",
+        "allowed" if userns not in ("", "0") else "not allowed by the kernel",
+        None if userns not in ("", "0") else "set user.max_user_namespaces with sysctl",
+    )
+    landlock = "landlock" in _text("/sys/kernel/security/lsm")
+    yield Finding(
+        group, "landlock", "ok" if landlock else "absent", "in the kernel" if landlock else "not active"
+    )
+
+
+async def _provider(name: str, provider: ProviderSettings) -> Finding:
+    if provider.api_key is not None:
+        return Finding("providers", name, "ok", "has a credential")
+    if provider.driver == "replay":
+        transcript = provider.transcript
+        if transcript is None:
+            return Finding("providers", name, "absent", "no transcript", f"set providers.{name}.transcript")
+        found = await asyncio.to_thread(transcript.is_file)
+        advice = None if found else "record one with `kaged record`"
+        return Finding("providers", name, "ok" if found else "absent", str(transcript), advice)
+    if provider.missing_env:
+        variables = " or ".join(provider.missing_env)
+        return Finding(
+            "providers", name, "absent", "no credential", f"set {variables}, or providers.{name}.api_key"
+        )
+    return await _server(name, provider.base_url or "")
+
+
+async def _server(name: str, base_url: str) -> Finding:
+    """A provider without a credential is a server of one's own: on this machine, see if it is there."""
+    address = urlsplit(base_url)
+    if address.hostname not in _LOOPBACK:
+        return Finding("providers", name, "ok", f"{base_url}, without a credential")
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(_CONNECT_SECONDS):
+            _, writer = await asyncio.open_connection(address.hostname, port)
+        writer.close()
+    except (OSError, TimeoutError):
+        advice = how_to_install(name) if name == "ollama" else "start that server"
+        return Finding("providers", name, "absent", f"nothing answers at {base_url}", advice)
+    return Finding("providers", name, "ok", f"a server answers at {base_url}")
+
+
+def _language_servers(settings: Settings) -> Iterator[Finding]:
+    group = "language servers (not used by this version yet)"
+    servers = {
+        **_LANGUAGE_SERVERS,
+        **{lang: entry.command[0] for lang, entry in settings.lsp.servers.items()},
+    }
+    for language, program in servers.items():
+        yield _program(group, language, program)
+
+
+def _debug_adapters(settings: Settings) -> Iterator[Finding]:
+    group = "debuggers (not used by this version yet)"
+    if importlib.util.find_spec("debugpy") is not None:
+        yield Finding(group, "python", "ok", "debugpy")
+    else:
+        yield Finding(group, "python", "absent", "debugpy is not installed", how_to_install("debugpy"))
+    configured = {name: (entry.adapter or entry.command) for name, entry in settings.dap.adapters.items()}
+    adapters = {**_DEBUG_ADAPTERS, **{name: words[0] for name, words in configured.items() if words}}
+    for runtime, program in adapters.items():
+        yield _program(group, runtime, program)
+
+
+def _program(group: str, name: str, program: str) -> Finding:
+    path = shutil.which(program)
+    if path is None:
+        return Finding(group, name, "absent", f"{program} is not on the path", how_to_install(program))
+    return Finding(group, name, "ok", path)
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""

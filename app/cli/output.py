@@ -1,0 +1,94 @@
+"""What commands print: results for people or programs, and failures.
+
+Owns: `--json`, tables, failure texts. Never: the live view of a session (`stream_view`).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+import orjson
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+@dataclass(slots=True)
+class JsonFlag:
+    """Whether `--json` was given; the root command's object, so that failures know it too."""
+
+    enabled: bool = False
+
+
+class CommandFailed(Exception):
+    """A command could not do its work; `message` says what to do about it."""
+
+    def __init__(
+        self, code: str, message: str, *, details: Mapping[str, Any] | None = None, exit_code: int = 1
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = dict(details or {})
+        self.exit_code = exit_code
+
+
+def json_option(command: Decorated) -> Decorated:
+    """Give a command the option `--json`; its parameter is `as_json`."""
+
+    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
+        if value:
+            ctx.ensure_object(JsonFlag).enabled = True
+        return value
+
+    option = click.option(
+        "--json", "as_json", is_flag=True, is_eager=True, callback=remember, help="Print JSON for programs."
+    )
+    return option(command)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document on one line of standard output."""
+    sys.stdout.write(orjson.dumps(value, default=str).decode() + "\n")
+    sys.stdout.flush()
+
+
+def print_text(text: str, *, bold: bool = False, dim: bool = False, color: str | None = None) -> None:
+    """Print a line; colours appear on a terminal only."""
+    click.secho(printable(text), bold=bold or None, dim=dim or None, fg=color)
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows in columns as wide as they need to be."""
+    cleaned = [[printable(cell).replace("\n", " ") for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(header, *cleaned, strict=True)]
+    print_text(_columns(header, widths), bold=True)
+    for row in cleaned:
+        print_text(_columns(row, widths))
+
+
+def print_failure(failure: CommandFailed, flag: JsonFlag) -> None:
+    """Tell a failure on standard error: a line of JSON, or text with what was found."""
+    if flag.enabled:
+        error = {"code": failure.code, "message": failure.message, "details": failure.details}
+        sys.stderr.write(orjson.dumps({"error": error}, default=str).decode() + "\n")
+        return
+    click.secho("kaged: ", fg="red", err=True, nl=False)
+    click.echo(printable(failure.message), err=True)
+    for field, message in failure.details.get("fields", {}).items():
+        click.echo(f"  {field}: {printable(str(message))}", err=True)
+
+
+def printable(text: str) -> str:
+    """Return `text` without control characters: what a model or a file says must not steer a terminal."""
+    return _CONTROL.sub("", text)
+
+
+def _columns(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()

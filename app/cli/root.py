@@ -1,0 +1,97 @@
+"""The command `kaged`: finds the subcommand, runs it, turns what went wrong into an exit code.
+
+Owns: the list of commands and the one place where errors become text. Never: a command's work.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+
+import click
+
+from app import __version__
+from app.cli.output import CommandFailed, JsonFlag, print_failure
+from app.errors import KagedError
+
+COMMANDS: dict[str, str] = {
+    "serve": "Start the daemon.",
+    "send": "Post a message and watch the answer.",
+    "attach": "Follow a session.",
+    "session": "List, export and import sessions.",
+    "init": "Write a starter project.",
+    "check": "Check a project file.",
+    "doctor": "Say what is present and what is missing.",
+    "db": "Look after the database.",
+    "record": "Write a replay transcript from a session.",
+    "openapi": "Print the description of the interface.",
+    "token": "Create, list and revoke access tokens.",
+}
+"""Name to summary; the command itself is the attribute `command` of `app.cli.<name>`."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called; the summaries are known before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"app.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    name="kaged",
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="kaged", message="%(prog)s %(version)s")
+def kaged() -> None:
+    """kaged: a self-hosted daemon for coding agents.
+
+    Every command takes --json for output that programs read.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 1 failed, 2 wrong use."""
+    flag = JsonFlag()
+    try:
+        result = kaged.main(
+            args=None if arguments is None else list(arguments),
+            prog_name="kaged",
+            standalone_mode=False,
+            obj=flag,
+        )
+    except click.UsageError as error:
+        print_failure(CommandFailed("usage", _with_help(error), exit_code=2), flag)
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        return 1
+    except CommandFailed as failure:
+        print_failure(failure, flag)
+        return failure.exit_code
+    except KagedError as error:
+        print_failure(CommandFailed(error.code, error.message, details=error.details), flag)
+        return 1
+    except click.ClickException as error:
+        print_failure(CommandFailed("failed", error.format_message()), flag)
+        return 1
+    except BrokenPipeError:
+        return 1
+    return result if isinstance(result, int) else 0
+
+
+def _with_help(error: click.UsageError) -> str:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error.format_message()
+    where = error.ctx.command_path if error.ctx else "kaged"
+    return f"{error.format_message()}\nTry `{where} --help`."

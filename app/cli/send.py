@@ -1,0 +1,172 @@
+"""`kaged send`: post a message and watch the answer until its run has ended.
+
+Owns: posting, following, and Ctrl-C as cancel. Never: how frames look (`stream_view`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app.cli.client import DaemonClient, ReceivedFrame
+from app.cli.conversation import find_session, open_session, session_path, show_missed
+from app.cli.daemon_address import daemon_options, find_daemon
+from app.cli.output import CommandFailed, json_option
+from app.cli.stream_view import StreamView
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """What is sent where."""
+
+    text: str
+    session: str | None
+    project: Path | None
+    title: str | None
+    model: str | None
+    mode: str | None
+
+
+@click.command(name="send")
+@click.argument("text")
+@click.option("--session", help="The session's id, or `last`; a new session without it.")
+@click.option(
+    "--project", type=click.Path(path_type=Path), help="The project's folder (default: where you are)."
+)
+@click.option("--title", help="The title of a new session.")
+@click.option("--model", help="An alias or provider:model, for this message alone.")
+@click.option(
+    "--mode",
+    type=click.Choice(["queue", "steer", "reject"]),
+    help="While a run is active: wait (queue), enter it (steer), or be refused (reject).",
+)
+@daemon_options
+@json_option
+def command(
+    text: str,
+    session: str | None,
+    project: Path | None,
+    title: str | None,
+    model: str | None,
+    mode: str | None,
+    url: str | None,
+    token: str | None,
+    data_dir: Path | None,
+    config_file: Path | None,
+    as_json: bool,
+) -> int:
+    """Post TEXT and watch the answer; `-` reads it from standard input.
+
+    Ctrl-C cancels the run; a second one leaves at once. With --json every frame is a line.
+    """
+    if text == "-":
+        text = sys.stdin.read()
+    if not text.strip():
+        raise click.UsageError("TEXT is empty; say what the agent should do.")
+    if session is not None and title is not None:
+        raise click.UsageError("--title is for a new session; leave out --session or --title.")
+    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
+
+    async def run() -> int:
+        async with DaemonClient(address) as client:
+            posting = Posting(text, session, project, title, model, mode)
+            return await _Answer(client, posting, StreamView(), as_json).follow()
+
+    return asyncio.run(run())
+
+
+@dataclass(slots=True)
+class _Answer:
+    """One message on its way: posted once the stream is open, followed until its run ends."""
+
+    client: DaemonClient
+    posting: Posting
+    view: StreamView
+    as_json: bool
+    session_id: str = ""
+    message_id: str | None = None
+    run_id: str | None = None
+    steering: bool = False
+    interrupts: int = 0
+    background: set[asyncio.Task[Any]] = field(default_factory=set)
+
+    async def follow(self) -> int:
+        posting = self.posting
+        if posting.session is not None:
+            session = await find_session(self.client, posting.session, posting.project)
+        else:
+            session = await open_session(self.client, posting.project, posting.title)
+        self.session_id = session["id"]
+        if posting.session is None and not self.as_json:
+            self.view.note(f"session {self.session_id}", dim=True)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        try:
+            frames = self.client.frames(self.session_id, after_seq=session["last_seq"])
+            async with aclosing(frames):
+                async for frame in frames:
+                    if self.message_id is None:
+                        await self._post()
+                    if self.interrupts > 1:
+                        return 1
+                    ended = await self._take(frame)
+                    if ended is not None:
+                        return ended
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            self.view.finish()
+        return 1
+
+    async def _post(self) -> None:
+        body = {"content": self.posting.text, "model": self.posting.model, "mode": self.posting.mode}
+        posted = await self.client.request(
+            "POST",
+            f"{session_path(self.session_id)}/messages",
+            body={name: value for name, value in body.items() if value is not None},
+        )
+        self.message_id = posted["message"]["id"]
+        self.run_id = posted["run"]["id"] if posted["run"] is not None else None
+        self.steering = posted["queued"] and self.posting.mode == "steer"
+
+    async def _take(self, frame: ReceivedFrame) -> int | None:
+        """Show one frame; return the exit code when it ends what we wait for."""
+        if self.as_json:
+            sys.stdout.write(frame.text + "\n")
+            sys.stdout.flush()
+        else:
+            await self._draw(frame)
+        if frame.type == "run.started" and frame.payload.get("trigger_message_id") == self.message_id:
+            self.run_id = frame.payload["run_id"]
+        if frame.type != "run.ended" or (frame.payload.get("run_id") != self.run_id and not self.steering):
+            return None
+        if not self.as_json:
+            self.view.summary(frame.payload)
+        return 0 if frame.payload.get("state") == "succeeded" else 1
+
+    async def _draw(self, frame: ReceivedFrame) -> None:
+        self.view.show(frame)
+        if frame.type == "message.end":
+            await show_missed(self.client, self.view, self.session_id, frame.payload["messageId"])
+
+    def _interrupted(self) -> None:
+        self.interrupts += 1
+        if self.interrupts > 1:
+            raise SystemExit(1)
+        if not self.as_json:
+            self.view.note("cancelling; Ctrl-C again leaves at once", dim=True)
+        task = asyncio.get_running_loop().create_task(self._cancel())
+        self.background.add(task)
+        task.add_done_callback(self.background.discard)
+
+    async def _cancel(self) -> None:
+        try:
+            await self.client.request("POST", f"{session_path(self.session_id)}/cancel")
+        except CommandFailed as failure:
+            self.view.note(f"the run could not be cancelled: {failure.message}", color="red")

@@ -1,0 +1,170 @@
+"""`kaged session`: list, export and import.
+
+Owns: those three commands. Never: the format of an export, which is the daemon's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app.cli.client import DaemonClient
+from app.cli.conversation import find_session, open_project, session_path
+from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
+from app.cli.output import CommandFailed, json_option, print_json, print_table, print_text
+
+_CHUNK_BYTES = 256 * 1024
+
+
+@click.group(name="session")
+def command() -> None:
+    """List, export and import sessions."""
+
+
+@command.command(name="list")
+@click.option("--project", type=click.Path(path_type=Path), help="Only sessions of this project.")
+@click.option("--state", type=click.Choice(["idle", "queued", "running", "paused", "archived"]))
+@click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True)
+@click.option("--cursor", help="Go on from `next_cursor` of an earlier --json answer.")
+@daemon_options
+@json_option
+def list_sessions(
+    project: Path | None,
+    state: str | None,
+    limit: int,
+    cursor: str | None,
+    url: str | None,
+    token: str | None,
+    data_dir: Path | None,
+    config_file: Path | None,
+    as_json: bool,
+) -> None:
+    """List sessions, the newest first."""
+    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
+
+    async def ask() -> dict[str, Any]:
+        async with DaemonClient(address) as client:
+            params: dict[str, Any] = {"state": state, "limit": limit, "cursor": cursor}
+            if project is not None:
+                params["project_id"] = (await open_project(client, project))["id"]
+            page: dict[str, Any] = await client.request("GET", "/sessions", params=params)
+            return page
+
+    page = asyncio.run(ask())
+    if as_json:
+        print_json(page)
+        return
+    rows = [
+        (item["id"], item["state"], item["created_at"][:19].replace("T", " "), item["title"])
+        for item in page["items"]
+    ]
+    if not rows:
+        print_text("no sessions yet; begin one with `kaged send TEXT`")
+        return
+    print_table(("ID", "STATE", "CREATED (UTC)", "TITLE"), rows)
+    if page["next_cursor"]:
+        print_text(f"{len(rows)} of {page['total']}; more with --cursor {page['next_cursor']}", dim=True)
+
+
+@command.command(name="export")
+@click.argument("session")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), help="The file to write (default: standard output)."
+)
+@daemon_options
+@json_option
+def export_session(
+    session: str,
+    output: Path | None,
+    url: str | None,
+    token: str | None,
+    data_dir: Path | None,
+    config_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Write SESSION (an id, or `last`) as one file of JSON lines."""
+    if output is not None and output.exists():
+        raise click.UsageError(f"{output} exists already; name another file.")
+    if as_json and output is None:
+        raise click.UsageError(
+            "--json needs --output: without a file the export itself goes to standard output."
+        )
+    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
+    session_id, size = asyncio.run(_export(address, session, output))
+    if as_json:
+        print_json({"session_id": session_id, "file": str(output), "bytes": size})
+    elif output is not None:
+        print_text(f"{session_id}: {size:,} bytes in {output}")
+
+
+@command.command(name="import")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@daemon_options
+@json_option
+def import_session(
+    file: Path,
+    url: str | None,
+    token: str | None,
+    data_dir: Path | None,
+    config_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Bring in a session from FILE, which `kaged session export` wrote; `-` is standard input."""
+    if str(file) != "-" and not file.is_file():
+        raise click.UsageError(f"there is no file {file}.")
+    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
+
+    async def send() -> dict[str, Any]:
+        async with DaemonClient(address) as client:
+            created: dict[str, Any] = await client.request("POST", "/sessions/import", content=_chunks(file))
+            return created
+
+    created = asyncio.run(send())
+    if as_json:
+        print_json(created)
+    else:
+        print_text(f"imported {created['id']} {created['title']}")
+
+
+async def _export(address: DaemonAddress, session: str, output: Path | None) -> tuple[str, int]:
+    """Return the session's id and how many bytes were written; a file appears only when it is whole."""
+    async with DaemonClient(address) as client:
+        session_id = (await find_session(client, session, None))["id"]
+        chunks = client.download(f"{session_path(session_id)}/export")
+        if output is None:
+            size = 0
+            async for chunk in chunks:
+                size += len(chunk)
+                sys.stdout.buffer.write(chunk)
+            sys.stdout.buffer.flush()
+            return session_id, size
+        return session_id, await _save(chunks, output)
+
+
+async def _save(chunks: AsyncIterator[bytes], output: Path) -> int:
+    draft = output.with_name(f"{output.name}.part")
+    size = 0
+    try:
+        with await asyncio.to_thread(draft.open, "wb") as file:
+            async for chunk in chunks:
+                size += await asyncio.to_thread(file.write, chunk)
+        await asyncio.to_thread(draft.replace, output)
+    except OSError as error:
+        raise CommandFailed("failed", f"{output} cannot be written: {error.strerror}") from error
+    finally:
+        await asyncio.to_thread(draft.unlink, missing_ok=True)
+    return size
+
+
+async def _chunks(file: Path) -> AsyncIterator[bytes]:
+    source = sys.stdin.buffer if str(file) == "-" else await asyncio.to_thread(file.open, "rb")
+    try:
+        while chunk := await asyncio.to_thread(source.read, _CHUNK_BYTES):
+            yield chunk
+    finally:
+        source.close()

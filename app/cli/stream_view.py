@@ -1,0 +1,221 @@
+"""The live view of a session in a terminal: text as it comes, one line for each tool call.
+
+Owns: how frames look. On a terminal everything goes to standard output, thinking dimmed; in a pipe
+only the answer's text does, and the rest goes to standard error, so that `kaged send ... > answer`
+holds the answer. Never: the connection, or deciding when to stop.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+
+from app.cli.client import ReceivedFrame
+from app.cli.output import printable
+
+_ARGUMENT_NAMES = ("path", "file", "pattern", "query", "command", "action", "title", "name", "url")
+_SUMMARY_WIDTH = 60
+_ERROR_WIDTH = 100
+_ERASE_LINE = "\r\x1b[2K"
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What of one message is on the screen."""
+
+    attempt: int = 1
+    text: str = ""
+    thinking: str = ""
+
+
+@dataclass(slots=True)
+class StreamView:
+    """Feed it frames. `interactive` says that standard output is a terminal."""
+
+    interactive: bool = field(default_factory=sys.stdout.isatty)
+    hidden_messages: set[str] = field(default_factory=set)
+    _shown: dict[str, _Shown] = field(default_factory=dict)
+    _calls: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _mode: str = ""
+    _at_line_start: bool = True
+    _status: bool = False
+    _cost_usd: float | None = None
+
+    def show(self, frame: ReceivedFrame) -> None:
+        """Draw one frame."""
+        payload = frame.payload
+        if payload.get("messageId") in self.hidden_messages:
+            return
+        match frame.type:
+            case "message.start":
+                self._start(payload)
+            case "message.delta":
+                self._delta(payload["messageId"], payload["kind"], payload["delta"])
+            case "message.snapshot":
+                self.catch_up(payload["messageId"], payload.get("text", ""), payload.get("thinking", ""))
+            case "message.tool_call":
+                self._calls[payload["id"]] = (payload["name"], _summary(payload.get("arguments")))
+                self._draw_status()
+            case "message.tool_result":
+                self._tool_result(payload)
+            case "message.end" if payload.get("errorMessage"):
+                self.note(f"✗ {payload['errorMessage']}", color="red")
+            case _:
+                self._event(frame.type, payload)
+
+    def is_incomplete(self, message_id: str) -> bool:
+        """Tell whether nothing of a message has been shown, as after a reconnect."""
+        shown = self._shown.get(message_id)
+        return message_id not in self.hidden_messages and (
+            shown is None or not (shown.text or shown.thinking)
+        )
+
+    def catch_up(self, message_id: str, text: str, thinking: str = "") -> None:
+        """Show what of a message is not on the screen yet, given all of it so far."""
+        shown = self._shown.setdefault(message_id, _Shown())
+        for kind, whole, seen in (("thinking", thinking, shown.thinking), ("text", text, shown.text)):
+            rest = whole[len(seen) :] if whole.startswith(seen) else f"\n{whole}"
+            if whole and rest:
+                self._delta(message_id, kind, rest)
+
+    def operator(self, text: str) -> None:
+        """Show what the operator said."""
+        self._leave("operator")
+        self._aside(f"▌ {text}", bold=True)
+
+    def note(self, text: str, *, dim: bool = False, color: str | None = None) -> None:
+        """Show one line beside the conversation."""
+        self._leave("note")
+        self._aside(text, dim=dim, color=color)
+
+    def finish(self) -> None:
+        """End the last line, so that the prompt begins on its own."""
+        self._leave("")
+
+    def summary(self, payload: Mapping[str, Any]) -> None:
+        """Show how a run ended, from `run.ended`."""
+        usage = payload.get("usage") or {}
+        tokens = sum(
+            int(usage.get(f"{kind}_tokens") or 0) for kind in ("input", "output", "cache_read", "cache_write")
+        )
+        parts = [f"run {payload.get('state')}"]
+        if payload.get("state") != "succeeded" and payload.get("reason"):
+            parts.append(str(payload["reason"]).replace("_", " "))
+        steps = int(payload.get("steps") or 0)
+        parts.append(f"{steps} step{'' if steps == 1 else 's'}")
+        parts.append(f"{tokens:,} tokens")
+        if payload.get("cost_usd") is not None:
+            parts.append(f"${payload['cost_usd']:.4f}")
+        if payload.get("duration_ms") is not None:
+            parts.append(_duration(payload["duration_ms"]))
+        self.note(" · ".join(parts), dim=True)
+        error = payload.get("error") or {}
+        if error.get("message"):
+            self.note(f"✗ {error['message']}", color="red")
+
+    def _start(self, payload: Mapping[str, Any]) -> None:
+        message_id, attempt = payload["messageId"], int(payload.get("attempt", 1))
+        before = self._shown.get(message_id)
+        if before is not None and attempt > before.attempt and (before.text or before.thinking):
+            self.note("↻ the answer starts again", dim=True)
+        if before is None or attempt > before.attempt:
+            self._shown[message_id] = _Shown(attempt=attempt)
+
+    def _delta(self, message_id: str, kind: str, text: str) -> None:
+        shown = self._shown.setdefault(message_id, _Shown())
+        if kind == "thinking":
+            shown.thinking += text
+        else:
+            shown.text += text
+        self._leave(kind)
+        text = printable(text)
+        self._write(text, aside=kind == "thinking")
+        self._at_line_start = text.endswith("\n") if text else self._at_line_start
+
+    def _tool_result(self, payload: Mapping[str, Any]) -> None:
+        name, summary = self._calls.pop(payload["toolCallId"], (payload.get("name", "tool"), ""))
+        failed = bool(payload.get("isError"))
+        line = f"{'✗' if failed else '✓'} {name}"
+        if summary:
+            line += f" {summary}"
+        if payload.get("durationMs") is not None:
+            line += f" {_duration(payload['durationMs'])}"
+        self._leave("tool")
+        self._aside(line, color="red" if failed else "green")
+        if failed:
+            self._aside(f"  {_shortened(str(payload.get('content', '')), _ERROR_WIDTH)}", dim=True)
+        self._draw_status()
+
+    def _event(self, kind: str, payload: Mapping[str, Any]) -> None:
+        match kind:
+            case "model.retry":
+                target = payload.get("fallback_to")
+                action = f"trying {target}" if target else "trying again"
+                self.note(f"↻ {payload.get('provider')}: {payload.get('message')}; {action}", dim=True)
+            case "run.queued":
+                self.note(f"… queued ({payload.get('reason')})", dim=True)
+            case "budget.warning":
+                state = "reached" if payload.get("reached") else "near"
+                self.note(
+                    f"! limit {state}: {payload.get('used')} of {payload.get('limit')} {payload.get('unit')}",
+                    color="yellow",
+                )
+            case "checkpoint.created":
+                self.note(f"‖ checkpoint: {payload.get('reason')}", color="yellow")
+            case _:
+                return
+
+    def _leave(self, mode: str) -> None:
+        """End what was being written, when something of another kind follows."""
+        self._erase_status()
+        if mode != self._mode and not self._at_line_start:
+            self._write("\n", aside=self._mode == "thinking")
+            self._at_line_start = True
+        self._mode = mode
+
+    def _write(self, text: str, *, aside: bool) -> None:
+        click.secho(text, nl=False, dim=aside or None, err=aside and not self.interactive)
+        (sys.stdout if self.interactive or not aside else sys.stderr).flush()
+
+    def _aside(self, text: str, *, bold: bool = False, dim: bool = False, color: str | None = None) -> None:
+        click.secho(printable(text), bold=bold or None, dim=dim or None, fg=color, err=not self.interactive)
+
+    def _draw_status(self) -> None:
+        """On a terminal, name the call that is running; the line is erased before anything else."""
+        if not self.interactive or not self._calls:
+            return
+        self._leave("tool")
+        name, summary = next(iter(self._calls.values()))
+        more = f" (+{len(self._calls) - 1})" if len(self._calls) > 1 else ""
+        click.secho(printable(f"… {name} {summary}{more}"), nl=False, dim=True)
+        sys.stdout.flush()
+        self._status = True
+
+    def _erase_status(self) -> None:
+        if self._status:
+            click.echo(_ERASE_LINE, nl=False)
+            self._status = False
+
+
+def _summary(arguments: Any) -> str:
+    """Return the one argument that tells most about a call."""
+    if not isinstance(arguments, Mapping):
+        return ""
+    for name in _ARGUMENT_NAMES:
+        if isinstance(arguments.get(name), str):
+            return _shortened(arguments[name], _SUMMARY_WIDTH)
+    first = next((value for value in arguments.values() if isinstance(value, str | int | float)), "")
+    return _shortened(str(first), _SUMMARY_WIDTH)
+
+
+def _shortened(text: str, width: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def _duration(milliseconds: float) -> str:
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"

@@ -1,0 +1,129 @@
+"""`kaged token`: create, list and revoke access tokens.
+
+Owns: those three commands. Never: how tokens work, which is the daemon's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from app.cli.client import DaemonClient
+from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
+from app.cli.output import json_option, print_json, print_table, print_text
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+@click.group(name="token")
+def command() -> None:
+    """Create, list and revoke access tokens."""
+
+
+def _lifetime(ctx: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
+    if value is None:
+        return None
+    shape = re.fullmatch(r"([1-9][0-9]{0,5})([mhdw])", value)
+    if shape is None:
+        raise click.BadParameter("write a number and m, h, d or w, for example 30d", ctx, parameter)
+    return timedelta(**{_UNITS[shape[2]]: int(shape[1])})
+
+
+@command.command(name="create")
+@click.argument("name")
+@click.option("--read-only", is_flag=True, help="A token that may look but not change anything.")
+@click.option("--expires-in", callback=_lifetime, help="A lifetime such as 12h or 30d (default: for ever).")
+@daemon_options
+@json_option
+def create(
+    name: str,
+    read_only: bool,
+    expires_in: timedelta | None,
+    url: str | None,
+    token: str | None,
+    data_dir: Path | None,
+    config_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Make a token called NAME and print it; it is shown this once."""
+    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
+    body = {
+        "name": name,
+        "scope": "read-only" if read_only else "operator",
+        "expires_at": (datetime.now(UTC) + expires_in).isoformat() if expires_in is not None else None,
+    }
+    created = asyncio.run(_request(address, "POST", "/tokens", body))
+    if as_json:
+        print_json(created)
+        return
+    print_text(created["token"])
+    click.secho(
+        f"{created['id']} ({created['scope']}): keep it now, it is not shown again", dim=True, err=True
+    )
+
+
+@command.command(name="list")
+@daemon_options
+@json_option
+def list_tokens(
+    url: str | None, token: str | None, data_dir: Path | None, config_file: Path | None, as_json: bool
+) -> None:
+    """List tokens; the secrets themselves are not stored."""
+    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
+    page = asyncio.run(_request(address, "GET", "/tokens"))
+    if as_json:
+        print_json(page)
+        return
+    print_table(
+        ("ID", "NAME", "SCOPE", "CREATED (UTC)", "STATE"),
+        [
+            (item["id"], item["name"], item["scope"], _moment(item["created_at"]), _state(item))
+            for item in page["items"]
+        ],
+    )
+
+
+@command.command(name="revoke")
+@click.argument("token_id")
+@daemon_options
+@json_option
+def revoke(
+    token_id: str,
+    url: str | None,
+    token: str | None,
+    data_dir: Path | None,
+    config_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Make the token TOKEN_ID useless, at once."""
+    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
+    revoked = asyncio.run(_request(address, "DELETE", f"/tokens/{quote(token_id, safe='')}"))
+    if as_json:
+        print_json(revoked)
+    else:
+        print_text(f"revoked {revoked['id']} {revoked['name']}")
+
+
+async def _request(address: DaemonAddress, method: str, path: str, body: Any = None) -> dict[str, Any]:
+    async with DaemonClient(address) as client:
+        answer: dict[str, Any] = await client.request(method, path, body=body)
+        return answer
+
+
+def _moment(text: str) -> str:
+    return text[:19].replace("T", " ")
+
+
+def _state(token: dict[str, Any]) -> str:
+    if token["revoked_at"]:
+        return "revoked"
+    if token["expires_at"] is None:
+        return "valid"
+    expires = datetime.fromisoformat(token["expires_at"])
+    return "expired" if expires <= datetime.now(UTC) else f"until {_moment(token['expires_at'])}"
