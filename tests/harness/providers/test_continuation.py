@@ -7,21 +7,14 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.config import ProviderSettings
 from app.harness.providers.anthropic import AnthropicProvider
-from app.harness.providers.anthropic_events import AnthropicFold
 from app.harness.providers.connection import Connection
-from app.harness.providers.errors import ProviderError
 from app.harness.providers.google import GoogleProvider
-from app.harness.providers.google_events import GoogleFold
 from app.harness.providers.openai import OpenAIProvider
 from app.harness.providers.openai_responses import OpenAIResponsesProvider
-from app.harness.providers.openai_responses_events import ResponsesFold
 from app.harness.providers.provider import EncodingCache, ModelRequest
-from app.harness.providers.wire_json import ToolNames
 from app.messages import ModelMessage, ToolCallBlock, ToolResult, ToolResultsMessage
 from tests.fakes.provider_script import Reply, Text, Thinking, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -92,94 +85,3 @@ def ids_match(driver: str, sent: dict[str, Any]) -> bool:
             asked = [part["functionCall"].get("id") for part in parts if "functionCall" in part]
             told = [part["functionResponse"].get("id") for part in parts if "functionResponse" in part]
     return len(asked) == 2 and asked == told
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=4,
-)
-KINDS = st.sampled_from(
-    (
-        *(f"content_block_{word}" for word in ("start", "delta", "stop")),
-        *(f"message_{word}" for word in ("start", "delta", "stop")),
-        *(f"response.output_item.{word}" for word in ("added", "done")),
-        *(
-            "response.output_text.delta",
-            "response.reasoning_summary_text.delta",
-            "response.reasoning_text.delta",
-        ),
-        *("response.function_call_arguments.delta", "response.completed", "response.failed", "error"),
-    )
-)
-WORDS = st.sampled_from(
-    (
-        *("text", "thinking", "redacted_thinking", "tool_use", "text_delta", "thinking_delta"),
-        *("signature_delta", "input_json_delta", "function_call", "reasoning", "message"),
-        *("STOP", "end_turn", "MALFORMED_FUNCTION_CALL"),
-    )
-)
-NAMES = (
-    *(
-        "type",
-        "index",
-        "delta",
-        "content_block",
-        "message",
-        "usage",
-        "text",
-        "id",
-        "name",
-        "input",
-        "signature",
-    ),
-    *(
-        "item",
-        "response",
-        "output_index",
-        "summary_index",
-        "content",
-        "summary",
-        "arguments",
-        "call_id",
-        "status",
-    ),
-    *("candidates", "parts", "functionCall", "args", "usageMetadata", "finishReason", "promptFeedback"),
-    *(
-        "stop_reason",
-        "incomplete_details",
-        "error",
-        "data",
-        "partial_json",
-        "encrypted_content",
-        "finishMessage",
-    ),
-)
-SHAPES = st.recursive(
-    JSON | WORDS,
-    lambda inner: st.dictionaries(st.sampled_from(NAMES), inner, max_size=5) | st.lists(inner, max_size=3),
-    max_leaves=12,
-)
-EVENTS = st.builds(
-    lambda kind, members: {**members, "type": kind},
-    KINDS,
-    st.dictionaries(st.sampled_from(NAMES), SHAPES, max_size=8),
-)
-
-
-@given(st.lists(EVENTS, max_size=6))
-def test_no_event_of_any_shape_breaks_a_reader(events: list[dict[str, Any]]) -> None:
-    _, connection = connect("openai")
-    names = ToolNames(TOOLS)
-    folds = (
-        AnthropicFold(connection, "m", names),
-        ResponsesFold(connection, "m", names),
-        GoogleFold(connection, "m", names, b"body"),
-    )
-    for fold in folds:
-        try:
-            for event in events:
-                list(fold.take(event))
-        except ProviderError:
-            continue
-        fold.finish()
