@@ -41,7 +41,7 @@ async def audited(
 ) -> ToolEnvelope:
     """Record `tool.called` before and `tool.completed`, after `tool.denied` if so, when it ends."""
     audit = context.ports.audit
-    shown_name = name[:100]
+    shown_name = name[:100].encode("utf-8", "replace").decode()
     audit(
         "tool.called",
         {

@@ -31,11 +31,11 @@ class Matches:
 
 
 def find(body: bytes, old: bytes) -> Matches:
-    """Return the exact matches of `old`; without one, those that differ in line endings only."""
-    spans = _exact(body, old)
-    if spans or LF not in old:
-        return Matches(spans)
-    pattern = rb"\r?\n".join(re.escape(line) for line in old.replace(CRLF, LF).split(LF))
+    """Return the exact matches of `old`, each of its newlines matching LF and CRLF alike."""
+    plain = old.replace(CRLF, LF)
+    if LF not in plain or CRLF not in body:
+        return Matches(_exact(body, plain))
+    pattern = rb"\r?\n".join(re.escape(line) for line in plain.split(LF))
     return Matches(tuple(match.span() for match in re.finditer(pattern, body)))
 
 
@@ -51,10 +51,7 @@ def _exact(body: bytes, old: bytes) -> tuple[tuple[int, int], ...]:
 def replaced(body: bytes, matches: Matches, new: bytes) -> bytes:
     """Return `body` with every match replaced, each in the line endings found around it."""
     plain = new.replace(CRLF, LF)
-    if LF not in plain:
-        variants = {LF: plain, CRLF: plain}
-    else:
-        variants = {LF: plain, CRLF: plain.replace(LF, CRLF)}
+    variants = {LF: plain, CRLF: plain.replace(LF, CRLF)}
     usual = _usual_ending(body)
     pieces: list[bytes] = []
     position = 0

@@ -1,0 +1,128 @@
+"""A desk to call tools from: a real folder, the real registry and service, and an audit trail."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.tools.call import ToolCallContext, ToolEnvelope
+from app.tools.catalog import build_registry
+from app.tools.definition import ToolDefinition
+from app.tools.read_tracker import ReadTracker
+from app.tools.registry import ToolRegistry
+from app.tools.service import ToolService
+from app.tools.watchdog import Watchdog
+
+
+@dataclass
+class Ports:
+    """Keeps what the tools report."""
+
+    events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+
+    async def progress(self, text: str) -> None:
+        self.shown.append(text)
+
+    def audit(self, event: str, data: dict[str, Any]) -> None:
+        self.events.append((event, data))
+
+    def names(self) -> list[str]:
+        return [event for event, _ in self.events]
+
+    def of(self, name: str) -> dict[str, Any]:
+        return next(data for event, data in self.events if event == name)
+
+
+@dataclass
+class Desk:
+    base: Path
+    service: ToolService
+    context: ToolCallContext
+    ports: Ports
+    reads: ReadTracker
+
+    @property
+    def root(self) -> Path:
+        return self.context.project_root
+
+    def put(self, path: str, content: str | bytes) -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return file
+
+    def as_agent(self, agent_path: str, cage: Mapping[str, Any] | None = None) -> Desk:
+        return replace(self, context=replace(self.context, agent_path=agent_path, cage=cage))
+
+    def caged(self, *fs: tuple[str, str], **more: Any) -> Desk:
+        cage = {"fs": [{"mode": mode, "path": path} for mode, path in fs], **more}
+        return self.as_agent("primary.subagents.worker", cage)
+
+    def with_tools(self, *extra: ToolDefinition, watchdog: Watchdog | None = None) -> Desk:
+        definitions: Iterable[ToolDefinition] = (*self.service.registry.definitions(), *extra)
+        return replace(self, service=ToolService(ToolRegistry(definitions), watchdog=watchdog))
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str | None = None,
+        *,
+        allowed: Collection[str] | None = None,
+        **params: Any,
+    ) -> ToolEnvelope:
+        granted = self.service.registry.names() if allowed is None else allowed
+        given = params if arguments is None else arguments
+        return await self.service.call(name, given, self.context, allowed=granted)
+
+    async def ok(self, name: str, **params: Any) -> Any:
+        envelope = await self.call(name, **params)
+        assert envelope.type == "output", envelope.model_text()
+        return envelope.data
+
+    async def code(self, name: str, **params: Any) -> str | None:
+        envelope = await self.call(name, **params)
+        assert envelope.type == "error", envelope.data
+        return envelope.code
+
+    def snapshot(self) -> dict[str, tuple[Any, ...]]:
+        """Everything below the base folder, so that two moments can be compared."""
+        found: dict[str, tuple[Any, ...]] = {}
+        for path in sorted(self.base.rglob("*")):
+            status = path.lstat()
+            content: Any = None
+            if path.is_symlink():
+                content = path.readlink()
+            elif path.is_file():
+                content = path.read_bytes()
+            found[str(path)] = (status.st_mode, status.st_uid, content)
+        return found
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    root = tmp_path / "project"
+    root.mkdir()
+    data_dir = tmp_path / "data"
+    scratch = data_dir / "sessions" / "ses_1" / "scratch"
+    scratch.mkdir(parents=True)
+    ports = Ports()
+    context = ToolCallContext(
+        session_id="ses_1",
+        run_id="run_1",
+        agent_path="primary",
+        project_id="prj_1",
+        project_root=root,
+        cage=None,
+        request_id="req_1",
+        call_id="call_1",
+        scratch_dir=scratch,
+        ports=ports,
+    )
+    reads = ReadTracker()
+    service = ToolService(build_registry(reads=reads, data_dir=data_dir))
+    return Desk(tmp_path, service, context, ports, reads)

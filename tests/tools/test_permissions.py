@@ -1,0 +1,124 @@
+"""What a cage lets the file tools touch."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.tools.definition import (
+    CapabilityRequirement,
+    NetRequirement,
+    SeccompRequirement,
+    ToolDefinition,
+    ToolParams,
+    ToolResult,
+)
+
+pytestmark = pytest.mark.requirement("R2.6.5")
+
+
+async def test_an_agent_with_a_read_only_mount_reads_but_does_not_edit(desk):
+    file = desk.put("src/main.ts", "x")
+    caged = desk.caged(("ro", "./src"))
+    await caged.ok("file.read", path="src/main.ts")
+    envelope = await caged.call("edit.text", path="./src/main.ts", old_string="x", new_string="y")
+    assert envelope.code == "capability_denied"
+    assert envelope.detail == {"needed": "fs rw on src/main.ts", "rpc_code": -32001}
+    assert file.read_text() == "x"
+    denied = desk.ports.of("tool.denied")
+    assert denied["denied_capability"] == "fs rw on src/main.ts"
+    assert denied["caller"] == "primary.subagents.worker"
+    assert denied["cage_summary"] == "fs: [ro ./src]; capabilities: []; seccomp: default"
+
+
+async def test_the_most_specific_entry_wins_and_a_denial_wins_a_tie(desk):
+    for path in ("src/a.txt", "src/private/a.txt", "src/private/open/a.txt", "tie/a.txt"):
+        desk.put(path, "x")
+    caged = desk.caged(
+        ("deny", "src/private"), ("rw", "src"), ("ro", "./src/private/open/"), ("rw", "tie"), ("deny", "tie")
+    )
+    await caged.ok("file.read", path="src/a.txt")
+    assert await caged.code("file.read", path="src/private/a.txt") == "capability_denied"
+    await caged.ok("file.read", path="src/private/open/a.txt")
+    assert await caged.code("file.write", path="src/private/open/a.txt", content="") == "capability_denied"
+    assert await caged.code("file.read", path="tie/a.txt") == "capability_denied"
+    assert (await caged.ok("file.read", path="src"))["content"] == "a.txt"
+
+
+async def test_absolute_entries_and_the_workspace_variable_mean_the_root(desk):
+    desk.put("a/x.txt", "x")
+    for path in (str(desk.root / "a"), "{workspace}/a", "{workspace}"):
+        await desk.caged(("ro", path)).ok("file.read", path="a/x.txt")
+    for path in ("{user-data}", "{unknown}/a", "/", "../..", "{workspace}x"):
+        assert await desk.caged(("rw", path)).code("file.read", path="a/x.txt") == "capability_denied"
+
+
+async def test_without_entries_nothing_is_open(desk):
+    desk.put("a.txt", "x")
+    for path in ("a.txt", ".", "missing.txt"):
+        assert await desk.caged().code("file.read", path=path) == "capability_denied"
+
+
+async def test_a_link_out_of_the_mount_is_judged_by_where_it_leads(desk):
+    desk.put("private/a.txt", "secret")
+    desk.put("src/own.txt", "x")
+    (desk.root / "src/link").symlink_to("../private")
+    caged = desk.caged(("rw", "src"))
+    for path in ("src/link/a.txt", "src/link/missing.txt", "src/link"):
+        assert await caged.code("file.read", path=path) == "capability_denied"
+    assert await caged.code("file.create", path="src/link/b.txt", content="x") == "capability_denied"
+    assert not (desk.root / "private/b.txt").exists()
+
+
+async def test_names_that_steer_the_daemon_or_run_code_are_read_only_in_a_cage(desk):
+    desk.put(".git/config", "x")
+    caged = desk.caged(("rw", "."))
+    await caged.ok("file.read", path=".git/config")
+    for path in (".git/hooks/pre-commit", ".GIT/config", "sub/.kaged/project.yaml", ".envrc", "\uff0egit/x"):
+        assert await caged.code("file.create", path=path, content="x") == "capability_denied"
+    await desk.ok("file.create", path=".kaged/project.yaml", content="x")
+
+
+async def test_denied_entries_do_not_show_in_a_listing(desk):
+    desk.put("a.txt", "")
+    desk.put("hidden/x", "")
+    assert (await desk.caged(("ro", "."), ("deny", "hidden")).ok("file.read", path="."))["content"] == "a.txt"
+
+
+class _Nothing(ToolParams):
+    pass
+
+
+class _Done(ToolResult):
+    done: bool = True
+
+
+def _tool(*requires) -> ToolDefinition:
+    async def run(_params, _context):
+        return _Done()
+
+    return ToolDefinition(
+        name="probe.run", title="Probe", description="d", parameters=_Nothing, result=_Done,
+        run=run, acp_kind="other", requires=requires,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("requirement", "cage", "granted"),
+    [
+        (CapabilityRequirement("shell"), {}, False),
+        (CapabilityRequirement("shell"), {"capabilities": ["shell"]}, True),
+        (SeccompRequirement(), {"seccomp": "default"}, False),
+        (SeccompRequirement(), {"seccomp": "relaxed"}, True),
+        (NetRequirement("api.example.org:443"), {}, False),
+        (NetRequirement("api.example.org:443"), {"net": {"allow": ["api.example.org:443"]}}, True),
+        (NetRequirement("api.example.org:443"), {"net": {"allow": ["*.example.org:443"]}}, True),
+        (NetRequirement("example.org:443"), {"net": {"allow": ["*.example.org:443"]}}, False),
+        (NetRequirement("evilexample.org:443"), {"net": {"allow": ["*.example.org:443"]}}, False),
+        (NetRequirement("api.example.org:80"), {"net": {"allow": ["api.example.org:443"]}}, False),
+    ],
+)
+async def test_capabilities_seccomp_and_hosts_are_checked_against_the_cage(desk, requirement, cage, granted):
+    caged = desk.with_tools(_tool(requirement)).as_agent("primary.subagents.x", cage)
+    envelope = await caged.call("probe.run")
+    assert envelope.code == (None if granted else "capability_denied")
+    assert (await desk.with_tools(_tool(requirement)).call("probe.run")).type == "output"
