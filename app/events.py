@@ -27,6 +27,10 @@ class EventPayload(BaseModel):
     CHANNEL: ClassVar[Channel] = "events"
     DURABLE: ClassVar[bool] = True
 
+    def wire(self) -> dict[str, Any]:
+        """Return the payload as JSON-ready values under its published names."""
+        return self.model_dump(by_alias=True)
+
 
 class WireUsage(BaseModel):
     """Token counts as the `message.end` contract names them."""
@@ -110,6 +114,10 @@ class MessageEnd(EventPayload):
     usage: WireUsage | None = None
     error_message: str | None = Field(default=None, serialization_alias="errorMessage")
     stats: MessageStats | None = None
+
+    def wire(self) -> dict[str, Any]:
+        """Leave out what is not known: the contract says absent, not null."""
+        return {name: value for name, value in super().wire().items() if value is not None}
 
 
 class MessageSnapshot(EventPayload):
@@ -312,7 +320,7 @@ def encode_frame(
     if parent_tool_call_id is not None:
         envelope["parent_tool_call_id"] = parent_tool_call_id
     envelope["ts"] = rfc3339(created_at)
-    envelope["payload"] = payload.model_dump(by_alias=True, exclude_none=payload.TYPE == "message.end")
+    envelope["payload"] = payload.wire()
     return orjson.dumps(envelope)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from app.errors import Conflict
 
@@ -144,13 +144,17 @@ _StateT = TypeVar("_StateT", RunState, ToolCallState)
 
 def move(current: _StateT, target: _StateT) -> _StateT:
     """Return `target` when the move is in its table; raise `Conflict` when it is not."""
-    moves: Mapping[_StateT, frozenset[_StateT]] = (
-        RUN_MOVES if isinstance(current, RunState) else TOOL_CALL_MOVES  # type: ignore[assignment]
-    )
-    if target not in moves[current]:
+    if target not in _MOVES[current.__class__][current]:
+        legal = sorted(state.value for state in _MOVES[current.__class__][current])
         raise Conflict(
-            f"A {current.value} one cannot become {target.value}.",
+            f"What is {current.value} cannot become {target.value}.",
             reason="invalid_transition",
-            details={"state": current.value, "legal": sorted(s.value for s in moves[current])},
+            details={"state": current.value, "legal": legal},
         )
     return target
+
+
+_MOVES: Mapping[type[StrEnum], Mapping[Any, frozenset[Any]]] = {
+    RunState: RUN_MOVES,
+    ToolCallState: TOOL_CALL_MOVES,
+}

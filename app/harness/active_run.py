@@ -18,7 +18,7 @@ from app.harness.loop import AgentLoop, LoopOutcome
 from app.harness.run_context import RunContext
 from app.ids import now_ms
 from app.states import RunState, move
-from app.storage.models import Run
+from app.storage.models import Message, Run
 from app.storage.unit_of_work import UnitOfWork
 
 log = logging.getLogger("kaged.run")
@@ -40,8 +40,11 @@ class ActiveRun:
         loop: AgentLoop,
         owner: Owner,
         spawn: Callable[..., asyncio.Task[None]],
+        *,
+        message: Message | None = None,
     ) -> None:
         self.row = row
+        self.message = message
         self.context = context
         self.stopped_by = "daemon"
         self.stop_detail: str | None = None
@@ -154,15 +157,17 @@ class ActiveRun:
             duration_ms=round((time.monotonic() - run.started) * 1000, 1),
         )
 
+        run.audit("run.ended", {"state": state, "reason": outcome.reason, "steps": run.step})
+        drained = run.drain()
+
         def store(uow: UnitOfWork) -> None:
+            drained(uow)
             uow.runs.update(
                 self.row.id, state=state, reason=outcome.reason, error=outcome.error, ended_at=ended
             )
             if outcome.reason == "context_overflow":
                 uow.sessions.update(run.session_id, context_overflow=True)
 
-        run.audit("run.ended", {"state": state, "reason": outcome.reason, "steps": run.step})
-        await run.record(work=None)
         try:
             await self._owner.run_ended(outcome, closing, store)
         except KagedError as error:

@@ -10,7 +10,14 @@ from typing import Any
 
 from app.events import MessageEnd, MessageStats, WireUsage
 from app.harness.pipeline.processor import Generation
-from app.harness.providers.deltas import BlockAssembler, Delta, Finished, TextDelta, ThinkingDelta, ToolCallReady
+from app.harness.providers.deltas import (
+    BlockAssembler,
+    Delta,
+    Finished,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallReady,
+)
 from app.harness.providers.errors import ProviderError
 from app.messages import AssistantBlock, Cost, StopReason, TextBlock, ToolCallBlock, Usage
 from app.storage.models import ToolCall

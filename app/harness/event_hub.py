@@ -256,6 +256,13 @@ class EventHub:
         for subscription in self._global:
             subscription.heartbeat()
 
+    async def refresh_trim_points(self) -> None:
+        """Learn from the storage how far each open stream's log has been trimmed."""
+        for session_id, stream in list(self._streams.items()):
+            row = await self.store.read(lambda uow, key=session_id: uow.sessions.get(key))  # type: ignore[misc]
+            if row is not None:
+                stream.trimmed_through = row.trimmed_through_seq
+
     def forget(self, session_id: str) -> None:
         """Drop the stream of a deleted session and send its subscribers away."""
         stream = self._streams.pop(session_id, None)

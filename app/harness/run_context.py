@@ -17,14 +17,15 @@ import orjson
 import xxhash
 
 from app.events import EventPayload
-from app.harness.dsl.compiler import CompiledAgent, CompiledProject
+from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.estimate import ConversationEstimate
 from app.harness.event_hub import SessionStream
 from app.harness.history import History
 from app.harness.limits import Limits
-from app.harness.providers.router import Route
+from app.harness.providers.route import Route
 from app.ids import now_ms
 from app.messages import Cost, SystemBlock, ToolSpec, Usage
+from app.observability import Redactor
 from app.storage.models import AuditEvent
 from app.storage.unit_of_work import UnitOfWork
 
@@ -50,6 +51,7 @@ class RunContext:
     tools: tuple[ToolSpec, ...]
     allowed_tools: frozenset[str]
     scratch_dir: Path
+    redactor: Redactor
     cage: Mapping[str, Any] | None = None
     headless: bool = False
     on_overflow: Literal["abort", "truncate"] = "abort"
@@ -84,7 +86,7 @@ class RunContext:
                 session_id=self.session_id,
                 run_id=self.run_id,
                 agent_path=self.agent_path,
-                data=data,
+                data=self.redactor.data(data),
             )
         )
 
@@ -110,22 +112,31 @@ class RunContext:
         durable: bool = False,
     ) -> asyncio.Future[None]:
         """Store events, the buffered audit rows and what `work` stores in one unit."""
-        audit, self._audit = self._audit, []
-        blobs, self._blobs = self._blobs, {}
+        drained = self.drain()
 
         def unit(uow: UnitOfWork) -> None:
-            for digest, (media_type, content) in blobs.items():
-                uow.blobs.put(digest, media_type, content)
             if work is not None:
                 work(uow)
-            if audit:
-                uow.audit.add_many(audit)
+            drained(uow)
 
         future = self.stream.record(
             events, unit, run_id=self.run_id, agent_path=self.agent_path, durable=durable
         )
         self._writes.append(future)
         return future
+
+    def drain(self) -> Callable[[UnitOfWork], None]:
+        """Empty the buffers into a piece of work that stores what was in them."""
+        audit, self._audit = self._audit, []
+        blobs, self._blobs = self._blobs, {}
+
+        def store(uow: UnitOfWork) -> None:
+            for digest, (media_type, content) in blobs.items():
+                uow.blobs.put(digest, media_type, content)
+            if audit:
+                uow.audit.add_many(audit)
+
+        return store
 
     async def settle(self) -> None:
         """Wait until all that was recorded so far is committed; raise what failed."""

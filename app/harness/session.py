@@ -50,7 +50,6 @@ log = logging.getLogger("kaged.session")
 PAUSE_GRACE_SECONDS = 2.0
 
 
-
 @dataclass(frozen=True, slots=True)
 class PostedMessage:
     """What became of a posted message: run now, or queued (`run` is None)."""
@@ -72,10 +71,21 @@ class Session:
         self.estimate = ConversationEstimate()
         self._services = services
         self._lock = asyncio.Lock()
+        self._last_context: dict[str, int | None] | None = None
 
     @property
     def id(self) -> str:
         return self.row.id
+
+    @property
+    def at_rest(self) -> bool:
+        """True when nothing would be lost by forgetting this object."""
+        return self.active is None and not len(self.inbox) and not self._lock.locked()
+
+    @property
+    def last_context(self) -> dict[str, int | None] | None:
+        """The tokens and the window of the newest request, estimated; None before the first."""
+        return self._last_context
 
     @property
     def current_state(self) -> SessionState:
@@ -110,12 +120,12 @@ class Session:
                 return await self._enqueue(row, SessionEvent.MESSAGE_POSTED, "busy")
             if self._services.capacity.try_acquire(self._claim()):
                 try:
-                    run = await self._begin(row)
+                    begun = await self._begin(row)
                 except BaseException:
                     if self.active is None:
                         self._services.capacity.release(self.id)
                     raise
-                return PostedMessage(row, run, queued=False)
+                return PostedMessage(begun.message or row, begun.row, queued=False)
             return await self._enqueue(row, SessionEvent.MESSAGE_POSTED_AT_LIMIT, "capacity")
 
     async def cancel(self, actor: str) -> None:
@@ -134,7 +144,9 @@ class Session:
             active.stop("cancel")
         await active.ended()
 
-    async def pause(self, actor: str, reason: str | None = None, *, grace: float = PAUSE_GRACE_SECONDS) -> None:
+    async def pause(
+        self, actor: str, reason: str | None = None, *, grace: float = PAUSE_GRACE_SECONDS
+    ) -> None:
         """Stop at once and keep a checkpoint; running tools get `grace` seconds."""
         async with self._lock:
             active = self.active
@@ -150,7 +162,7 @@ class Session:
                 queued = self.inbox.take_next()
                 assert queued is not None, "a queued session has a message waiting"
                 self._services.capacity.force(self._claim())
-                return await self._begin(queued, event=SessionEvent.RESUME_WITH_WORK)
+                return (await self._begin(queued, event=SessionEvent.RESUME_WITH_WORK)).row
             if self.current_state is not SessionState.PAUSED:
                 raise self._illegal("resume")
             checkpoint = await self._open_checkpoint(checkpoint_id)
@@ -164,11 +176,12 @@ class Session:
                 return None
             await self._services.check_runnable(self.row, None)
             self._services.capacity.force(self._claim())
-            return await self._begin(
+            begun = await self._begin(
                 follower or nudge(self.id, history, actor),
                 checkpoint=checkpoint,
                 event=SessionEvent.RESUME_WITH_WORK,
             )
+            return begun.row
 
     async def continue_run(self, actor: str) -> Run:
         """Let the agent go on after it stopped at a limit of length or steps."""
@@ -184,7 +197,8 @@ class Session:
                 )
             await self._services.check_runnable(self.row, None)
             self._services.capacity.force(self._claim())
-            return await self._begin(nudge(self.id, history, actor), event=SessionEvent.RESUME_WITH_WORK)
+            begun = await self._begin(nudge(self.id, history, actor), event=SessionEvent.RESUME_WITH_WORK)
+            return begun.row
 
     async def rename(self, title: str) -> None:
         self.row = self.row.model_copy(update={"title": title, "updated_at": now_ms()})
@@ -229,6 +243,8 @@ class Session:
         async with self._lock:
             active, self.active = self.active, None
             assert active is not None
+            context = active.context
+            self._last_context = {"tokens": context.context_tokens, "window": context.context_window}
             if outcome.pause is not None:
                 await self._paused(outcome, active, closing, store)
                 return
@@ -266,7 +282,7 @@ class Session:
         *,
         checkpoint: Checkpoint | None = None,
         event: SessionEvent = SessionEvent.MESSAGE_POSTED,
-    ) -> Run:
+    ) -> ActiveRun:
         """Store the run with its message, move to running, and start the task."""
         history = await self._history()
         held = [placed_in(history, row) for row in self.inbox.take_held()] if message is not None else []
@@ -275,7 +291,9 @@ class Session:
         model = (message.details.get("model") if message is not None else None) or None
         active = await self._services.build_run(self, placed, checkpoint, model)
         fresh = placed is not None and placed.delivery in ("direct", "continue")
-        events: list[EventPayload] = [posted_event(placed, queued=False)] if placed is not None and fresh else []
+        events: list[EventPayload] = (
+            [posted_event(placed, queued=False)] if placed is not None and fresh else []
+        )
         events.append(active.started_event())
         title = self.row.title or (title_from(placed.content) if placed is not None else "")
         if title != self.row.title:
@@ -295,7 +313,7 @@ class Session:
             history.add_user(row)
         self.active = active
         active.start()
-        return active.row
+        return active
 
     async def _enqueue(
         self, row: Message, event: SessionEvent, reason: Literal["busy", "capacity"]

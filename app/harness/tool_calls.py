@@ -60,14 +60,20 @@ class StepCalls:
     """All tool calls of one model answer."""
 
     def __init__(
-        self, run: RunContext, service: ToolService, message_id: str, blocks: Sequence[ToolCallBlock], rows: dict[str, ToolCall]
+        self,
+        run: RunContext,
+        service: ToolService,
+        message_id: str,
+        blocks: Sequence[ToolCallBlock],
+        rows: dict[str, ToolCall],
     ) -> None:
         self._run = run
         self._service = service
         self._message_id = message_id
         first = run.history.take_position(len(blocks))
         self._calls = [
-            _Call(block=block, row=rows[block.id], position=first + index) for index, block in enumerate(blocks)
+            _Call(block=block, row=rows[block.id], position=first + index)
+            for index, block in enumerate(blocks)
         ]
 
     async def run(self) -> None:
@@ -148,9 +154,11 @@ class StepCalls:
             }
         )
         row = call.row
-        await self._run.record(
-            work=lambda uow: uow.tool_calls.update(row.id, state=row.state, started_at=row.started_at)
-        )
+
+        def store(uow: UnitOfWork) -> None:
+            uow.tool_calls.update(row.id, state=row.state, started_at=row.started_at)
+
+        await self._run.record(work=store)
 
     def _context(self, block: ToolCallBlock) -> ToolCallContext:
         run = self._run
@@ -214,11 +222,15 @@ def collide(first: Effects, second: Effects) -> bool:
     if first.exclusive or second.exclusive:
         return True
     writes = set(first.writes) | set(second.writes)
-    return bool(
-        set(first.writes) & set(second.writes)
-        or (set(first.reads) & set(second.writes))
-        or (set(second.reads) & set(first.writes))
-    ) if writes else False
+    return (
+        bool(
+            set(first.writes) & set(second.writes)
+            or (set(first.reads) & set(second.writes))
+            or (set(second.reads) & set(first.writes))
+        )
+        if writes
+        else False
+    )
 
 
 def result_row(

@@ -19,13 +19,15 @@ from app.harness.providers.catalog import Catalog
 from app.harness.providers.deltas import TextDelta, ThinkingClosed, ThinkingDelta, ToolCallReady
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest, Provider, WireRequest
-from app.harness.providers.router import AttemptFailed, AttemptStarted, Candidate, ProviderRouter
+from app.harness.providers.route import AttemptFailed, AttemptStarted, Candidate
+from app.harness.providers.router import ProviderRouter
 from app.harness.run_context import RunContext
 from app.harness.tool_calls import StepCalls
 from app.ids import new_id, now_ms
-from app.messages import StopReason, Usage
+from app.messages import StopReason, ToolCallBlock, Usage
 from app.states import ToolCallState
 from app.storage.models import Message, Step, ToolCall
+from app.storage.repositories.sessions import Bucket
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.service import ToolService
 
@@ -260,7 +262,7 @@ class Turn:
         if not self._message_started:
             self._start_message()
         usage = self._answer.usage
-        cost = self._catalog.cost(self._provider, self._model, usage)
+        cost = self._catalog.cost(self._provider, self._model, usage) if usage.total else None
         run.spend(usage, cost)
         end = self._answer.message_end(self._message_id, stop_reason, cost, error)
         generation = self._answer.generation(run.step, self._provider, self._model, stop_reason, cost)
@@ -278,18 +280,14 @@ class Turn:
             self._store_totals(uow, end.stats.model_dump(by_alias=True) if end.stats else {}, stop_reason)
 
         run.record(end, *(() if has_calls else (closing,)), work=store)
-        run.history.add_assistant(
-            self._message_id, self._answer.blocks(), complete=stop_reason == "stop"
-        )
+        run.history.add_assistant(self._message_id, self._answer.blocks(), complete=stop_reason == "stop")
         if error is None and usage.total:
             run.estimate.calibrate(
                 run.context_tokens,
                 usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
             )
         await run.settle()
-        return TurnOutcome(
-            message_id=self._message_id, stop_reason=stop_reason, usage=usage, error=error
-        )
+        return TurnOutcome(message_id=self._message_id, stop_reason=stop_reason, usage=usage, error=error)
 
     def _store_totals(self, uow: UnitOfWork, stats: dict[str, Any], stop_reason: StopReason) -> None:
         run = self._run
@@ -311,5 +309,5 @@ class Turn:
             cost_usd=run.cost_usd,
             **run.usage.model_dump(),
         )
-        bucket = "primary" if run.agent_path == "primary" else "subagents"
+        bucket: Bucket = "primary" if run.agent_path == "primary" else "subagents"
         uow.sessions.add_usage(run.session_id, usage, cost["total"] if cost else None, bucket)

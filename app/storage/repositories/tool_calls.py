@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from app.storage.models import ToolCall
 from app.storage.repositories.rows import RowsById
@@ -22,3 +22,11 @@ class ToolCallRepository(RowsById[ToolCall]):
             self.c.session_id == session_id, self.c.state.in_(("pending", "running"))
         )
         return self._all(statement.order_by(self.c.run_id, self.c.step, self.c.id))
+
+    def interrupt_direct(self, at: int) -> None:
+        """End the operators' own calls that were under way when the daemon stopped."""
+        open_states = self.c.state.in_(("pending", "running"))
+        statement = update(self.table).where(self.c.run_id.is_(None), open_states)
+        self.connection.execute(
+            statement.values(**{"state": "interrupted", "error_code": "aborted", "ended_at": at})
+        )

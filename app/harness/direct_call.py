@@ -1,0 +1,112 @@
+"""An operator's own tool call: the same service, permissions and audit as a model's call.
+
+Owns: the stored record of such a call. It adds nothing to the conversation, so a model never
+sees it; the file tools' memory of what has been read is the agent's, as if it had called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from app.errors import NotFound
+from app.events import ToolProgress
+from app.harness.tool_selection import allowed_tools
+from app.ids import new_id, now_ms
+from app.observability import Redactor
+from app.states import ToolCallState
+from app.storage.models import AuditEvent, ToolCall
+from app.storage.unit_of_work import UnitOfWork
+from app.tools.call import ToolCallContext, ToolEnvelope
+
+if TYPE_CHECKING:
+    from app.harness.session import Session
+    from app.harness.session_services import SessionServices
+
+
+class _Ports:
+    """Progress goes to the session's stream; audit rows are kept until the call is stored."""
+
+    def __init__(
+        self, session: Session, redactor: Redactor, call_id: str, actor: str, agent_path: str
+    ) -> None:
+        self.rows: list[AuditEvent] = []
+        self._session = session
+        self._redactor = redactor
+        self._call_id = call_id
+        self._actor = actor
+        self._agent_path = agent_path
+
+    async def progress(self, text: str) -> None:
+        self._session.stream.emit(
+            ToolProgress(tool_call_id=self._call_id, text=text), agent_path=self._agent_path
+        )
+
+    def audit(self, event: str, data: dict[str, Any]) -> None:
+        self.rows.append(
+            AuditEvent(
+                created_at=now_ms(),
+                event=event,
+                actor=self._actor,
+                project_id=self._session.row.project_id,
+                session_id=self._session.id,
+                agent_path=self._agent_path,
+                data=self._redactor.data(data),
+            )
+        )
+
+
+async def call_directly(
+    services: SessionServices,
+    session: Session,
+    name: str,
+    params: Mapping[str, Any],
+    *,
+    agent_path: str,
+    actor: str,
+) -> ToolEnvelope:
+    """Run one tool as `agent_path` would; raises `NotFound` for an unknown agent."""
+    project = await services.project_of(session.row)
+    agent = project.agent(agent_path)
+    if agent is None:
+        known = ", ".join(one.path for one in project.agents())
+        raise NotFound(f"There is no agent {agent_path!r} in this project. Agents: {known}.")
+    call_id = new_id("tcl")
+    ports = _Ports(session, services.redactor, call_id, actor, agent_path)
+    row = ToolCall(
+        id=call_id,
+        session_id=session.id,
+        agent_path=agent_path,
+        call_id=call_id,
+        name=name,
+        arguments=dict(params),
+        state=ToolCallState.RUNNING.value,
+        started_at=now_ms(),
+    )
+    await services.storage.write(lambda uow: uow.tool_calls.add(row))
+    context = ToolCallContext(
+        session_id=session.id,
+        run_id=None,
+        agent_path=agent_path,
+        project_id=session.row.project_id,
+        project_root=services.projects.root_of(session.row.project_id),
+        cage=None if agent.cage == "disabled" else agent.cage.model_dump(),
+        request_id=call_id,
+        call_id=call_id,
+        scratch_dir=services.scratch_root / session.id,
+        ports=ports,
+    )
+    state, envelope = ToolCallState.CANCELLED, None
+    try:
+        envelope = await services.tools.call(name, params, context, allowed=allowed_tools(agent))
+        state = ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED
+    finally:
+        code = envelope.code if envelope is not None else "cancelled"
+
+        def store(uow: UnitOfWork) -> None:
+            uow.tool_calls.update(call_id, state=state.value, error_code=code, ended_at=now_ms())
+            uow.audit.add_many(ports.rows)
+
+        stored = services.storage.submit(store, durable=True)
+    await stored
+    return envelope

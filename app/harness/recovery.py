@@ -1,0 +1,193 @@
+"""Start-up after a crash: everything that was under way is ended, answered and told.
+
+Owns: what row 14 of the decisions asks for: runs become interrupted, every unfinished call gets
+an error result, every open message is closed, and the session pauses with a checkpoint that one
+resume goes on from. One unit of work per session, so that a crash in here changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from app.errors import ToolError
+from app.events import (
+    CheckpointCreated,
+    EventPayload,
+    MessageEnd,
+    MessageToolResult,
+    RunEnded,
+    SessionStateChanged,
+    StepEnded,
+)
+from app.harness.event_hub import EventHub
+from app.harness.session_rows import checkpoint_event
+from app.ids import new_id, now_ms
+from app.messages import Usage
+from app.states import (
+    RunState,
+    SessionEvent,
+    SessionState,
+    ToolCallState,
+    move,
+    move_session,
+)
+from app.storage.models import AuditEvent, Checkpoint, Message, Run, Step, ToolCall
+from app.storage.models import Session as SessionRow
+from app.storage.storage import Storage
+from app.storage.unit_of_work import UnitOfWork
+from app.tools.call import ToolEnvelope
+
+log = logging.getLogger("kaged.recovery")
+
+REASON = "daemon_restart"
+ABORTED = "aborted by daemon restart; it may have partly run"
+NOT_STARTED = "aborted by daemon restart before it was started; it was not run"
+
+
+async def recover(storage: Storage, hub: EventHub) -> int:
+    """Put every session right that was running; return how many there were."""
+    await storage.write(lambda uow: uow.tool_calls.interrupt_direct(now_ms()))
+    rows = await storage.read(lambda uow: uow.sessions.in_states([SessionState.RUNNING.value]))
+    for row in rows:
+        recovered = await storage.read(lambda uow, row=row: _Wreck(uow, row))  # type: ignore[misc]
+        stream = await hub.stream(row.id)
+        await stream.record(
+            recovered.events, recovered.store, run_id=recovered.run_id, agent_path="primary", durable=True
+        )
+        log.warning("session %s was running when the daemon stopped; it is paused now", row.id)
+    return len(rows)
+
+
+class _Wreck:
+    """What a crash left of one session, and the events and rows that put it right."""
+
+    def __init__(self, uow: UnitOfWork, session: SessionRow) -> None:
+        self.session = session
+        self.runs = [
+            run
+            for run in uow.runs.in_states([RunState.RUNNING.value, RunState.PENDING.value])
+            if run.session_id == session.id
+        ]
+        self.run_id = self.runs[-1].id if self.runs else None
+        self.messages = uow.messages.incomplete(session.id)
+        self.calls = [call for call in uow.tool_calls.unfinished(session.id) if call.run_id is not None]
+        self.steps = [step for run in self.runs for step in uow.runs.steps(run.id) if step.ended_at is None]
+        self.answered_steps = [
+            step for run in self.runs for step in uow.runs.steps(run.id)[-1:] if step.ended_at is not None
+        ]
+        self.at = now_ms()
+        position = uow.messages.last_position(session.id)
+        self.results = [self._result(call, position + 1 + n) for n, call in enumerate(self.calls)]
+        last = self.results[-1].id if self.results else self._last_message(uow)
+        self.checkpoint = Checkpoint(
+            id=new_id("ckp"),
+            session_id=session.id,
+            run_id=self.run_id,
+            created_at=self.at,
+            created_by="daemon",
+            reason=REASON,
+            message_cursor=last,
+        )
+        self.state, _ = move_session(SessionState(session.state), SessionEvent.DAEMON_RESTARTED)
+
+    @property
+    def events(self) -> list[EventPayload]:
+        """The frames that close what clients have seen opened, in the order of a normal run."""
+        events: list[EventPayload] = [
+            MessageEnd(message_id=message.id, stop_reason="aborted", error_message=ABORTED)
+            for message in self.messages
+        ]
+        events += [self._result_event(call, row) for call, row in zip(self.calls, self.results, strict=True)]
+        events += [
+            StepEnded(step=step.number, message_id=step.message_id, stop_reason="aborted", tool_calls=0)
+            for step in self._open_steps()
+        ]
+        events += [self._run_ended(run) for run in self.runs]
+        events.append(self._checkpoint_created())
+        events.append(SessionStateChanged(state=self.state.value, previous=self.session.state, reason=REASON))
+        return events
+
+    def store(self, uow: UnitOfWork) -> None:
+        for message in self.messages:
+            details = {**message.details, "stopReason": "aborted", "errorMessage": ABORTED}
+            uow.messages.update(message.id, complete=True, details=details)
+        for call, row in zip(self.calls, self.results, strict=True):
+            uow.messages.add(row)
+            state = move(ToolCallState(call.state), ToolCallState.INTERRUPTED).value
+            uow.tool_calls.update(
+                call.id, state=state, error_code="aborted", result_message_id=row.id, ended_at=self.at
+            )
+        for step in self.steps:
+            uow.runs.update_step(step.run_id, step.number, stop_reason="aborted", ended_at=self.at)
+        for run in self.runs:
+            state = move(RunState(run.state), RunState.INTERRUPTED).value
+            uow.runs.update(run.id, state=state, reason=REASON, ended_at=self.at)
+        uow.checkpoints.add(self.checkpoint)
+        uow.sessions.update(self.session.id, state=self.state.value, state_reason=REASON, updated_at=self.at)
+        uow.audit.add_many([self._audit()])
+
+    def _open_steps(self) -> list[Step]:
+        """Steps whose end was not told: the model call was cut off, or its calls were."""
+        cut_off_calls = {(call.run_id, call.step) for call in self.calls}
+        answered = [step for step in self.answered_steps if (step.run_id, step.number) in cut_off_calls]
+        return [*self.steps, *answered]
+
+    def _result(self, call: ToolCall, position: int) -> Message:
+        text = ABORTED if call.state == ToolCallState.RUNNING.value else NOT_STARTED
+        envelope = ToolEnvelope.of_error(ToolError("aborted", text))
+        return Message(
+            id=new_id("msg"),
+            session_id=call.session_id,
+            run_id=call.run_id,
+            agent_path=call.agent_path,
+            position=position,
+            role="tool",
+            content=envelope.model_text(),
+            details={"toolCallId": call.call_id, "toolName": call.name, "isError": True, "code": "aborted"},
+            created_at=self.at,
+        )
+
+    def _result_event(self, call: ToolCall, row: Message) -> MessageToolResult:
+        return MessageToolResult(
+            message_id=call.message_id or "",
+            tool_call_id=call.call_id,
+            name=call.name,
+            content=row.content,
+            is_error=True,
+        )
+
+    def _run_ended(self, run: Run) -> RunEnded:
+        usage = Usage(
+            input_tokens=run.input_tokens,
+            output_tokens=run.output_tokens,
+            reasoning_tokens=run.reasoning_tokens,
+            cache_read_tokens=run.cache_read_tokens,
+            cache_write_tokens=run.cache_write_tokens,
+        )
+        return RunEnded(
+            run_id=run.id,
+            state=RunState.INTERRUPTED.value,
+            reason=REASON,
+            steps=run.step_count,
+            usage=usage,
+            cost_usd=run.cost_usd,
+            duration_ms=None,
+        )
+
+    def _checkpoint_created(self) -> CheckpointCreated:
+        return checkpoint_event(self.checkpoint)
+
+    def _last_message(self, uow: UnitOfWork) -> str | None:
+        history = uow.messages.history(self.session.id, "primary")
+        return history[-1].id if history else None
+
+    def _audit(self) -> AuditEvent:
+        return AuditEvent(
+            created_at=self.at,
+            event="session.recovered",
+            actor="daemon",
+            project_id=self.session.project_id,
+            session_id=self.session.id,
+            run_id=self.run_id,
+            data={"calls": len(self.calls), "messages": len(self.messages), "steps": len(self.steps)},
+        )

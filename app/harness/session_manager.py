@@ -1,0 +1,296 @@
+"""All sessions of the daemon: the one door for REST, WebSocket and CLI.
+
+Owns: which sessions are live, the tasks of their runs, start-up recovery and draining. Never:
+what a session does inside (`session`) or who may call (`api`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from app.errors import Conflict, NotFound, ValidationFailed
+from app.events import PromptReloaded
+from app.harness.capacity import Capacity, Claim
+from app.harness.direct_call import call_directly
+from app.harness.event_hub import EventHub
+from app.harness.limits import Limits
+from app.harness.pipeline.runner import ProcessorPipeline
+from app.harness.projects import ProjectRegistry
+from app.harness.providers.router import ProviderRouter
+from app.harness.recovery import recover
+from app.harness.session import PostedMessage, Session
+from app.harness.session_rows import Mode
+from app.harness.session_services import SessionServices
+from app.harness.transfer import export_session, import_session
+from app.ids import new_id, now_ms
+from app.observability import Redactor
+from app.states import SessionState
+from app.storage.models import Run
+from app.storage.models import Session as SessionRow
+from app.storage.pages import Page
+from app.storage.storage import Storage
+from app.tools.call import ToolEnvelope
+from app.tools.service import ToolService
+
+MAX_LIVE_SESSIONS = 256
+"""Sessions kept in memory beside those that run or wait."""
+
+
+class SessionManager:
+    """Use as `async with`; leaving it drains the running sessions."""
+
+    def __init__(
+        self,
+        *,
+        storage: Storage,
+        hub: EventHub,
+        projects: ProjectRegistry,
+        router: ProviderRouter,
+        pipeline: ProcessorPipeline,
+        tools: ToolService,
+        capacity: Capacity,
+        limits: Limits,
+        queue_limit: int,
+        scratch_root: Path,
+        redactor: Redactor,
+    ) -> None:
+        self._storage = storage
+        self._hub = hub
+        self._projects = projects
+        self._live: dict[str, Session] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self._services = SessionServices(
+            storage=storage,
+            projects=projects,
+            router=router,
+            catalog=router.catalog,
+            pipeline=pipeline,
+            tools=tools,
+            capacity=capacity,
+            spawn=self._spawn,
+            stopping=lambda: self._stopping,
+            queue_limit=queue_limit,
+            limits=limits,
+            scratch_root=scratch_root,
+            redactor=redactor,
+        )
+
+    # -- lifecycle --------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Put right what a crash left behind, and line up the sessions that wait for capacity."""
+        await recover(self._storage, self._hub)
+        for row in await self._storage.read(lambda uow: uow.sessions.in_states([SessionState.QUEUED.value])):
+            session = await self._session(row.id)
+            claim = Claim(row.id, row.project_id, row.created_by)
+            self._services.capacity.wait(claim, session.start_waiting)
+
+    async def drain(self, grace: float) -> None:
+        """Stop every run at a clean boundary; running tools get `grace` seconds."""
+        self._stopping = True
+        active = [session for session in self._live.values() if session.active is not None]
+        await asyncio.gather(*(session.stop_for_shutdown(grace) for session in active))
+        while self._tasks:
+            await asyncio.gather(*list(self._tasks), return_exceptions=True)
+
+    # -- sessions ---------------------------------------------------------------------------
+
+    async def create(
+        self,
+        project_id: str,
+        *,
+        title: str | None = None,
+        issue_number: int | None = None,
+        headless: bool = False,
+        overrides: Mapping[str, Any] | None = None,
+        created_by: str,
+    ) -> SessionRow:
+        """Store a new session with the project as it is compiled now."""
+        project = self._projects.get(project_id)
+        if project.compiled is None:
+            raise Conflict(
+                f"Project {project.slug} does not compile; repair its project file first.",
+                reason="project_invalid",
+                details={"project_id": project_id},
+            )
+        if overrides and "model" in overrides:
+            self._services.router.resolve(str(overrides["model"]))
+        at = now_ms()
+        row = SessionRow(
+            id=new_id("ses"),
+            project_id=project_id,
+            title=title or "",
+            issue_number=issue_number,
+            headless=headless,
+            overrides=dict(overrides or {}),
+            compiled_digest=project.compiled.digest,
+            created_by=created_by,
+            created_at=at,
+            updated_at=at,
+        )
+        await self._storage.write(lambda uow: uow.sessions.add(row), durable=True)
+        return row
+
+    async def get(self, session_id: str) -> SessionRow:
+        live = self._live.get(session_id)
+        row = await self._storage.read(lambda uow: uow.sessions.get(session_id))
+        if row is None:
+            raise NotFound(f"There is no session {session_id}.")
+        return row if live is None else row.model_copy(update={"state": live.row.state})
+
+    async def list(self, **filters: Any) -> Page[SessionRow]:
+        """Return a page of sessions, newest first; the filters are the repository's."""
+        return await self._storage.read(lambda uow: uow.sessions.list(**filters))
+
+    async def rename(self, session_id: str, title: str) -> SessionRow:
+        session = await self._session(session_id)
+        await session.rename(title)
+        return session.row
+
+    async def archive(self, session_id: str) -> SessionRow:
+        session = await self._session(session_id)
+        await session.archive()
+        return session.row
+
+    async def delete(self, session_id: str) -> None:
+        """Remove a session and everything below it; not while it runs."""
+        session = await self._session(session_id)
+        if session.active is not None:
+            raise Conflict(
+                "A run is active; cancel it before you delete the session.",
+                reason="run_in_progress",
+                details={"state": session.row.state},
+            )
+        self._services.capacity.withdraw(session_id)
+        self._live.pop(session_id, None)
+        await self._storage.write(lambda uow: uow.sessions.delete(session_id), durable=True)
+        self._hub.forget(session_id)
+
+    # -- messages and runs ------------------------------------------------------------------
+
+    async def post_message(
+        self,
+        session_id: str,
+        content: str,
+        *,
+        attachments: Sequence[Mapping[str, Any]] = (),
+        model: str | None = None,
+        mode: Mode = "queue",
+        actor: str,
+    ) -> PostedMessage:
+        """Store a message and run it (or queue it); returns once that is durable."""
+        if not content.strip() and not attachments:
+            raise ValidationFailed("The message is empty.", fields={"content": "write something"})
+        session = await self._session(session_id)
+        self._refuse_when_stopping()
+        return await session.post(content, attachments=attachments, model=model, mode=mode, actor=actor)
+
+    async def cancel(self, session_id: str, actor: str) -> SessionRow:
+        session = await self._session(session_id)
+        await session.cancel(actor)
+        return session.row
+
+    async def pause(self, session_id: str, actor: str, reason: str | None = None) -> SessionRow:
+        session = await self._session(session_id)
+        await session.pause(actor, reason)
+        return session.row
+
+    async def resume(self, session_id: str, checkpoint_id: str | None = None, *, actor: str) -> Run | None:
+        session = await self._session(session_id)
+        self._refuse_when_stopping()
+        return await session.resume(checkpoint_id, actor)
+
+    async def continue_run(self, session_id: str, *, actor: str) -> Run:
+        session = await self._session(session_id)
+        self._refuse_when_stopping()
+        return await session.continue_run(actor)
+
+    async def call_tool(
+        self,
+        session_id: str,
+        name: str,
+        params: Mapping[str, Any],
+        *,
+        agent_path: str = "primary",
+        actor: str,
+    ) -> ToolEnvelope:
+        """Call a tool as that agent would, with its permissions and the same audit."""
+        session = await self._session(session_id)
+        return await call_directly(self._services, session, name, params, agent_path=agent_path, actor=actor)
+
+    async def prompts(self, session_id: str) -> Sequence[dict[str, Any]]:
+        """Return each agent's present system prompt with its file and digest."""
+        row = await self.get(session_id)
+        project = await self._services.project_of(row)
+        return await self._projects.describe_prompts(row.project_id, project)
+
+    def context_use(self, session_id: str) -> dict[str, dict[str, Any]]:
+        """Return each live agent's estimated context tokens and window, by agent path."""
+        live = self._live.get(session_id)
+        if live is None or live.last_context is None:
+            return {}
+        return {"primary": dict(live.last_context)}
+
+    # -- transfer ---------------------------------------------------------------------------
+
+    async def export_lines(self, session_id: str) -> AsyncIterator[bytes]:
+        """Yield the session as JSON lines, the session itself first."""
+        row = await self.get(session_id)
+        async for line in export_session(self._storage, row):
+            yield line
+
+    async def import_lines(self, lines: AsyncIterator[bytes], actor: str) -> SessionRow:
+        """Store an exported session; its ids are kept, so the same one is refused twice."""
+        return await import_session(self._storage, self._projects, lines, actor)
+
+    # -- inside -----------------------------------------------------------------------------
+
+    async def prompts_changed(self, project_id: str, agents: tuple[str, ...]) -> None:
+        """Tell the live sessions of a project that prompts have new texts."""
+        for session in list(self._live.values()):
+            if session.row.project_id == project_id and session.row.state != SessionState.ARCHIVED:
+                session.stream.record([PromptReloaded(agents=agents)])
+
+    async def _session(self, session_id: str) -> Session:
+        found = self._live.get(session_id)
+        if found is not None:
+            return found
+        lock = self._opening.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            found = self._live.get(session_id)
+            if found is None:
+                row, waiting = await self._storage.read(
+                    lambda uow: (uow.sessions.get(session_id), uow.messages.queued(session_id))
+                )
+                if row is None:
+                    self._opening.pop(session_id, None)
+                    raise NotFound(f"There is no session {session_id}.")
+                found = Session(row, await self._hub.stream(session_id), self._services)
+                found.inbox.restore(waiting)
+                self._evict()
+                self._live[session_id] = found
+        self._opening.pop(session_id, None)
+        return found
+
+    def _evict(self) -> None:
+        """Let go of sessions that do nothing; what they know is stored."""
+        for session_id in list(self._live):
+            if len(self._live) < MAX_LIVE_SESSIONS:
+                return
+            if self._live[session_id].at_rest:
+                del self._live[session_id]
+
+    def _spawn(self, coroutine: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(coroutine, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _refuse_when_stopping(self) -> None:
+        if self._stopping:
+            raise Conflict("The daemon is stopping; try again after the restart.", reason="stopping")

@@ -1,0 +1,143 @@
+"""The composition root: builds every service in start order and stops them in reverse.
+
+Owns: `Services`, the background tasks of the daemon (heartbeat, retention, config reload), and
+the order of draining. Never: HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.api.access_tokens import AccessControl
+from app.config import Settings
+from app.harness.capacity import Capacity
+from app.harness.event_hub import EventHub
+from app.harness.housekeeping import heartbeat_forever, reload_config_forever, trim_forever
+from app.harness.limits import Limits
+from app.harness.pipeline.audit import AuditProcessor
+from app.harness.pipeline.observe import ObservabilityProcessor
+from app.harness.pipeline.policy import PolicyProcessor
+from app.harness.pipeline.runner import ProcessorPipeline
+from app.harness.projects import ProjectRegistry
+from app.harness.providers.router import ProviderRouter
+from app.harness.session_manager import SessionManager
+from app.observability import Redactor
+from app.storage.storage import Storage
+from app.tools.catalog import build_registry
+from app.tools.read_tracker import ReadTracker
+from app.tools.registry import ToolRegistry
+from app.tools.service import ToolService
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+log = logging.getLogger("kaged.daemon")
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything that routes and the command line are given."""
+
+    settings: Settings
+    storage: Storage
+    projects: ProjectRegistry
+    registry: ToolRegistry
+    tools: ToolService
+    providers: ProviderRouter
+    sessions: SessionManager
+    events: EventHub
+    access: AccessControl
+
+
+@asynccontextmanager
+async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator[Services]:
+    """Start everything; on leaving drain the sessions while the stores are still open."""
+    data_dir = settings.daemon.data_dir
+    url = settings.storage.url.get_secret_value() if settings.storage.url is not None else None
+    storage = await Storage.open(url, data_dir)
+    try:
+        hub = EventHub(storage)
+        reads = ReadTracker()
+        registry = build_registry(reads=reads, data_dir=data_dir)
+        router = ProviderRouter(settings.models, settings.providers, settings.prices)
+        services = await _assemble(settings, redactor, storage, hub, registry, router)
+        tasks = _background(services)
+        try:
+            await services.sessions.start()
+            yield services
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await services.sessions.drain(settings.daemon.shutdown_grace_seconds)
+            hub.close()
+            await services.projects.close()
+            await router.aclose()
+    finally:
+        await storage.close()
+
+
+async def _assemble(
+    settings: Settings,
+    redactor: Redactor,
+    storage: Storage,
+    hub: EventHub,
+    registry: ToolRegistry,
+    router: ProviderRouter,
+) -> Services:
+    tools = ToolService(registry)
+    projects = ProjectRegistry(
+        storage,
+        registry,
+        known_models=lambda: [entry.alias for entry in router.list_models()],
+        prompts_changed=lambda project_id, agents: sessions.prompts_changed(project_id, agents),
+    )
+    limits = settings.limits
+    sessions = SessionManager(
+        storage=storage,
+        hub=hub,
+        projects=projects,
+        router=router,
+        pipeline=ProcessorPipeline(
+            [AuditProcessor(), PolicyProcessor(router.catalog.context_window), ObservabilityProcessor()]
+        ),
+        tools=tools,
+        capacity=Capacity(per_project=limits.sessions_per_project, per_operator=limits.sessions_per_operator),
+        limits=Limits(
+            max_steps=limits.max_steps,
+            tokens=limits.tokens,
+            cost_usd=limits.cost_usd,
+            walltime_seconds=limits.walltime_seconds,
+        ),
+        queue_limit=limits.queue_per_session,
+        scratch_root=settings.daemon.data_dir / "scratch",
+        redactor=redactor,
+    )
+    await projects.restore()
+    access = await AccessControl.open(storage, settings.auth, settings.daemon.data_dir)
+    return Services(
+        settings=settings,
+        storage=storage,
+        projects=projects,
+        registry=registry,
+        tools=tools,
+        providers=router,
+        sessions=sessions,
+        events=hub,
+        access=access,
+    )
+
+
+def _background(services: Services) -> list[asyncio.Task[None]]:
+    settings = services.settings
+    jobs: list[tuple[str, Coroutine[None, None, None]]] = [
+        ("heartbeat", heartbeat_forever(services.events, settings.daemon.heartbeat_seconds)),
+        ("retention", trim_forever(services.storage, services.events, settings.storage)),
+        ("config reload", reload_config_forever(settings, services.providers)),
+    ]
+    return [asyncio.create_task(job, name=name) for name, job in jobs]

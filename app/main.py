@@ -1,0 +1,230 @@
+"""The daemon process: one socket, one server, an orderly start and an orderly stop.
+
+Owns: listening before the heavy imports are done, signals, the ready line, the data folder's lock.
+Never: building services (`lifespan`) or routes (`api`).
+
+`/healthz` is answered from the first accepted connection on; everything else waits the moment
+until the services are up. The imports of the services run in a thread meanwhile, because they
+take longer than anything else at start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import os
+import signal
+import socket
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app import __version__
+from app.config import Settings, secret_values
+from app.errors import ConfigError, KagedError, ProjectFileInvalid
+from app.observability import Redactor, start_logging
+from app.storage.lock import DataFolderLock
+
+if TYPE_CHECKING:
+    from app.lifespan import Services
+
+log = logging.getLogger("kaged.daemon")
+
+MAX_FRAME_BYTES = 1024 * 1024
+CLOSE_SOCKETS_SECONDS = 5
+HEALTH = orjson.dumps({"status": "ok", "version": __version__})
+
+
+def run_server(settings: Settings, *, project_paths: list[Path], json_ready: bool) -> int:
+    """Run the daemon until it is told to stop; return the process's exit code."""
+    redactor = Redactor(secret_values(settings))
+    output = start_logging(level=settings.log.level, line_format=settings.log.format, redactor=redactor)
+    try:
+        with DataFolderLock(settings.daemon.data_dir) as lock:
+            daemon = Daemon(settings, redactor, lock, project_paths=project_paths, json_ready=json_ready)
+            return asyncio.run(daemon.run())
+    except ProjectFileInvalid as error:
+        _complain(error)
+        for found in error.details.get("diagnostics", ()):
+            place = f"{found['file']}:{found['line']}:{found['column']}"
+            print(f"{place}: {found['severity']}[{found['code']}]: {found['message']}", file=sys.stderr)
+        return 1
+    except KagedError as error:
+        _complain(error)
+        return 1
+    finally:
+        output.close()
+
+
+def _complain(error: KagedError) -> None:
+    print(f"kaged: {error.message}", file=sys.stderr)
+
+
+class Gateway:
+    """The ASGI application that the server is given: healthy at once, complete when `app` is set."""
+
+    def __init__(self) -> None:
+        self._app: ASGIApp | None = None
+        self._ready = asyncio.Event()
+
+    def open(self, app: ASGIApp) -> None:
+        self._app = app
+        self._ready.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._app is None and scope["type"] == "http" and scope["path"] == "/healthz":
+            headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(HEALTH))]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": HEALTH})
+            return
+        await self._ready.wait()
+        assert self._app is not None
+        await self._app(scope, receive, send)
+
+
+class Daemon:
+    """One run of the daemon."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        redactor: Redactor,
+        lock: DataFolderLock,
+        *,
+        project_paths: list[Path],
+        json_ready: bool,
+    ) -> None:
+        self._settings = settings
+        self._redactor = redactor
+        self._lock = lock
+        self._project_paths = project_paths
+        self._json_ready = json_ready
+        self._stop = asyncio.Event()
+
+    async def run(self) -> int:
+        """Start, serve until a signal, drain, stop."""
+        self._handle_signals()
+        listener = listen(self._settings.daemon.host, self._settings.daemon.port)
+        url = url_of(listener)
+        gateway = Gateway()
+        server = _Server(self._uvicorn_config(gateway))
+        serving = asyncio.create_task(server.serve(sockets=[listener]), name="http server")
+        try:
+            async with AsyncExitStack() as stack:
+                services = await self._start(stack, gateway, url)
+                self._lock.announce(url)
+                self._tell_ready(services, url)
+                stopping = asyncio.create_task(self._stop.wait(), name="stop signal")
+                await asyncio.wait({stopping, serving}, return_when=asyncio.FIRST_COMPLETED)
+                stopping.cancel()
+                log.info("stopping: running sessions are paused")
+        finally:
+            server.should_exit = True
+            await serving
+        return 0
+
+    async def _start(self, stack: AsyncExitStack, gateway: Gateway, url: str) -> Services:
+        application = await asyncio.to_thread(importlib.import_module, "app.api.application")
+        lifespan = await asyncio.to_thread(importlib.import_module, "app.lifespan")
+        services: Services = await stack.enter_async_context(
+            lifespan.open_services(self._settings, self._redactor)
+        )
+        for path in self._project_paths:
+            await services.projects.load(path)
+        app: Any = await asyncio.to_thread(application.build_application, self._settings)
+        app.state.services = services
+        gateway.open(app)
+        return services
+
+    def _uvicorn_config(self, gateway: Gateway) -> uvicorn.Config:
+        return uvicorn.Config(
+            gateway,
+            lifespan="off",
+            ws="websockets-sansio",
+            ws_max_size=MAX_FRAME_BYTES,
+            ws_per_message_deflate=False,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=CLOSE_SOCKETS_SECONDS,
+        )
+
+    def _handle_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._on_signal)
+
+    def _on_signal(self) -> None:
+        if self._stop.is_set():
+            # A second signal: stop at once. What was acknowledged is stored; the rest is put
+            # right at the next start, as after any crash.
+            os._exit(1)
+        self._stop.set()
+
+    def _tell_ready(self, services: Services, url: str) -> None:
+        launch = services.access.launch_url(url)
+        projects = [
+            {"id": project.id, "slug": project.slug, "root": str(project.root)}
+            for project in services.projects.all()
+        ]
+        if self._json_ready:
+            line = {
+                "event": "ready",
+                "url": url,
+                "launch_url": launch,
+                "token_file": str(services.access.token_file),
+                "pid": os.getpid(),
+                "projects": projects,
+            }
+            print(orjson.dumps(line).decode(), flush=True)
+            return
+        print(f"kaged {__version__} is ready at {url}")
+        print(f"Open in a browser:  {launch}")
+        print(f"Token for scripts:  {services.access.token_file}")
+        for project in projects:
+            print(f"Project {project['slug']}:  {project['root']}  ({project['id']})")
+        print("Stop with Ctrl-C.", flush=True)
+
+
+class _Server(uvicorn.Server):
+    """Signals are the daemon's business, so that sessions drain before sockets close."""
+
+    def capture_signals(self) -> Any:
+        return _NoCapture()
+
+
+class _NoCapture:
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a bound socket; raise `ConfigError` that says what to do when that is not possible."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise ConfigError(
+            f"Cannot listen on {host}:{port}: {error}. Choose another address with --host and --port "
+            "(--port 0 takes a free one)."
+        ) from None
+    listener.set_inheritable(False)
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
