@@ -208,7 +208,7 @@ def open_database(url: str | None, data_dir: Path) -> Database:
         return SqliteDatabase(data_dir / DATABASE_FILE)
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         # Without the cause: it quotes the URL, and with it the password.
         raise ConfigError("storage.url is not a URL; write postgresql://user@host/database") from None
     if parsed.drivername not in {"postgres", "postgresql", "postgresql+psycopg"}:

@@ -28,5 +28,5 @@ class ToolCallRepository(RowsById[ToolCall]):
         open_states = self.c.state.in_(("pending", "running"))
         statement = update(self.table).where(self.c.run_id.is_(None), open_states)
         self.connection.execute(
-            statement.values(**{"state": "interrupted", "error_code": "aborted", "ended_at": at})
+            statement.values(state="interrupted", error_code="aborted", ended_at=at)
         )

@@ -1,0 +1,87 @@
+"""The lock on the data folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.errors import Conflict
+from app.ids import now_ms
+from app.storage.lock import DataFolderLock, read_lock
+
+
+@pytest.mark.requirement("R2.13.8")
+def test_a_second_daemon_is_refused_and_told_about_the_first(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "data"
+    first = DataFolderLock(folder)
+    first.acquire()
+    first.announce("http://127.0.0.1:7777")
+    with pytest.raises(Conflict) as caught:
+        DataFolderLock(folder).acquire()
+    assert str(os.getpid()) in str(caught.value)
+    assert "http://127.0.0.1:7777" in str(caught.value)
+    assert caught.value.details["pid"] == os.getpid()
+    first.release()
+    with DataFolderLock(folder):
+        pass
+
+
+def test_the_lock_says_who_holds_the_folder_as_long_as_it_is_held(tmp_path: Path) -> None:
+    assert read_lock(tmp_path) is None
+    with DataFolderLock(tmp_path) as lock:
+        lock.announce("http://127.0.0.1:12345/a/long/address")
+        lock.announce("http://[::1]:1")
+        holder = read_lock(tmp_path)
+        assert holder is not None
+        assert (holder.pid, holder.url) == (os.getpid(), "http://[::1]:1")
+        assert abs(holder.started_at - now_ms()) < 60_000
+    assert read_lock(tmp_path) is None
+
+
+def test_the_lock_of_a_killed_process_holds_no_longer(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from app.storage.lock import DataFolderLock\n"
+        "DataFolderLock(Path(sys.argv[1])).acquire('http://127.0.0.1:1'); print('held', flush=True)\n"
+        "sys.stdin.read()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONPATH": "."},
+    )
+    assert process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout.readline() == b"held\n"
+    holder = read_lock(tmp_path)
+    assert holder is not None
+    assert holder.pid == process.pid
+    with pytest.raises(Conflict, match=str(process.pid)):
+        DataFolderLock(tmp_path).acquire()
+    process.kill()
+    process.wait(10)
+    process.stdin.close()
+    process.stdout.close()
+    assert (tmp_path / "daemon.lock").read_bytes()
+    assert read_lock(tmp_path) is None
+    with DataFolderLock(tmp_path):
+        pass
+
+
+def test_the_lock_file_is_for_its_owner_only(tmp_path: Path) -> None:
+    with DataFolderLock(tmp_path / "data"):
+        assert (tmp_path / "data" / "daemon.lock").stat().st_mode & 0o777 == 0o600
+        assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_held_lock_with_damaged_content_is_still_held(tmp_path: Path) -> None:
+    with DataFolderLock(tmp_path):
+        (tmp_path / "daemon.lock").write_text("{")
+        assert read_lock(tmp_path) is None
+        with pytest.raises(Conflict, match="another process"):
+            DataFolderLock(tmp_path).acquire()

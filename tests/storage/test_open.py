@@ -1,0 +1,190 @@
+"""Opening a storage: what is there, what is made, what is refused."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from app.errors import ConfigError, Conflict, KagedError, StorageError
+from app.storage.backup import upgrade
+from app.storage.schema_version import HEAD
+from app.storage.storage import Storage
+from app.storage.unit_of_work import UnitOfWork
+from tests.postgres import PostgresServer
+from tests.storage import rows
+
+
+@pytest.mark.requirement("R2.3.2")
+async def test_without_a_url_a_sqlite_file_is_made_in_the_data_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "not" / "there" / "yet"
+    storage = await Storage.open(None, folder)
+    await storage.write(rows.family)
+
+    def pragmas(unit: UnitOfWork) -> dict[str, object]:
+        names = ("journal_mode", "foreign_keys", "auto_vacuum", "synchronous", "busy_timeout")
+        return {name: unit.connection.execute(text(f"PRAGMA {name}")).scalar() for name in names}
+
+    assert await storage.write(pragmas) == {
+        "journal_mode": "wal",
+        "foreign_keys": 1,
+        "auto_vacuum": 2,
+        "synchronous": 1,
+        "busy_timeout": 10_000,
+    }
+    await storage.close()
+    # The log was folded into the file.
+    assert [path.name for path in folder.iterdir()] == ["kaged.db"]
+    again = await Storage.open(None, folder)
+    assert await again.read(lambda unit: unit.sessions.get("ses_00001")) is not None
+    await again.close()
+
+
+@pytest.mark.requirement("R2.3.5")
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+async def test_a_newer_schema_is_refused(
+    database: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    url = request.getfixturevalue("postgres_url") if database == "postgresql" else None
+    if url:
+        await upgrade(url, tmp_path)
+    storage = await Storage.open(url, tmp_path)
+    change = text("UPDATE alembic_version SET version_num = '9999'")
+    await storage.write(lambda unit: unit.connection.execute(change).rowcount)
+    await storage.close()
+    for attempt in (Storage.open, upgrade):
+        with pytest.raises(StorageError, match="newer than this version") as caught:
+            await attempt(url, tmp_path)
+        assert "9999" in str(caught.value)
+        assert HEAD in str(caught.value)
+
+
+async def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "kaged.db").write_bytes(b"notes of mine, not a database. " * 100)
+    with pytest.raises(StorageError, match="not a kaged database"):
+        await Storage.open(None, tmp_path)
+    assert (tmp_path / "kaged.db").read_bytes().startswith(b"notes of mine")
+
+
+async def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "kaged.db")) as other:
+        other.execute("CREATE TABLE recipes (id)")
+    with pytest.raises(StorageError, match="recipes"):
+        await Storage.open(None, tmp_path)
+    with closing(sqlite3.connect(tmp_path / "kaged.db")) as other:
+        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("recipes",)]
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("mysql://u:hunter2@h/d", "scheme 'mysql'"),
+        ("sqlite:///x.db", "scheme 'sqlite'"),
+        ("hunter2", "not a URL"),
+        ("postgresql://u:hunter2@h:notaport/d", "not a URL"),
+    ],
+)
+async def test_a_wrong_url_is_explained_without_its_password(url: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        await Storage.open(url, tmp_path)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.requirement("R2.3.3")
+async def test_an_empty_postgresql_database_is_only_checked_at_start(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    with pytest.raises(StorageError, match="kaged db upgrade"):
+        await Storage.open(postgres_url, tmp_path)
+    report = await upgrade(postgres_url, tmp_path)
+    assert (report.before, report.after, report.copy) == (None, HEAD, None)
+    storage = await Storage.open(postgres_url, tmp_path)
+    await storage.write(rows.family)
+    await storage.close()
+
+
+async def test_a_second_daemon_on_one_postgresql_database_is_refused(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    await upgrade(postgres_url, tmp_path / "a")
+    first = await Storage.open(postgres_url, tmp_path / "a")
+    with pytest.raises(Conflict, match="another kaged daemon uses the database") as caught:
+        await Storage.open(postgres_url, tmp_path / "b")
+    assert "since 2" in str(caught.value)
+    with pytest.raises(Conflict):
+        await upgrade(postgres_url, tmp_path / "b")
+    await first.close()
+    second = await Storage.open(postgres_url, tmp_path / "b")
+    await second.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"database": "kaged_no_such_database"},
+        {"username": "nobody_here"},
+        {"host": "/nonexistent"},
+    ],
+)
+async def test_an_unreachable_postgresql_database_is_explained(
+    change: dict[str, str], postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    parts = {"username": "kaged", "database": "postgres", "host": str(postgres_server.folder), **change}
+    url = (
+        f"postgresql://{parts['username']}:hunter2@/{parts['database']}"
+        f"?host={parts['host']}&port={postgres_server.port}"
+    )
+    with pytest.raises(KagedError) as caught:
+        await Storage.open(url, tmp_path)
+    assert isinstance(caught.value, StorageError)
+    assert "hunter2" not in str(caught.value)
+
+
+async def test_a_postgresql_server_that_restarts_fails_what_was_in_flight_and_is_found_again(
+    postgres_url: str, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    await upgrade(postgres_url, tmp_path)
+    storage = await Storage.open(postgres_url, tmp_path)
+    await storage.write(rows.family)
+    assert await storage.read(lambda unit: unit.sessions.get("ses_00001")) is not None
+    postgres_server.stop("fast")
+    with pytest.raises(StorageError):
+        await storage.write(lambda unit: unit.messages.add(rows.message(1)))
+    with pytest.raises(StorageError, match="cannot be reached"):
+        await storage.write(lambda unit: unit.messages.add(rows.message(2)))
+    with pytest.raises(StorageError):
+        await storage.read(lambda unit: unit.sessions.get("ses_00001"))
+    postgres_server.start()
+    assert await storage.read(lambda unit: unit.sessions.get("ses_00001")) is not None
+    await storage.write(lambda unit: unit.messages.add(rows.message(3)), durable=True)
+    assert await storage.read(lambda unit: unit.messages.last_position("ses_00001")) == 3
+    # The new connection claimed the database again.
+    with pytest.raises(Conflict):
+        await Storage.open(postgres_url, tmp_path / "b")
+    await storage.close()
+
+
+def test_a_start_that_needs_no_migration_does_not_load_alembic(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, sys\nfrom pathlib import Path\nfrom app.storage.storage import Storage\n"
+        "async def main():\n"
+        "    for _ in range(2):\n"
+        "        await (await Storage.open(None, Path(sys.argv[1]))).close()\n"
+        "asyncio.run(main())\n"
+        "print([name for name in ('alembic', 'psycopg', 'mako') if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env={"PYTHONPATH": "."},
+    )
+    assert done.stdout == "[]\n"
