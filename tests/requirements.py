@@ -136,6 +136,7 @@ PENDING: dict[str, str] = {
         "R2.1.6",
         "R2.1.7",
         "R2.1.8",
+        "R2.4.2",
     }
 }
 """Id to why it has no test at this moment; empty when the issue is resolved."""

@@ -91,7 +91,7 @@ class ProviderSettings(Section):
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
     timeout_seconds: Positive = 120.0
     transcript: Path | None = None
-    options: dict[str, Any] = Field(default_factory=dict)
+    options: dict[str, Any] = Field(default_factory=dict, repr=False)
     missing_env: tuple[str, ...] = ()
 
 
