@@ -22,7 +22,7 @@ from app.api.access_tokens import AccessControl
 from app.config import Settings
 
 PRINCIPAL_KEY = "kaged.principal"
-SECRET_KEY = "kaged.secret"  # noqa: S105 - the name of a scope entry
+SECRET_KEY = "kaged.secret"
 
 
 class AccessMiddleware:

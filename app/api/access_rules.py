@@ -26,7 +26,7 @@ USER_HEADER = "x-kaged-user-id"
 NONCE_HEADER = "x-kaged-auth-nonce"
 
 _LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
-_EVERY_INTERFACE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - compared with, never bound
+_EVERY_INTERFACE = frozenset({"0.0.0.0", "::", ""})
 _MAX_USER_ID = 128
 
 
@@ -49,7 +49,7 @@ def check_host(headers: Headers, allowed: frozenset[str]) -> None:
     hosts = headers.getlist("host")
     if len(hosts) != 1 or host_name(hosts[0]) not in allowed:
         raise Forbidden(
-            "The Host header names a host that is not allowed here. Add it to auth.allowed_hosts if it is yours.",
+            "The Host header names a host that is not allowed. If it is yours, add it to auth.allowed_hosts.",
             reason="host_not_allowed",
         )
 
@@ -65,7 +65,7 @@ def check_origin(headers: Headers, scheme: str, settings: AuthSettings) -> None:
     if origin.lower() == own or origin.lower().rstrip("/") in _configured_origins(settings):
         return
     raise Forbidden(
-        "The Origin header names a page that is not allowed here. Add it to auth.allowed_origins if it is yours.",
+        "The Origin header names a page that is not allowed. If it is yours, add it to auth.allowed_origins.",
         reason="origin_not_allowed",
     )
 
@@ -113,7 +113,7 @@ async def authenticate(connection: HTTPConnection, access: AccessControl) -> tup
     presented = presented_secret(connection)
     if presented is None:
         raise Unauthenticated(
-            "Send a token as `Authorization: Bearer <token>`, or open the launch link that the daemon printed.",
+            "Send `Authorization: Bearer <token>`, or open the launch link that the daemon printed.",
             reason="token_missing",
         )
     secret, from_cookie = presented
@@ -140,6 +140,6 @@ def check_write(connection: HTTPConnection, principal: Principal, secret: str | 
     sent = connection.headers.get(CSRF_HEADER, "")
     if not hmac.compare_digest(sent.encode("latin-1"), csrf_token(secret).encode()):
         raise Forbidden(
-            "A write with the session cookie needs the X-Kaged-CSRF header with the value of the CSRF cookie.",
+            "A write with the session cookie needs the CSRF cookie's value in the X-Kaged-CSRF header.",
             reason="csrf_invalid",
         )

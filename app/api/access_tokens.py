@@ -140,7 +140,9 @@ class AccessControl:
         if secret is not None and principal.via in ("bearer", "cookie"):
             await self.verify(secret)
 
-    async def create(self, name: str, *, scope: Scope = "operator", expires_at: int | None = None) -> CreatedToken:
+    async def create(
+        self, name: str, *, scope: Scope = "operator", expires_at: int | None = None
+    ) -> CreatedToken:
         """Make a token. `expires_at` is milliseconds since the epoch; None never expires."""
         secret = new_secret()
         row = AccessToken(
@@ -225,7 +227,9 @@ async def _keep_daemon_row(storage: Storage, secret: str, at: int) -> None:
         for row in uow.access.tokens():
             if row.name == DAEMON_TOKEN_NAME and row.revoked_at is None:
                 uow.access.revoke(row.id, at)
-        uow.access.add_token(AccessToken(id=new_id("tok"), name=DAEMON_TOKEN_NAME, digest=digest, created_at=at))
+        uow.access.add_token(
+            AccessToken(id=new_id("tok"), name=DAEMON_TOKEN_NAME, digest=digest, created_at=at)
+        )
 
     await storage.write(replace, durable=True)
 
@@ -241,7 +245,9 @@ def _read_token_file(path: Path) -> str | None:
         content = file.read(1_024)
     secret = content.decode("ascii", "replace").strip()
     if len(secret) < _MIN_TOKEN_CHARACTERS or not all("!" <= character <= "~" for character in secret):
-        raise ConfigError(f"{path} does not hold a token. Delete the file, and the next start makes a new one.")
+        raise ConfigError(
+            f"{path} does not hold a token. Delete the file, and the next start makes a new one."
+        )
     return secret
 
 

@@ -179,4 +179,6 @@ def _defect(error: Exception, scope: Scope, request_id: str) -> InternalError:
         request_id,
         exc_info=error,
     )
-    return InternalError("The daemon failed to answer this request. Its log has the request id with the reason.")
+    return InternalError(
+        "The daemon failed to answer this request. Its log has the request id with the reason."
+    )

@@ -44,4 +44,6 @@ def _look(settings: Settings, project: CompiledProject) -> list[Capability]:
 def _program(name: str, kind: str, command: tuple[str, ...]) -> Capability:
     path = shutil.which(command[0]) if command else None
     reason = None if path else f"{command[0] if command else name} is not on the path of the daemon."
-    return Capability.model_validate({"name": name, "kind": kind, "available": path is not None, "reason": reason})
+    return Capability.model_validate(
+        {"name": name, "kind": kind, "available": path is not None, "reason": reason}
+    )

@@ -42,7 +42,9 @@ async def list_checkpoints(
     operation_id="get_checkpoint",
     summary="Show a checkpoint with the conversation up to it",
 )
-async def get_checkpoint(services: ServicesDep, session_id: SessionId, checkpoint_id: str) -> CheckpointDetail:
+async def get_checkpoint(
+    services: ServicesDep, session_id: SessionId, checkpoint_id: str
+) -> CheckpointDetail:
     checkpoint, messages = await services.storage.read(lambda uow: _read(uow, session_id, checkpoint_id))
     answer = CheckpointAnswer.model_validate(checkpoint)
     return CheckpointDetail(
@@ -52,7 +54,9 @@ async def get_checkpoint(services: ServicesDep, session_id: SessionId, checkpoin
     )
 
 
-@router.get("/sessions/{session_id}/prompts", operation_id="list_prompts", summary="Show the agents' system prompts")
+@router.get(
+    "/sessions/{session_id}/prompts", operation_id="list_prompts", summary="Show the agents' system prompts"
+)
 async def list_prompts(services: ServicesDep, session_id: SessionId) -> PromptsAnswer:
     return PromptsAnswer(prompts=await services.sessions.prompts(session_id))
 
@@ -71,7 +75,7 @@ def _messages_through(uow: UnitOfWork, session_id: str, position: int) -> list[M
     messages: list[Message] = []
     cursor: str | None = None
     while True:
-        page = uow.messages.page(session_id, False, limit=_PAGE, cursor=cursor)
+        page = uow.messages.page(session_id, include_superseded=False, limit=_PAGE, cursor=cursor)
         messages += [row for row in page.items if row.position is not None and row.position <= position]
         cursor = page.next_cursor
         if cursor is None or page.items[-1].position is None or page.items[-1].position >= position:

@@ -62,9 +62,7 @@ CLIENT_FRAMES: TypeAdapter[Ack | Ping | Subscribe | Cancel | Pause] = TypeAdapte
 def parse_client_frame(text: str) -> Ack | Ping | Subscribe | Cancel | Pause:
     """Return the frame in `text`; raise `BadRequest` or `ValidationFailed` that says what is wrong."""
     if len(text) > MAX_FRAME_CHARACTERS:
-        raise BadRequest(
-            f"A frame has at most {MAX_FRAME_CHARACTERS} characters.", reason="frame_too_large"
-        )
+        raise BadRequest(f"A frame has at most {MAX_FRAME_CHARACTERS} characters.", reason="frame_too_large")
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:

@@ -57,7 +57,9 @@ class PageRequest:
 
 def get_page_request(
     limit: Annotated[int, Query(ge=1, le=100, description="How many items at most.")] = 25,
-    cursor: Annotated[str | None, Query(max_length=512, description="`next_cursor` of the page before.")] = None,
+    cursor: Annotated[
+        str | None, Query(max_length=512, description="`next_cursor` of the page before.")
+    ] = None,
 ) -> PageRequest:
     return PageRequest(limit, cursor)
 

@@ -26,12 +26,17 @@ _YAML_BODY = {
 }
 
 
-@router.post("/dsl/validate", operation_id="validate_dsl", summary="Check a project file", openapi_extra=_YAML_BODY)
+@router.post(
+    "/dsl/validate", operation_id="validate_dsl", summary="Check a project file", openapi_extra=_YAML_BODY
+)
 async def validate_dsl(request: Request, services: ServicesDep) -> ValidationAnswer:
     """The body is the YAML text. Files that it names are not looked at. The answer is 200 with
     every finding, also when there are errors."""
     found = await asyncio.to_thread(
-        check_text, await request.body(), catalog=services.registry, known_models=set(services.settings.models)
+        check_text,
+        await request.body(),
+        catalog=services.registry,
+        known_models=set(services.settings.models),
     )
     errors = any(diagnostic.severity == "error" for diagnostic in found)
     return ValidationAnswer(valid=not errors, diagnostics=list(found))

@@ -113,12 +113,15 @@ def from_framework(status: int, detail: str, allow: str, method: str, path: str)
             return BadRequest(detail)
 
 
-async def _answer_kaged_error(connection: HTTPConnection, error: Exception) -> Response | None:
+# The framework calls one handler with requests and with WebSockets, hence `Any` in these three.
+
+
+async def _answer_kaged_error(connection: Any, error: Exception) -> Any:
     assert isinstance(error, KagedError)
     return await _answer(connection, error)
 
 
-async def _answer_framework(connection: HTTPConnection, error: Exception) -> Response | None:
+async def _answer_framework(connection: Any, error: Exception) -> Any:
     known = from_framework(
         getattr(error, "status_code", 400),
         str(getattr(error, "detail", "The request is not valid.")),
@@ -129,7 +132,7 @@ async def _answer_framework(connection: HTTPConnection, error: Exception) -> Res
     return await _answer(connection, known)
 
 
-async def _answer_validation(connection: HTTPConnection, error: Exception) -> Response | None:
+async def _answer_validation(connection: Any, error: Exception) -> Any:
     assert isinstance(error, RequestValidationError | WebSocketRequestValidationError)
     return await _answer(connection, validation_error(list(error.errors())))
 

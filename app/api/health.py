@@ -37,7 +37,8 @@ async def get_readiness(services: ServicesDep, response: Response) -> Readiness:
         "storage": storage,
         "migrations": await _check_migrations(services),
         "sandbox": Check(
-            status="not_installed", detail="This version runs every agent without a cage; no sandbox is built in."
+            status="not_installed",
+            detail="This version runs every agent without a cage; no sandbox is built in.",
         ),
     }
     ready = all(check.status != "failed" for check in checks.values())
@@ -45,7 +46,9 @@ async def get_readiness(services: ServicesDep, response: Response) -> Readiness:
     return Readiness(ready=ready, checks=checks)
 
 
-@router.get("/versions", operation_id="get_versions", summary="Tell the versions of the daemon and its interface")
+@router.get(
+    "/versions", operation_id="get_versions", summary="Tell the versions of the daemon and its interface"
+)
 async def get_versions() -> Versions:
     return Versions(
         kaged=__version__,

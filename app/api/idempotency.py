@@ -53,7 +53,9 @@ class Idempotency:
         malformed key, `Conflict` when the key was used for another body, is still being worked
         on, or belongs to an operation whose outcome is not known."""
         if not _KEY.match(key):
-            raise BadRequest("An Idempotency-Key is 1 to 255 printable characters.", reason="idempotency_key_invalid")
+            raise BadRequest(
+                "An Idempotency-Key is 1 to 255 printable characters.", reason="idempotency_key_invalid"
+            )
         row = IdempotencyKey(
             scope=scope, key=key, body_digest=xxhash.xxh3_128_hexdigest(body), created_at=now_ms()
         )
@@ -112,8 +114,8 @@ def _repeat(earlier: IdempotencyKey, body_digest: str) -> Response:
         raise Conflict("This Idempotency-Key was used with another body.", reason="idempotency_key_reused")
     if earlier.status is None:
         raise Conflict(
-            "The daemon stopped while it worked on the first request with this key; whether it took effect is "
-            "not known. Look before you send it again with a new key.",
+            "The daemon stopped while it worked on the first request with this key; whether it took effect "
+            "is not known. Look before you send it again with a new key.",
             reason="outcome_unknown",
         )
     return Response(

@@ -59,7 +59,12 @@ async def launch(
     session_cookie, csrf_cookie = cookie_names(request.headers)
     secure = request.url.scheme == "https"
     answer.set_cookie(
-        session_cookie, created.secret, max_age=_COOKIE_SECONDS, httponly=True, samesite="strict", secure=secure
+        session_cookie,
+        created.secret,
+        max_age=_COOKIE_SECONDS,
+        httponly=True,
+        samesite="strict",
+        secure=secure,
     )
     answer.set_cookie(
         csrf_cookie, csrf_token(created.secret), max_age=_COOKIE_SECONDS, samesite="strict", secure=secure

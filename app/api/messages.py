@@ -41,7 +41,9 @@ async def post_message(
     """Answers as soon as the message and its run are stored: 201 when a run starts, 202 when the
     message waits in the queue or steers the active run."""
     if mode is not None and body.mode is not None and mode != body.mode:
-        raise ValidationFailed("The mode is given twice.", fields={"mode": "differs between address and body"})
+        raise ValidationFailed(
+            "The mode is given twice.", fields={"mode": "differs between address and body"}
+        )
     posted = await services.sessions.post_message(
         session_id,
         body.content,
@@ -58,7 +60,9 @@ async def post_message(
     )
 
 
-@router.get("/sessions/{session_id}/messages", operation_id="list_messages", summary="List a session's messages")
+@router.get(
+    "/sessions/{session_id}/messages", operation_id="list_messages", summary="List a session's messages"
+)
 async def list_messages(
     services: ServicesDep,
     session_id: SessionId,
@@ -68,6 +72,8 @@ async def list_messages(
     """In the order of the conversation; messages that wait in the queue come last."""
     await services.sessions.get(session_id)
     found = await services.storage.read(
-        lambda uow: uow.messages.page(session_id, include_superseded, limit=page.limit, cursor=page.cursor)
+        lambda uow: uow.messages.page(
+            session_id, include_superseded=include_superseded, limit=page.limit, cursor=page.cursor
+        )
     )
     return answer_page(found, MessageAnswer.model_validate)

@@ -87,7 +87,7 @@ _SECURITY_SCHEMES = {
         "type": "apiKey",
         "in": "cookie",
         "name": "kaged_session",
-        "description": "Set by the launch link; the daemon's port is added to the name (`kaged_session_7777`). "
+        "description": "Set by the launch link; the daemon's port is in the name (`kaged_session_7777`). "
         "Writes also need the `X-Kaged-CSRF` header with the value of the `kaged_csrf` cookie.",
     },
 }

@@ -31,7 +31,9 @@ _MAX_SEQ = 2**62
 async def list_audit(
     services: ServicesDep,
     page: PageDep,
-    event: Annotated[str | None, Query(max_length=100, description="A name; `*` stands for any part.")] = None,
+    event: Annotated[
+        str | None, Query(max_length=100, description="A name; `*` stands for any part.")
+    ] = None,
     session_id: Annotated[str | None, Query(max_length=64)] = None,
     run_id: Annotated[str | None, Query(max_length=64)] = None,
     project_id: Annotated[str | None, Query(max_length=64)] = None,
@@ -81,7 +83,9 @@ def _parse_positions(text: str) -> list[tuple[str, int]]:
     for entry in text.split(","):
         session_id, _, seq = entry.strip().partition(":")
         if not session_id or not (seq.isascii() and seq.isdigit()) or int(seq) > _MAX_SEQ:
-            raise ValidationFailed("The list is not valid.", fields={"sessions": f"{entry[:80]!r} is not id:seq"})
+            raise ValidationFailed(
+                "The list is not valid.", fields={"sessions": f"{entry[:80]!r} is not id:seq"}
+            )
         positions.append((session_id, int(seq)))
     if len(positions) > MAX_SYNC_SESSIONS:
         raise ValidationFailed("The list is too long.", fields={"sessions": f"at most {MAX_SYNC_SESSIONS}"})

@@ -17,6 +17,4 @@ AnswerT = TypeVar("AnswerT", bound=AnswerModel)
 
 def answer_page(page: Page[RowT], convert: Callable[[RowT], AnswerT]) -> PageOf[AnswerT]:
     """Return `page` with each row converted."""
-    return PageOf(
-        items=[convert(row) for row in page.items], next_cursor=page.next_cursor, total=page.total
-    )
+    return PageOf(items=[convert(row) for row in page.items], next_cursor=page.next_cursor, total=page.total)

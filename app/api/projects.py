@@ -61,7 +61,9 @@ async def get_project(services: ServicesDep, project_id: ProjectId) -> ProjectDe
     return await project_detail(services, project_id)
 
 
-@router.get("/projects/{project_id}/dsl", operation_id="get_project_dsl", summary="Show a project's own files")
+@router.get(
+    "/projects/{project_id}/dsl", operation_id="get_project_dsl", summary="Show a project's own files"
+)
 async def get_project_dsl(services: ServicesDep, project_id: ProjectId) -> DslAnswer:
     """The project file and what it overlays, as they are on disk now."""
     sources = await services.projects.source_texts(project_id)
@@ -78,7 +80,9 @@ async def get_synthesized_dsl(services: ServicesDep, project_id: ProjectId) -> d
     return synthesize(services.projects.compiled(project_id))
 
 
-@router.post("/projects/{project_id}/reload", operation_id="reload_project", summary="Read a project's files again")
+@router.post(
+    "/projects/{project_id}/reload", operation_id="reload_project", summary="Read a project's files again"
+)
 async def reload_project(services: ServicesDep, project_id: ProjectId) -> ProjectDetail:
     """With errors in the files the project keeps running as it was, and the answer is 422."""
     await services.projects.reload(project_id)

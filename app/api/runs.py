@@ -35,7 +35,9 @@ def run_answer(row: Run) -> RunAnswer:
     return RunAnswer.model_validate({**row.model_dump(), "usage": Usage.model_validate(row.model_dump())})
 
 
-@router.get("/sessions/{session_id}/runs", operation_id="list_runs", summary="List a session's runs, newest first")
+@router.get(
+    "/sessions/{session_id}/runs", operation_id="list_runs", summary="List a session's runs, newest first"
+)
 async def list_runs(services: ServicesDep, session_id: SessionId, page: PageDep) -> PageOf[RunAnswer]:
     await services.sessions.get(session_id)
     found = await services.storage.read(
@@ -92,7 +94,9 @@ async def resume_session(
 
 
 @router.post("/sessions/{session_id}/cancel", operation_id="cancel_session", summary="Stop the active run")
-async def cancel_session(services: ServicesDep, principal: PrincipalDep, session_id: SessionId) -> SessionDetail:
+async def cancel_session(
+    services: ServicesDep, principal: PrincipalDep, session_id: SessionId
+) -> SessionDetail:
     """What the model has said so far is kept; the session is then idle."""
     return await session_detail(services, await services.sessions.cancel(session_id, principal.actor))
 
@@ -104,7 +108,9 @@ async def cancel_session(services: ServicesDep, principal: PrincipalDep, session
     status_code=201,
     dependencies=[IDEMPOTENT],
 )
-async def continue_session(services: ServicesDep, principal: PrincipalDep, session_id: SessionId) -> ResumedAnswer:
+async def continue_session(
+    services: ServicesDep, principal: PrincipalDep, session_id: SessionId
+) -> ResumedAnswer:
     """For a run whose last answer stopped with the reason `length`."""
     run = await services.sessions.continue_run(session_id, actor=principal.actor)
     return ResumedAnswer(run=run_answer(run))

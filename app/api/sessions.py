@@ -37,7 +37,9 @@ MAX_IMPORT_LINE_BYTES = 64 * 1024 * 1024
     status_code=201,
     dependencies=[IDEMPOTENT],
 )
-async def create_session(services: ServicesDep, principal: PrincipalDep, body: CreateSession) -> SessionDetail:
+async def create_session(
+    services: ServicesDep, principal: PrincipalDep, body: CreateSession
+) -> SessionDetail:
     session = await services.sessions.create(
         body.project_id,
         title=body.title,
@@ -71,7 +73,9 @@ async def list_sessions(
     return answer_page(found, SessionAnswer.model_validate)
 
 
-@router.post("/sessions/import", operation_id="import_session", summary="Import an exported session", status_code=201)
+@router.post(
+    "/sessions/import", operation_id="import_session", summary="Import an exported session", status_code=201
+)
 async def import_session(request: Request, services: ServicesDep, principal: PrincipalDep) -> SessionDetail:
     """The body is the file that an export gave (JSON lines); it is read as it arrives."""
     session = await services.sessions.import_lines(_lines(request.stream()), principal.actor)

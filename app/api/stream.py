@@ -176,12 +176,10 @@ class _Socket:
                 if text is None:
                     raise BadRequest("Frames are JSON texts, not bytes.", reason="binary_frame")
                 await self._follow(text)
-            except BadRequest as error:
-                await self._complain(error, malformed_code=CLOSE_UNSUPPORTED_DATA if text is None else CLOSE_POLICY)
             except KagedError as error:
-                await self._complain(error, malformed_code=CLOSE_POLICY)
+                await self._complain(error, CLOSE_UNSUPPORTED_DATA if text is None else CLOSE_POLICY)
 
-    async def _complain(self, error: KagedError, *, malformed_code: int) -> None:
+    async def _complain(self, error: KagedError, malformed_code: int) -> None:
         """Tell the client; one that keeps sending malformed frames is sent away."""
         await self._send_text(error_text(error))
         if error.status == 400:

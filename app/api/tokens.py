@@ -47,5 +47,3 @@ async def revoke_token(services: ServicesDep, operator: OperatorDep, token_id: s
 async def create_launch_link(request: Request, services: ServicesDep, operator: OperatorDep) -> LaunchLink:
     """The link of the daemon's start works once; this one is for the next browser."""
     return LaunchLink(url=services.access.launch_url(str(request.base_url).rstrip("/")))
-
-

@@ -37,5 +37,7 @@ class PageOf(AnswerModel, Generic[T]):
     """One page of a list."""
 
     items: list[T]
-    next_cursor: str | None = Field(description="Send it as `cursor` for the next page; null on the last one.")
+    next_cursor: str | None = Field(
+        description="Send it as `cursor` for the next page; null on the last one."
+    )
     total: int = Field(description="How many items there are in all pages.")

@@ -68,7 +68,9 @@ class ResumeSession(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"checkpoint_id": None}})
 
     checkpoint_id: str | None = Field(
-        default=None, max_length=64, description="Which checkpoint to go on from; null is the newest open one."
+        default=None,
+        max_length=64,
+        description="Which checkpoint to go on from; null is the newest open one.",
     )
 
 

@@ -14,7 +14,9 @@ Title = Annotated[str, Field(max_length=200)]
 
 class CreateSession(RequestModel):
     model_config = ConfigDict(
-        json_schema_extra={"example": {"project_id": "prj_01JZ0000000000000000000000", "title": "Fix the tests"}}
+        json_schema_extra={
+            "example": {"project_id": "prj_01JZ0000000000000000000000", "title": "Fix the tests"}
+        }
     )
 
     project_id: str = Field(max_length=64)

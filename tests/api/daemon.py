@@ -1,0 +1,137 @@
+"""A whole daemon in the test's own process: real server, real port, real data folder.
+
+Owns: starting and stopping it, and clients for it. Never: replacing a part of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import orjson
+import uvicorn
+from websockets.asyncio.client import ClientConnection, connect
+
+from app.api.application import build_application
+from app.config import Settings, load_settings, secret_values
+from app.lifespan import Services, open_services
+from app.main import MAX_FRAME_BYTES
+from app.observability import Redactor
+
+PROJECT_YAML = """\
+name: shop
+description: A project for tests
+primary:
+  name: Shopkeeper
+  model: main
+  system_prompt: ./prompts/primary.md
+  tools:
+    file.read: { enabled: true }
+    file.write: { enabled: true }
+"""
+
+
+def write_project(root: Path) -> Path:
+    """Write a small valid project into `root` and return it."""
+    (root / ".kaged").mkdir(parents=True)
+    (root / "prompts").mkdir()
+    (root / ".kaged" / "project.yaml").write_text(PROJECT_YAML)
+    (root / "prompts" / "primary.md").write_text("You keep the shop.\n")
+    (root / "README.md").write_text("# Shop\n\nIt sells things.\n")
+    return root
+
+
+@dataclass
+class Daemon:
+    """A running daemon and how to reach it."""
+
+    services: Services
+    server: uvicorn.Server
+    port: int
+    token: str
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def client(self, token: str | None = None, **options: Any) -> httpx2.AsyncClient:
+        """Return a client with the operator's token, or with `token` ("" sends none)."""
+        chosen = self.token if token is None else token
+        headers = {"authorization": f"Bearer {chosen}"} if chosen else {}
+        headers.update(options.pop("headers", {}))
+        return httpx2.AsyncClient(base_url=self.url, headers=headers, trust_env=False, timeout=20, **options)
+
+    def websocket(
+        self, path: str, *, token: str | None = None, origin: str | None = None, **options: Any
+    ) -> connect:
+        """Return a connection to a WebSocket below `/api/v1`, to be used with `async with`."""
+        chosen = self.token if token is None else token
+        headers = dict(options.pop("additional_headers", {}))
+        if chosen:
+            headers["authorization"] = f"Bearer {chosen}"
+        if origin is not None:
+            headers["origin"] = origin
+        url = f"ws://127.0.0.1:{self.port}/api/v1{path}"
+        return connect(url, additional_headers=headers, proxy=None, **options)
+
+
+@asynccontextmanager
+async def running_daemon(data_dir: Path, **overrides: Any) -> AsyncIterator[Daemon]:
+    """Start a daemon over `data_dir`; `overrides` are settings by section."""
+    settings = settings_for(data_dir, **overrides)
+    async with open_services(settings, Redactor(secret_values(settings))) as services:
+        app = build_application(settings)
+        app.state.services = services
+        server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                host="127.0.0.1",
+                port=0,
+                log_level="warning",
+                access_log=False,
+                ws="websockets-sansio",
+                ws_max_size=MAX_FRAME_BYTES,
+                ws_per_message_deflate=False,
+                lifespan="off",
+                timeout_graceful_shutdown=2,
+            )
+        )
+        serving = asyncio.create_task(server.serve())
+        try:
+            async with asyncio.timeout(10):
+                while not server.started:
+                    await asyncio.sleep(0.01)
+            port = server.servers[0].sockets[0].getsockname()[1]
+            token = services.access.token_file.read_text().strip()
+            yield Daemon(services, server, port, token)
+        finally:
+            services.events.close()
+            server.should_exit = True
+            await serving
+
+
+def settings_for(data_dir: Path, **overrides: Any) -> Settings:
+    daemon = {"data_dir": str(data_dir), **overrides.pop("daemon", {})}
+    return load_settings(environ={}, overrides={"daemon": daemon, **overrides})
+
+
+async def next_frame(socket: ClientConnection, *types: str) -> dict[str, Any]:
+    """Return the next frame of one of `types` (of any, without); waits at most ten seconds."""
+    async with asyncio.timeout(10):
+        while True:
+            frame: dict[str, Any] = orjson.loads(await socket.recv())
+            if not types or frame["type"] in types:
+                return frame
+
+
+async def close_code(socket: ClientConnection) -> int | None:
+    """Wait until the server closes the socket and return its code."""
+    async with asyncio.timeout(10):
+        async for _ in socket:
+            pass
+    return socket.close_code

@@ -1,0 +1,250 @@
+"""What a client may do wrong, and that each mistake gets the one error body."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import orjson
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from app.ids import is_id
+from tests.api.daemon import Daemon, running_daemon
+
+UNKNOWN = "ses_01JZ0000000000000000000000"
+
+
+def error_of(answer: httpx2.Response, status: int, code: str, reason: str | None = None) -> dict[str, Any]:
+    """Check the error body and return it."""
+    assert answer.status_code == status, answer.text
+    body = answer.json()
+    assert set(body) == {"error"}
+    error: dict[str, Any] = body["error"]
+    assert error["code"] == code
+    assert error["message"]
+    assert error["request_id"] == answer.headers["x-request-id"]
+    assert answer.headers["content-type"] == "application/json"
+    if reason is not None:
+        assert error["details"]["reason"] == reason
+    return error
+
+
+async def test_an_unknown_session_is_not_found_on_every_route(client: httpx2.AsyncClient) -> None:
+    base = f"/api/v1/sessions/{UNKNOWN}"
+    for method, path, body in [
+        ("GET", "", None),
+        ("PATCH", "", {"title": "x"}),
+        ("DELETE", "", None),
+        ("POST", "/archive", None),
+        ("GET", "/export", None),
+        ("POST", "/messages", {"content": "hello"}),
+        ("GET", "/messages", None),
+        ("GET", "/runs", None),
+        ("POST", "/pause", None),
+        ("POST", "/resume", None),
+        ("POST", "/cancel", None),
+        ("POST", "/continue", None),
+        ("GET", "/checkpoints", None),
+        ("GET", "/checkpoints/ckp_01JZ0000000000000000000000", None),
+        ("GET", "/prompts", None),
+        ("POST", "/tools/file.read", {"params": {}}),
+    ]:
+        answer = await client.request(method, base + path, json=body)
+        error_of(answer, 404, "not_found")
+
+
+async def test_unknown_projects_runs_and_providers_are_not_found(client: httpx2.AsyncClient) -> None:
+    for path in (
+        "/api/v1/projects/prj_01JZ0000000000000000000000",
+        "/api/v1/projects/prj_01JZ0000000000000000000000/dsl",
+        "/api/v1/projects/prj_01JZ0000000000000000000000/dsl/synthesized",
+        "/api/v1/projects/prj_01JZ0000000000000000000000/capabilities",
+        "/api/v1/projects/prj_01JZ0000000000000000000000/agents/primary/tools",
+        "/api/v1/runs/run_01JZ0000000000000000000000",
+        f"/api/v1/sync?sessions={UNKNOWN}:0",
+    ):
+        error_of(await client.get(path), 404, "not_found")
+    error_of(await client.post("/api/v1/providers/nobody/test"), 404, "not_found")
+
+
+async def test_an_event_that_the_state_forbids_is_a_conflict_that_names_the_state(
+    client: httpx2.AsyncClient, session_id: str
+) -> None:
+    await client.post(f"/api/v1/sessions/{session_id}/archive")
+    for path in ("pause", "resume", "continue", "archive"):
+        error = error_of(await client.post(f"/api/v1/sessions/{session_id}/{path}"), 409, "conflict")
+        assert error["details"]["state"] == "archived", path
+    answer = await client.post(f"/api/v1/sessions/{session_id}/messages", json={"content": "hello"})
+    assert error_of(answer, 409, "conflict")["details"]["state"] == "archived"
+
+
+async def test_a_body_of_20_megabytes_is_refused(client: httpx2.AsyncClient) -> None:
+    body = b'{"path": "' + b"x" * (20 * 1024 * 1024) + b'"}'
+    answer = await client.post(
+        "/api/v1/projects/load", content=body, headers={"content-type": "application/json"}
+    )
+    error = error_of(answer, 413, "payload_too_large")
+    assert error["details"]["max_bytes"] == 10 * 1024 * 1024
+    error_of(await client.get("/api/v1/nothing-here"), 404, "not_found")
+
+
+async def test_a_body_of_20_megabytes_that_is_not_announced_is_refused(client: httpx2.AsyncClient) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield b"x" * 1024 * 1024
+
+    answer = await client.post(
+        "/api/v1/projects/load", content=chunks(), headers={"content-type": "application/json"}
+    )
+    error_of(answer, 413, "payload_too_large")
+
+
+async def test_a_large_body_without_a_token_still_gets_its_answer(daemon: Daemon) -> None:
+    async with daemon.client(token="") as client:
+        answer = await client.post("/api/v1/projects/load", content=b"x" * (5 * 1024 * 1024))
+    error_of(answer, 401, "unauthenticated")
+
+
+@pytest.mark.parametrize(
+    ("body", "reason", "details"),
+    [
+        (b'{"path": "\xff"}', "invalid_utf8", {"position": 10}),
+        (b'{"path": ', "invalid_json", {"line": 1, "column": 10}),
+        (b'{"path": "x",}', "invalid_json", {"line": 1}),
+        (b'{"path": NaN}', "invalid_json", {"line": 1}),
+        (b'{"path": "a\\u0000b"}', "nul_character", {"field": "path"}),
+        (b'{"path": "\\ud800"}', "invalid_json", {"line": 1}),
+        (b"[" * 65 + b"]" * 65, "too_deep", {}),
+        (b"[" * 100_000 + b"]" * 100_000, None, {}),
+    ],
+)
+async def test_a_body_that_is_not_sound_json_is_told_where(
+    client: httpx2.AsyncClient, body: bytes, reason: str | None, details: dict[str, Any]
+) -> None:
+    answer = await client.post(
+        "/api/v1/projects/load", content=body, headers={"content-type": "application/json"}
+    )
+    error = error_of(answer, 400, "bad_request", reason)
+    assert {key: error["details"][key] for key in details} == details
+
+
+async def test_a_body_that_is_not_called_json_is_refused(client: httpx2.AsyncClient) -> None:
+    answer = await client.post("/api/v1/projects/load", data={"path": "/tmp"})
+    error_of(answer, 400, "bad_request", "unsupported_content_type")
+
+
+async def test_unknown_missing_and_wrong_fields_are_named_all_at_once(client: httpx2.AsyncClient) -> None:
+    answer = await client.post("/api/v1/sessions", json={"titel": "x", "issue_number": "one"})
+    error = error_of(answer, 400, "validation_failed")
+    assert error["details"]["fields"] == {
+        "project_id": "is required",
+        "titel": "unknown field",
+        "issue_number": "Input should be a valid integer, unable to parse string as an integer",
+    }
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "cursor=broken", "state=asleep"])
+async def test_wrong_query_values_are_named(client: httpx2.AsyncClient, query: str) -> None:
+    error = error_of(await client.get(f"/api/v1/sessions?{query}"), 400, "validation_failed")
+    assert list(error["details"]["fields"]) == [query.partition("=")[0]]
+
+
+@pytest.mark.parametrize("path", ["/api/v1/sessions/ses_%00", "/%00", "/api/v1/sessions?text=%00"])
+async def test_an_address_with_a_nul_is_refused(client: httpx2.AsyncClient, path: str) -> None:
+    error_of(await client.get(path), 400, "bad_request", "nul_character")
+
+
+async def test_odd_but_legal_addresses_do_no_harm(client: httpx2.AsyncClient) -> None:
+    for path in ("/api/v1/sessions/%ff%fe", "/api/v1/sessions/..%2f..%2fetc", f"/api/v1/sessions/{'x' * 64}"):
+        assert (await client.get(path)).status_code == 404
+    assert (await client.get(f"/api/v1/sessions/{'x' * 65}")).status_code == 400
+    assert (await client.get("/api/v1/sessions?text=%ff")).status_code == 200
+
+
+async def test_an_unknown_route_is_not_found(client: httpx2.AsyncClient) -> None:
+    error_of(await client.get("/api/v1/sessionz"), 404, "not_found", "no_such_route")
+    error_of(await client.get("/docs"), 404, "not_found", "no_such_route")
+
+
+async def test_a_wrong_method_is_told_the_right_ones(client: httpx2.AsyncClient) -> None:
+    answer = await client.put("/api/v1/sessions", json={})
+    error = error_of(answer, 405, "method_not_allowed")
+    assert error["details"]["allow"]
+    assert answer.headers["allow"] == ", ".join(error["details"]["allow"])
+
+
+async def test_an_expired_token_is_refused_with_the_reason(daemon: Daemon) -> None:
+    created = await daemon.services.access.create("old", expires_at=1)
+    async with daemon.client(token=created.secret) as client:
+        error_of(await client.get("/api/v1/projects"), 401, "unauthenticated", "token_expired")
+
+
+async def test_a_token_cannot_be_created_expired(client: httpx2.AsyncClient) -> None:
+    for expires_at in ("2020-01-01T00:00:00Z", "2030-01-01T00:00:00", "soon"):
+        answer = await client.post("/api/v1/tokens", json={"name": "x", "expires_at": expires_at})
+        assert "expires_at" in error_of(answer, 400, "validation_failed")["details"]["fields"]
+
+
+async def test_a_request_id_is_taken_over_when_it_is_sound(client: httpx2.AsyncClient) -> None:
+    taken = await client.get("/api/v1/nothing", headers={"x-request-id": "trace-42:a.b_c"})
+    made = await client.get("/api/v1/nothing", headers={"x-request-id": "x" * 65})
+    assert error_of(taken, 404, "not_found")["request_id"] == "trace-42:a.b_c"
+    assert is_id(error_of(made, 404, "not_found")["request_id"], "req")
+
+
+async def test_a_defect_is_answered_without_its_inside(
+    daemon: Daemon, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> list[Any]:
+        raise OperationalError("SELECT secret", {}, Exception("inside"))
+
+    monkeypatch.setattr(type(daemon.services.providers), "list_models", lambda self: broken())
+    async with daemon.client() as client:
+        answer = await client.get("/api/v1/models")
+    error = error_of(answer, 500, "internal")
+    assert "secret" not in answer.text
+    assert error["request_id"] in caplog.text
+    assert "inside" in caplog.text
+
+
+async def test_security_headers_are_on_every_answer(client: httpx2.AsyncClient) -> None:
+    for path in ("/healthz", "/api/v1/projects", "/api/v1/nothing", "/"):
+        headers = (await client.get(path)).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert "server" not in headers or headers["server"] != "evil"
+        assert "x-kaged-warning" not in headers
+
+
+async def test_no_token_is_ever_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, model_settings: dict[str, Any]
+) -> None:
+    caplog.set_level("DEBUG")
+    async with running_daemon(tmp_path, **model_settings) as daemon:
+        link = daemon.services.access.launch_url(daemon.url)
+        async with daemon.client() as client, daemon.client(token="") as browser:
+            await browser.get(link)
+            await client.get("/api/v1/sessions/unknown")
+            cookies = [cookie.value or "" for cookie in browser.cookies.jar]
+            audit = (await client.get("/api/v1/audit")).text
+        token = daemon.token
+    logged = "\n".join(
+        record.getMessage() for record in caplog.records if record.name.startswith(("kaged", "app"))
+    )
+    for secret in (token, link.partition("=")[2], *cookies):
+        assert secret not in logged
+        assert secret not in audit
+
+
+async def test_twenty_bad_requests_at_once_get_twenty_answers(daemon: Daemon) -> None:
+    async with daemon.client(headers={"content-type": "application/json"}) as client:
+        answers = await asyncio.gather(
+            *(client.post("/api/v1/sessions", content=orjson.dumps({"n": number})) for number in range(20))
+        )
+    assert {answer.status_code for answer in answers} == {400}
+    assert len({answer.headers["x-request-id"] for answer in answers}) == 20

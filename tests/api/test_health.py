@@ -1,0 +1,30 @@
+"""Health, readiness and versions, which need no token."""
+
+from __future__ import annotations
+
+from app import __version__
+from tests.api.daemon import Daemon
+
+
+async def test_health_readiness_and_versions_need_no_token(daemon: Daemon) -> None:
+    async with daemon.client(token="") as client:
+        health = await client.get("/healthz")
+        ready = await client.get("/readyz")
+        versions = await client.get("/api/v1/versions")
+        schema = await client.get("/api/v1/dsl/schema")
+    assert health.json() == {"status": "ok", "version": __version__}
+    assert ready.status_code == 200
+    assert ready.json()["ready"] is True
+    assert ready.json()["checks"]["storage"]["status"] == "ok"
+    assert ready.json()["checks"]["migrations"]["status"] == "ok"
+    assert ready.json()["checks"]["sandbox"]["status"] == "not_installed"
+    assert versions.json()["kaged"] == __version__
+    assert schema.json()["type"] == "object"
+
+
+async def test_a_daemon_whose_database_is_closed_is_not_ready(daemon: Daemon) -> None:
+    await daemon.services.storage.close()
+    async with daemon.client(token="") as client:
+        ready = await client.get("/readyz")
+    assert ready.status_code == 503
+    assert ready.json()["checks"]["storage"]["status"] == "failed"
