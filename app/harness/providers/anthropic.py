@@ -8,7 +8,7 @@ Proved by `tests/harness/providers/test_anthropic.py`, over real HTTP.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -27,8 +27,7 @@ from app.harness.providers.wire_json import (
     as_object,
     as_objects,
     dump,
-    join_array,
-    join_object,
+    join_request,
     wire_id,
 )
 from app.messages import (
@@ -106,13 +105,14 @@ class AnthropicProvider:
             head["thinking"] = thinking
         if self._options.effort is not None:
             head["output_config"] = {"effort": self._options.effort}
-        members = [(key, dump(value)) for key, value in head.items()]
+        members: list[tuple[str, bytes]] = []
         if any(block.text.strip() for block in request.system):
             members.append(("system", self._system(request.system)))
         if request.tools:
             members.append(("tools", self._tools(request.tools)))
-        members.append(("messages", _messages(request, ToolNames(request.tools), self._options.cache)))
-        return WireRequest(path=f"{self._prefix}/messages", body=join_object(members))
+        messages = _messages(request, ToolNames(request.tools), self._options.cache)
+        body = join_request(head, members, "messages", messages)
+        return WireRequest(path=f"{self._prefix}/messages", body=body)
 
     def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """Send the bytes and yield deltas; the last one is `Finished`. Raises `ProviderError`."""
@@ -138,7 +138,8 @@ class AnthropicProvider:
             return request.max_output_tokens or default, None
         budget = max(budget, _LEAST_BUDGET)
         limit = request.max_output_tokens or default + budget
-        budget = min(budget, limit - 1)
+        # Thinking counts towards the limit: a quarter stays for the answer.
+        budget = min(budget, limit - limit // 4)
         if budget < _LEAST_BUDGET:
             return limit, None
         return limit, {"type": "enabled", "budget_tokens": budget}
@@ -185,25 +186,32 @@ def _may_think(messages: Sequence[ModelMessage]) -> bool:
     return True
 
 
-def _messages(request: ModelRequest, names: ToolNames, cached: bool) -> bytes:
+def _messages(request: ModelRequest, names: ToolNames, cached: bool) -> list[bytes]:
     encoded = request.cache.encode(DRIVER, request.messages, lambda message: _encode(message, names))
     if not cached:
-        return join_array(encoded)
+        return encoded
     parts = list(encoded)
     for index in _marked(request.messages, parts):
         parts[index] = _encode(request.messages[index], names, marked=True)
-    return join_array(parts)
+    return parts
 
 
-def _marked(messages: Sequence[ModelMessage], encoded: Sequence[bytes]) -> list[int]:
-    """Return where the moving cache markers stand: the last message, and the one before it that
+def _marked(messages: Sequence[ModelMessage], encoded: Sequence[bytes]) -> Iterator[int]:
+    """Yield where the moving cache markers stand: the last message, and the one before it that
     the previous request ended with, because a lookup goes back only twenty blocks and one step
     with many parallel calls has more."""
-    sent = [index for index in reversed(range(len(messages))) if encoded[index]]
-    is_answer = [isinstance(messages[index], AssistantMessage) for index in sent]
-    answer = is_answer.index(True) if True in is_answer else len(sent)
-    asked = [index for index in sent[answer:] if not isinstance(messages[index], AssistantMessage)]
-    return sent[:1] + asked[:1]
+    sent = (index for index in reversed(range(len(messages))) if encoded[index])
+    last = next(sent, None)
+    if last is None:
+        return
+    yield last
+    answered = isinstance(messages[last], AssistantMessage)
+    for index in sent:
+        is_answer = isinstance(messages[index], AssistantMessage)
+        if answered and not is_answer:
+            yield index
+            return
+        answered = answered or is_answer
 
 
 def _encode(message: ModelMessage, names: ToolNames, *, marked: bool = False) -> bytes:

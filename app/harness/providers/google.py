@@ -28,8 +28,7 @@ from app.harness.providers.wire_json import (
     as_object,
     as_objects,
     dump,
-    join_array,
-    join_object,
+    join_request,
     wire_id,
 )
 from app.messages import (
@@ -96,13 +95,11 @@ class GoogleProvider:
             head["systemInstruction"] = {"parts": system}
         if generation := self._generation(request):
             head["generationConfig"] = generation
-        members = [(key, dump(value)) for key, value in head.items()]
-        if request.tools:
-            members.append(("tools", self._tools(request.tools)))
-        members.append(("contents", _contents(request)))
+        members = [("tools", self._tools(request.tools))] if request.tools else []
+        body = join_request(head, members, "contents", _contents(request))
         model = request.model if "/" in request.model else f"models/{request.model}"
         path = f"{self._prefix}/{quote(model, safe='/-._~:@')}:streamGenerateContent?alt=sse"
-        return WireRequest(path=path, body=join_object(members))
+        return WireRequest(path=path, body=body)
 
     def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """Send the bytes and yield deltas; the last one is `Finished`. Raises `ProviderError`."""
@@ -146,12 +143,11 @@ def _declaration(tool: ToolSpec) -> dict[str, Any]:
     }
 
 
-def _contents(request: ModelRequest) -> bytes:
+def _contents(request: ModelRequest) -> list[bytes]:
     names = ToolNames(request.tools)
     signed = _WITHOUT_SIGNATURES.search(request.model) is None
     key = f"{DRIVER}:signed" if signed else DRIVER
-    encoded = request.cache.encode(key, request.messages, lambda message: _content(message, names, signed))
-    return join_array(encoded)
+    return request.cache.encode(key, request.messages, lambda message: _content(message, names, signed))
 
 
 def _content(message: ModelMessage, names: ToolNames, signed: bool) -> bytes:

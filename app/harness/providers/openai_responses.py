@@ -28,8 +28,7 @@ from app.harness.providers.wire_json import (
     as_object,
     as_objects,
     dump,
-    join_array,
-    join_object,
+    join_request,
     wire_id,
 )
 from app.messages import (
@@ -103,11 +102,9 @@ class OpenAIResponsesProvider:
             head["prompt_cache_key"] = request.session_id
         if instructions := "\n\n".join(block.text for block in request.system if block.text):
             head["instructions"] = instructions
-        members = [(key, dump(value)) for key, value in head.items()]
-        if request.tools:
-            members.append(("tools", self._tools(request.tools)))
-        members.append(("input", _input(request, reasons)))
-        return WireRequest(path=self._options.path, body=join_object(members))
+        members = [("tools", self._tools(request.tools))] if request.tools else []
+        body = join_request(head, members, "input", _input(request, reasons))
+        return WireRequest(path=self._options.path, body=body)
 
     def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """Send the bytes and yield deltas; the last one is `Finished`. Raises `ProviderError`."""
@@ -144,14 +141,14 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     }
 
 
-def _input(request: ModelRequest, reasons: bool) -> bytes:
+def _input(request: ModelRequest, reasons: bool) -> list[bytes]:
     names = ToolNames(request.tools)
     key = DRIVER if reasons else f"{DRIVER}:plain"
 
     def encode(message: ModelMessage) -> bytes:
         return b",".join(dump(item) for item in _items(message, names, reasons))
 
-    return join_array(request.cache.encode(key, request.messages, encode))
+    return request.cache.encode(key, request.messages, encode)
 
 
 def _items(message: ModelMessage, names: ToolNames, reasons: bool) -> list[dict[str, Any]]:

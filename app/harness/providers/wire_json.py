@@ -41,14 +41,21 @@ def dump(value: object) -> bytes:
         return text.encode()
 
 
-def join_object(members: Iterable[tuple[str, bytes]]) -> bytes:
-    """Build a JSON object of values that are encoded already; names are plain ASCII."""
-    return b"{" + b",".join(b'"%s":%s' % (name.encode(), value) for name, value in members) + b"}"
+def join_request(
+    head: Mapping[str, Any], members: Iterable[tuple[str, bytes]], name: str, items: Iterable[bytes]
+) -> bytes:
+    """Build a request body: `head` is encoded here, `members` are encoded already, and `items`
+    are the elements of the array `name`; empty ones are left out.
 
-
-def join_array(items: Iterable[bytes]) -> bytes:
-    """Build a JSON array of items that are encoded already; empty ones are left out."""
-    return b"[" + b",".join(item for item in items if item) + b"]"
+    The items are a whole conversation, so they are copied as few times as can be.
+    """
+    parts = [dump(head)[:-1]]
+    comma = b"," if head else b""
+    for key, value in members:
+        parts += (comma, b'"%s":' % key.encode(), value)
+        comma = b","
+    parts += (comma, b'"%s":[' % name.encode(), b",".join(filter(None, items)), b"]}")
+    return b"".join(parts)
 
 
 def clean_text(text: str) -> str:

@@ -192,7 +192,7 @@ class TestAnthropic(ProtocolContract):
             ("claude-sonnet-4-5", None, {"thinking_budget": 2000}, 10192, 2000),
             ("claude-sonnet-4-20250514", None, {"thinking_budget": 2000}, 10192, 2000),
             ("claude-3-7-sonnet-20250219", None, {"thinking_budget": 5}, 9216, 1024),
-            ("claude-sonnet-4-5", 1500, {"thinking_budget": 2000}, 1500, 1499),
+            ("claude-sonnet-4-5", 1500, {"thinking_budget": 2000}, 1500, 1125),
             ("claude-sonnet-4-5", 900, {"thinking_budget": 2000}, 900, None),
             ("claude-opus-4-6", None, {"thinking_budget": 2000}, 10192, "adaptive"),
             ("claude-opus-5", None, {"thinking_budget": 2000}, 10192, "adaptive"),
