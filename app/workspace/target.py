@@ -19,6 +19,8 @@ from app.workspace.paths import Location, os_problem
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_LINKS_HERE = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
+_KEPT_ATTRIBUTES = ("user.", "system.posix_acl_access", "security.selinux")
+"""Not `security.capability`: like set-user-id bits, it belongs to the content that is replaced."""
 MAX_WHOLE_FILE = 256 * 1024 * 1024
 
 
@@ -141,6 +143,8 @@ class Target:
         source = os.open(self._name, READ | os.O_NOFOLLOW, dir_fd=self._directory)
         try:
             for attribute in os.listxattr(source):
+                if not attribute.startswith(_KEPT_ATTRIBUTES):
+                    continue
                 with suppress(OSError):
                     os.setxattr(descriptor, attribute, os.getxattr(source, attribute))
         finally:

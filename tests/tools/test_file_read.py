@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 
 import pytest
 
@@ -206,3 +208,25 @@ async def test_a_sidecar_of_this_session_can_be_read_but_not_another_ones(desk):
     assert await desk.code("file.read", path=str(other / "out.txt")) == "invalid_path"
     assert await desk.code("file.write", path=str(mine), content="") == "capability_denied"
     assert mine.read_text() == "whole\n"
+
+
+async def test_enormous_offsets_and_limits_are_only_numbers(desk):
+    desk.put("a.txt", "1\n2\n")
+    desk.put("dir/x", "")
+    for path in ("a.txt", "dir"):
+        await desk.ok("file.read", path=path, limit=1 << 70)
+        await desk.ok("file.read", path=path, offset=1 << 70, limit=1 << 70)
+
+
+async def test_cancelling_a_long_read_stops_it_at_once(desk):
+    with (desk.root / "big").open("wb") as file:
+        file.truncate(8 << 30)
+        file.write(b"text\n" * 4_000)
+    task = asyncio.create_task(desk.call("file.read", path="big"))
+    await asyncio.sleep(0.02)
+    started = time.perf_counter()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert time.perf_counter() - started < 2

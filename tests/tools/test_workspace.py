@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -260,3 +262,66 @@ async def test_a_file_swapped_for_a_link_never_lets_a_write_escape(desk, opener)
             assert SECRET not in read.model_text()
             await desk.call("file.write", path="door", content=f"mine {turn}")
     assert (outside / "secret.txt").read_text() == SECRET
+
+
+async def test_a_change_between_reading_back_and_replacing_is_noticed(desk):
+    file = desk.put("a.txt", "old")
+    workspace = Workspace(desk.root)
+    for change in ("rewritten", "replaced", "removed"):
+        file.write_text("old")
+        with workspace.target("a.txt") as target:
+            assert target.read() == b"old"
+            if change == "rewritten":
+                file.write_text("theirs")
+            elif change == "replaced":
+                desk.put("b.txt", "old").rename(file)
+            else:
+                file.unlink()
+            before = desk.snapshot()
+            with pytest.raises(ToolError) as refused:
+                target.replace(b"mine")
+        assert refused.value.code == "file_changed_since_read"
+        assert desk.snapshot() == before
+
+
+async def test_a_write_that_fails_half_way_leaves_the_old_file_and_nothing_else(desk):
+    desk.put("a.txt", "old")
+    await desk.ok("file.read", path="a.txt")
+    before = desk.snapshot()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
+    try:
+        for tool, path in (("file.write", "a.txt"), ("file.create", "x/y/b.txt")):
+            assert await desk.code(tool, path=path, content="z" * (2 << 20)) == "no_space"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert desk.snapshot() == before
+
+
+async def test_a_file_system_without_hard_links_still_creates_exclusively(desk, monkeypatch):
+    def refuse(*_args, **_more):
+        raise PermissionError(errno.EPERM, "no hard links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    await desk.ok("file.create", path="sub/a.txt", content="mine")
+    assert await desk.code("file.create", path="sub/a.txt", content="other") == "file_exists"
+    assert [(p.name, p.read_text()) for p in (desk.root / "sub").iterdir()] == [("a.txt", "mine")]
+
+
+async def test_attributes_of_a_replaced_file_stay(desk):
+    file = desk.put("a.txt", "old")
+    try:
+        os.setxattr(file, "user.note", b"kept")
+    except OSError as problem:
+        pytest.skip(f"no extended attributes here: {problem}")
+    await desk.ok("file.read", path="a.txt")
+    await desk.ok("file.write", path="a.txt", content="new")
+    assert os.getxattr(file, "user.note") == b"kept"
+
+
+async def test_set_user_id_does_not_survive_new_content(desk):
+    file = desk.put("a.txt", "old")
+    file.chmod(0o4755)
+    await desk.ok("file.read", path="a.txt")
+    await desk.ok("file.write", path="a.txt", content="new")
+    assert file.stat().st_mode & 0o7777 == 0o755

@@ -17,7 +17,7 @@ class LineWindow:
         self.lines: list[bytes] = []
         self.total = 0
         self._start = offset - 1
-        self._limit = limit
+        self._limit = min(limit, max_bytes + 1)  # each line takes at least one byte
         self._max_line_bytes = max_line_bytes
         self._room = max_bytes
         self._ended = 0  # lines that have ended so far

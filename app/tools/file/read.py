@@ -141,15 +141,21 @@ def _beyond(offset: int, total: int, noun: str) -> str | None:
 
 def _file(opened: Opened, params: FileReadParams, stop: threading.Event) -> _Reading:
     scan = _Scan(opened, params)
-    for chunk in _chunks(opened.descriptor, stop):
+    for chunk in _chunks(opened, stop):
         scan.feed(chunk)
     return _Reading(scan.result(), opened.key, scan.digest())
 
 
-def _chunks(descriptor: int, stop: threading.Event) -> Iterator[bytes]:
-    while chunk := os.read(descriptor, CHUNK):
+def _chunks(opened: Opened, stop: threading.Event) -> Iterator[bytes]:
+    """Yield the content up to the size it had when it was opened, so that a log that grows
+    faster than it is read still ends. A size of 0 is not believed."""
+    size = opened.status.st_size
+    left = size if size > 0 else None
+    while chunk := os.read(opened.descriptor, CHUNK if left is None else min(CHUNK, left)):
         if stop.is_set():
             raise Stopped
+        if left is not None:
+            left -= len(chunk)
         yield chunk
 
 
