@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
+import httpx2
+
 from app.config import ProviderSettings
 from app.errors import ConfigError
-from app.harness.providers.anthropic import AnthropicProvider
+from app.harness.providers import anthropic, google, openai, openai_responses
 from app.harness.providers.connection import Connection
-from app.harness.providers.google import GoogleProvider
-from app.harness.providers.openai import OpenAIProvider
-from app.harness.providers.openai_responses import OpenAIResponsesProvider
 from app.harness.providers.provider import Provider
 from app.harness.providers.replay import ReplayProvider
 
@@ -33,10 +32,12 @@ class HttpDriver:
 
 HTTP_DRIVERS: Mapping[str, HttpDriver] = MappingProxyType(
     {
-        "openai": HttpDriver(OpenAIProvider, "https://api.openai.com/v1"),
-        "openai-responses": HttpDriver(OpenAIResponsesProvider, "https://api.openai.com/v1"),
-        "anthropic": HttpDriver(AnthropicProvider, "https://api.anthropic.com/v1"),
-        "google": HttpDriver(GoogleProvider, "https://generativelanguage.googleapis.com/v1beta"),
+        "openai": HttpDriver(openai.OpenAIProvider, openai.DEFAULT_BASE_URL),
+        "openai-responses": HttpDriver(
+            openai_responses.OpenAIResponsesProvider, openai_responses.DEFAULT_BASE_URL
+        ),
+        "anthropic": HttpDriver(anthropic.AnthropicProvider, anthropic.DEFAULT_BASE_URL),
+        "google": HttpDriver(google.GoogleProvider, google.DEFAULT_BASE_URL),
     }
 )
 
@@ -82,5 +83,6 @@ def missing_credential(name: str, settings: ProviderSettings) -> str | None:
 
 
 def _is_public_address(settings: ProviderSettings) -> bool:
-    public = HTTP_DRIVERS[settings.driver].base_url
-    return settings.base_url is None or settings.base_url.startswith(public.rsplit("/", 1)[0])
+    if settings.base_url is None:
+        return True
+    return httpx2.URL(settings.base_url).host == httpx2.URL(HTTP_DRIVERS[settings.driver].base_url).host

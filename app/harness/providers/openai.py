@@ -114,10 +114,13 @@ class OpenAIProvider:
         return dump({"role": self._options.system_role, "content": text}) if text else b""
 
     def _message(self, message: ModelMessage, names: ToolNames) -> bytes:
+        """Return the JSON of one message; nothing for one that says nothing (servers refuse those)."""
         if isinstance(message, UserMessage):
-            return dump({"role": "user", "content": _user_content(message)})
+            content = _user_content(message)
+            return dump({"role": "user", "content": content}) if content else b""
         if isinstance(message, AssistantMessage):
-            return dump(_assistant(message, names, self._options.reasoning_field))
+            answer = _assistant(message, names, self._options.reasoning_field)
+            return dump(answer) if answer["content"] or len(answer) > 2 else b""
         return _tool_results(message)
 
 
@@ -152,11 +155,12 @@ def _tools(tools: tuple[ToolSpec, ...]) -> bytes:
 
 
 def _user_content(message: UserMessage) -> str | list[dict[str, Any]]:
-    texts = [block.text for block in message.blocks if isinstance(block, TextBlock)]
-    if len(texts) == len(message.blocks):
+    blocks = [block for block in message.blocks if not isinstance(block, TextBlock) or block.text]
+    texts = [block.text for block in blocks if isinstance(block, TextBlock)]
+    if len(texts) == len(blocks):
         # Plain text where possible: several compatible servers refuse a list of parts.
         return "\n\n".join(texts)
-    return [_user_part(block) for block in message.blocks]
+    return [_user_part(block) for block in blocks]
 
 
 def _user_part(block: TextBlock | ImageBlock) -> dict[str, Any]:
