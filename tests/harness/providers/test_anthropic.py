@@ -54,6 +54,7 @@ def signed(*blocks: Any) -> AssistantMessage:
     return AssistantMessage(blocks=(ThinkingBlock(text="t", signature="s", provider="anthropic"), *blocks))
 
 
+@pytest.mark.requirement("R2.4.5")
 class TestAnthropic(ProtocolContract):
     build = AnthropicProvider
     driver = "anthropic"

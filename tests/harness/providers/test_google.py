@@ -57,6 +57,7 @@ def signature(text: str = "") -> ThinkingBlock:
     return ThinkingBlock(text=text, signature="sig", provider="google")
 
 
+@pytest.mark.requirement("R2.4.6")
 class TestGoogle(ProtocolContract):
     build = GoogleProvider
     driver = "google"

@@ -50,6 +50,7 @@ def own(**members: Any) -> ThinkingBlock:
     return ThinkingBlock(provider="openai-responses", **members)
 
 
+@pytest.mark.requirement("R2.4.4")
 class TestOpenAIResponses(ProtocolContract):
     build = OpenAIResponsesProvider
     driver = "openai-responses"

@@ -4,7 +4,7 @@ import json
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.harness.providers.wire_json import (
@@ -27,11 +27,13 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_what_is_dumped_loads_again_even_with_integers_beyond_64_bits(value: object) -> None:
     assert json.loads(dump(value)) == value
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text_with_lone_surrogates_can_be_sent(text: str) -> None:
     assert orjson.loads(dump({"text": text}))["text"] == clean_text(text)
@@ -45,6 +47,7 @@ def test_an_escaped_lone_surrogate_on_the_wire_is_replaced() -> None:
     assert load(b'{"delta":"a\\ud83d"}') == {"delta": "a�"}
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_no_argument_text_raises(raw: str) -> None:
     arguments, error = read_arguments(raw)
@@ -52,6 +55,7 @@ def test_no_argument_text_raises(raw: str) -> None:
     assert error is None or arguments == {}
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), JSON, max_size=4))
 def test_a_json_object_is_read_as_it_was_written(value: dict[str, object]) -> None:
     arguments, error = read_arguments(json.dumps(value))
