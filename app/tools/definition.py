@@ -60,7 +60,10 @@ class Effects:
 
 
 class ToolParams(BaseModel):
-    """Base of every tool's parameters: no unknown names, no silent conversion."""
+    """Base of every tool's parameters: no unknown names, no silent conversion.
+
+    Declare sequences as `list` and choices as `Literal`: JSON has no tuples or enumerations.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 

@@ -48,9 +48,16 @@ class CagePolicy:
         granted = mode == "rw" or (mode == "ro" and access == "ro")
         path = "/".join(parts) or "."
         if not granted:
-            raise denied(f"fs {access} on {path}", f"this agent's cage grants {mode or 'nothing'} there")
+            raise denied(
+                f"fs {access} on {path}",
+                f"this agent's cage grants {mode or 'nothing'} there ({self._summary()})",
+            )
         if access == "rw" and any(_folded(part) in READ_ONLY_NAMES for part in parts):
             raise denied(f"fs rw on {path}", "protected names are read-only inside a cage")
+
+    def _summary(self) -> str:
+        granted = [f"{mode} {'/'.join(parts) or '.'}" for parts, mode in self._entries if mode != "deny"]
+        return f"it grants {', '.join(granted)}" if granted else "it grants no files at all"
 
     def _mode(self, parts: tuple[str, ...]) -> str | None:
         best: tuple[int, bool, str] | None = None

@@ -58,6 +58,11 @@ async def test_without_entries_nothing_is_open(desk):
         assert await desk.caged().code("file.read", path=path) == "capability_denied"
 
 
+async def test_a_refusal_says_what_the_cage_grants(desk):
+    envelope = await desk.caged(("ro", "./src"), ("rw", "out"), ("deny", "x")).call("file.read", path="x")
+    assert "it grants ro src, rw out" in envelope.error_text
+
+
 async def test_a_link_out_of_the_mount_is_judged_by_where_it_leads(desk):
     desk.put("private/a.txt", "secret")
     desk.put("src/own.txt", "x")
