@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, MetaData, Table, func, insert, select
+from sqlalchemy import Connection, MetaData, String, Table, func, insert, select
 
 from app.errors import StorageError
 
@@ -34,11 +34,12 @@ def write_dump(connection: Connection, revision: str, target: Path) -> dict[str,
         with partial.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as lines:
             lines.write(_line({"format": FORMAT, "schema": revision}))
             for table in _tables(connection):
-                lines.write(_line({"table": table.name, "columns": [c.name for c in table.columns]}))
-                counts[table.name] = 0
+                name = str(table.name)
+                lines.write(_line({"table": name, "columns": [str(c.name) for c in table.columns]}))
+                counts[name] = 0
                 for row in _rows(connection, table):
                     lines.write(_line([_portable(value) for value in row]))
-                    counts[table.name] += 1
+                    counts[name] += 1
             lines.write(_line({"end": True, "counts": counts}))
         partial.replace(target)
     finally:
@@ -58,7 +59,7 @@ class Dump:
 
     def load(self, connection: Connection) -> dict[str, int]:
         """Insert every row into the empty tables; return the rows by table."""
-        tables = {table.name: table for table in _tables(connection)}
+        tables = {str(table.name): table for table in _tables(connection)}
         counts: dict[str, int] = {}
         ended: dict[str, int] | None = None
         table: Table | None = None
@@ -95,7 +96,7 @@ class Dump:
 def count_rows(connection: Connection) -> dict[str, int]:
     """Return the number of rows of each table."""
     return {
-        table.name: int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+        str(table.name): int(connection.execute(select(func.count()).select_from(table)).scalar_one())
         for table in _tables(connection)
     }
 
@@ -108,7 +109,14 @@ def _tables(connection: Connection) -> list[Table]:
 
 
 def _rows(connection: Connection, table: Table) -> Iterator[Any]:
-    statement = select(table).order_by(*table.primary_key.columns)
+    # Bytewise on both, whatever the locale of the server: equal rows make equal files.
+    key = [
+        column.collate("C")
+        if connection.dialect.name == "postgresql" and isinstance(column.type, String)
+        else column
+        for column in table.primary_key.columns
+    ]
+    statement = select(table).order_by(*key)
     # The rows of a table may be larger than the memory.
     with connection.execute(statement, execution_options={"yield_per": _BATCH}) as rows:
         yield from rows

@@ -27,6 +27,4 @@ class ToolCallRepository(RowsById[ToolCall]):
         """End the operators' own calls that were under way when the daemon stopped."""
         open_states = self.c.state.in_(("pending", "running"))
         statement = update(self.table).where(self.c.run_id.is_(None), open_states)
-        self.connection.execute(
-            statement.values(state="interrupted", error_code="aborted", ended_at=at)
-        )
+        self.connection.execute(statement.values(state="interrupted", error_code="aborted", ended_at=at))

@@ -1,0 +1,136 @@
+"""Every query over a table that grows finds its rows by an index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, event, text
+
+from app.messages import Usage
+from app.storage.storage import Storage
+from app.storage.unit_of_work import UnitOfWork
+from tests.storage import rows
+
+Query = Callable[[UnitOfWork], Any]
+
+QUERIES: dict[str, Query] = {
+    "projects.by_root": lambda u: u.projects.by_root("/x"),
+    "sessions.get": lambda u: u.sessions.get("ses_00001"),
+    "sessions.update": lambda u: u.sessions.update("ses_00001", title="x"),
+    "sessions.list": lambda u: u.sessions.list(),
+    "sessions.list, second page": lambda u: u.sessions.list(cursor=u.sessions.list(limit=1).next_cursor),
+    "sessions.list of a project": lambda u: u.sessions.list(project_id="prj_00001"),
+    "sessions.list in a state": lambda u: u.sessions.list(state="running"),
+    "sessions.list of an issue": lambda u: u.sessions.list(project_id="prj_00001", issue_number=1),
+    "sessions.in_states": lambda u: u.sessions.in_states(["running", "queued"]),
+    "sessions.count_in_state": lambda u: u.sessions.count_in_state("running", "prj_00001", "ada"),
+    "sessions.add_usage": lambda u: u.sessions.add_usage("ses_00001", Usage(), 0.1),
+    "sessions.delete": lambda u: u.sessions.delete("ses_00002"),
+    "messages.get": lambda u: u.messages.get("msg_00001"),
+    "messages.update": lambda u: u.messages.update("msg_00001", content="x"),
+    "messages.history": lambda u: u.messages.history("ses_00001", "primary"),
+    "messages.queued": lambda u: u.messages.queued("ses_00001"),
+    "messages.last_position": lambda u: u.messages.last_position("ses_00001"),
+    "messages.incomplete": lambda u: u.messages.incomplete("ses_00001"),
+    "messages.supersede_after": lambda u: u.messages.supersede_after("ses_00001", 3),
+    "messages.page": lambda u: u.messages.page("ses_00001"),
+    "runs.list": lambda u: u.runs.list("ses_00001"),
+    "runs.in_states": lambda u: u.runs.in_states(["running"]),
+    "runs.steps": lambda u: u.runs.steps("run_00001"),
+    "runs.update_step": lambda u: u.runs.update_step("run_00001", 1, ended_at=1),
+    "tool_calls.for_run": lambda u: u.tool_calls.for_run("run_00001"),
+    "tool_calls.unfinished": lambda u: u.tool_calls.unfinished("ses_00001"),
+    "checkpoints.list": lambda u: u.checkpoints.list("ses_00001"),
+    "checkpoints.open": lambda u: u.checkpoints.open("ses_00001"),
+    "events.after": lambda u: u.events.after("ses_00001", 1, 9, 9),
+    "events.last_seq": lambda u: u.events.last_seq("ses_00001"),
+    "audit.list": lambda u: u.audit.list(),
+    "audit.list, second page": lambda u: u.audit.list(cursor=u.audit.list(limit=1).next_cursor),
+    "audit.list of a session": lambda u: u.audit.list(session_id="ses_00001"),
+    "audit.list of a run": lambda u: u.audit.list(run_id="run_00001"),
+    "audit.list of a project": lambda u: u.audit.list(project_id="prj_00001"),
+    "audit.list of an event": lambda u: u.audit.list(event="tool.call"),
+    "audit.list of a pattern": lambda u: u.audit.list(event="tool.*"),
+    "audit.list of a time": lambda u: u.audit.list(since=1, until=2),
+    "audit.trim_older_than": lambda u: u.audit.trim_older_than(1),
+    "access.token_by_digest": lambda u: u.access.token_by_digest("d"),
+    "access.get_key": lambda u: u.access.get_key("s", "k"),
+    "access.purge_keys": lambda u: u.access.purge_keys(1),
+    "blobs.get": lambda u: u.blobs.get("d"),
+}
+
+
+def statements_of(query: Query, unit: UnitOfWork) -> list[tuple[str, Any]]:
+    """Run the query and return what it sent to the database."""
+    sent: list[tuple[str, Any]] = []
+
+    def note(_c: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+        sent.append((statement, parameters))
+
+    event.listen(unit.connection, "before_cursor_execute", note)
+    try:
+        query(unit)
+    finally:
+        event.remove(unit.connection, "before_cursor_execute", note)
+    return sent
+
+
+def plan_of(connection: Connection, statement: str, parameters: Any) -> list[str]:
+    if connection.dialect.name == "sqlite":
+        plan = connection.exec_driver_sql("EXPLAIN QUERY PLAN " + statement, parameters)
+        return [str(row[3]) for row in plan]
+    return [str(row[0]) for row in connection.exec_driver_sql("EXPLAIN " + statement, parameters)]
+
+
+def walks_a_table(line: str) -> bool:
+    """Tell whether a line of a plan reads a whole table, or sorts a whole result on SQLite."""
+    bare_scan = line.startswith("SCAN ") and " USING " not in line and "CONSTANT" not in line
+    return bare_scan or "Seq Scan on" in line
+
+
+def fill(unit: UnitOfWork) -> None:
+    rows.family(unit)
+    unit.sessions.add(rows.session(2))
+    unit.runs.add(rows.run(1))
+    unit.messages.add_many(rows.message(number) for number in range(1, 5))
+    unit.audit.add_many(rows.audit(number) for number in range(1, 5))
+
+
+@pytest.mark.parametrize("name", QUERIES)
+async def test_a_query_finds_its_rows_by_an_index(storage: Storage, name: str) -> None:
+    await storage.write(fill)
+
+    def explain(unit: UnitOfWork) -> dict[str, list[str]]:
+        if storage.database.name == "postgresql":
+            # So that these few rows are planned for as many would be.
+            unit.connection.execute(text("SET LOCAL enable_seqscan = off"))
+        sent = statements_of(QUERIES[name], unit)
+        return {statement: plan_of(unit.connection, statement, values) for statement, values in sent}
+
+    plans = await storage.write(explain)
+    assert plans
+    for statement, plan in plans.items():
+        assert not [line for line in plan if walks_a_table(line)], (statement, plan)
+
+
+@pytest.mark.parametrize("name", [name for name in QUERIES if ".list" in name or "after" in name])
+async def test_a_list_comes_in_order_from_its_index(sqlite_storage: Storage, name: str) -> None:
+    """Only rows of the same millisecond may be sorted."""
+    await sqlite_storage.write(fill)
+
+    def explain(unit: UnitOfWork) -> list[str]:
+        sent = statements_of(QUERIES[name], unit)
+        return [line for statement, values in sent for line in plan_of(unit.connection, statement, values)]
+
+    assert "USE TEMP B-TREE FOR ORDER BY" not in await sqlite_storage.write(explain)
+
+
+async def test_this_test_would_see_a_query_without_an_index(storage: Storage) -> None:
+    def explain(unit: UnitOfWork) -> list[str]:
+        if storage.database.name == "postgresql":
+            unit.connection.execute(text("SET LOCAL enable_seqscan = off"))
+        return plan_of(unit.connection, "SELECT * FROM messages WHERE content = 'x'", ())
+
+    assert any(walks_a_table(line) for line in await storage.write(explain))
