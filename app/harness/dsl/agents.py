@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ class AgentCompiler:
         handed = (*(above.permissions if above else ()), *compile_permissions(tree.permissions, pinned=False))
         below = _Above(path, cage, compaction, compaction_node, handed)
         children = {child.key: self.compile(child, below) for child in tree.children}
-        promises = check_overrides(
+        check_overrides(
             spec.tools, node.get("tools"), self.resolver, self.bag, agent_path=path, plugins=spec.plugins
         )
         self._check_plugins(node)
@@ -104,7 +104,7 @@ class AgentCompiler:
             permissions=(*handed, *compile_permissions(node.get("permissions"), pinned=True)),
             plugins=spec.plugins,
         )
-        self._warn_when_idle(compiled, checked, node, promises=promises)
+        self._warn_when_idle(compiled, checked, node)
         return compiled
 
     def check_model(self, model: str, node: Node | None) -> None:
@@ -203,13 +203,9 @@ class AgentCompiler:
         for name, plugin in plugins.entries.items() if plugins is not None else ():
             check_plugin_name(name, plugin, self.bag)
 
-    def _warn_when_idle(
-        self, agent: CompiledAgent, checked: Validated[AgentSpec], node: Node, *, promises: bool
-    ) -> None:
-        has_subagents = bool(node.get("subagents"))
-        if agent.enabled_tools() or promises or has_subagents or agent.plugins or not checked.sound("tools"):
-            return
-        place = node.key if agent.path != "primary" else replace(node.key, path=node.place.path)
-        self.bag.warning(
-            "agent_idle", f"`{agent.key}` has no tools and no subagents: it can only talk", place
-        )
+    def _warn_when_idle(self, agent: CompiledAgent, checked: Validated[AgentSpec], node: Node) -> None:
+        asks_for_tools = any(override.enabled for override in checked.model.tools.values())
+        does_something = agent.enabled_tools() or asks_for_tools or agent.plugins or node.get("subagents")
+        if not does_something and checked.sound("tools"):
+            message = f"`{agent.key}` has no tools and no subagents: it can only talk"
+            self.bag.warning("agent_idle", message, node.key)

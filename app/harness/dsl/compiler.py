@@ -41,7 +41,7 @@ class CompileResult:
     sources: Mapping[str, str]
     """Text of every file read, by the name that diagnostics use."""
     watch_files: tuple[str, ...] = ()
-    """Absolute paths of the project files to watch, also when nothing compiled."""
+    """Absolute paths of everything that was looked at: a change of any may mend what did not compile."""
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -83,11 +83,12 @@ def compile_project(
         bag.error("project_missing", f"cannot open the project's folder: {error}", Place(source, 1, 1, ()))
         return CompileResult(None, bag.sorted(), {})
     project = None
+    prompts = PromptFiles(bag)
     if document.node is not None:
-        compilation = _Compilation(root, loader, bag, PromptFiles(bag), ToolResolver(catalog), known_models)
+        compilation = _Compilation(root, loader, bag, prompts, ToolResolver(catalog), known_models)
         project = compilation.run(document.node)
     sound = None if bag.has_errors else project
-    return CompileResult(sound, bag.sorted(), loader.texts, tuple(loader.files))
+    return CompileResult(sound, bag.sorted(), loader.texts, (*loader.files, *prompts.watched))
 
 
 async def compile_in_thread(

@@ -118,24 +118,18 @@ def check_overrides(
     *,
     agent_path: str,
     plugins: Mapping[str, object],
-) -> bool:
-    """Report overrides that match nothing or break the principal scope.
-
-    Return whether an override turns on something that is not registered (yet).
-    """
-    promises = False
+) -> None:
+    """Report overrides that match nothing or break the principal scope."""
     for pattern, override in overrides.items():
         node = nodes.get(pattern) if nodes is not None else None
         if node is None:
             continue
         matched = resolver.match(pattern)
         if not matched:
-            promises = promises or override.enabled
             if pattern.partition(".")[0] not in plugins:
                 bag.warning("tool_unmatched", resolver.describe_miss(pattern), node.key)
         elif override.enabled and agent_path != "primary":
             _check_scope(pattern, matched, node, resolver, bag)
-    return promises
 
 
 def _check_scope(

@@ -1,0 +1,142 @@
+"""The starter project, and the JSON Schema that editors check it with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import orjson
+import pytest
+from ruamel.yaml import YAML
+
+from app.harness.dsl.compiler import compile_project
+from app.harness.dsl.json_schema import project_json_schema
+from app.harness.dsl.starter import slug_for, write_starter
+from tests.harness.dsl.projects import MINIMAL, TODAY
+from tests.harness.dsl.test_diagnostics import TEN_MISTAKES
+from tests.harness.dsl.test_sections import FULL
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*/.kaged/project.yaml"))
+
+
+def plain(text: str) -> Any:
+    return YAML(typ="safe", pure=True).load(text)
+
+
+def test_the_starter_compiles_without_diagnostics(tmp_path: Path) -> None:
+    root = tmp_path / "My Shop"
+    root.mkdir()
+    write_starter(root)
+    result = compile_project(root, catalog=TODAY, known_models=())
+    assert result.diagnostics == ()
+    assert result.require().slug == "my-shop"
+    assert result.require().root.enabled_tools() == ("file.read", "file.write", "file.create", "edit.text")
+
+
+def test_the_starter_names_the_model_that_it_was_given(tmp_path: Path) -> None:
+    write_starter(tmp_path, model="smart")
+    assert compile_project(tmp_path, catalog=TODAY, known_models={"smart"}).require().root.model == "smart"
+
+
+def test_the_starter_points_editors_at_a_schema_that_it_writes(tmp_path: Path) -> None:
+    write_starter(tmp_path)
+    first = (tmp_path / ".kaged/project.yaml").read_text().splitlines()[0]
+    marker, _, schema = first.partition("$schema=")
+    assert marker == "# yaml-language-server: "
+    assert orjson.loads((tmp_path / ".kaged" / schema).read_bytes()) == project_json_schema()
+
+
+def test_the_starter_ignores_local_files(tmp_path: Path) -> None:
+    write_starter(tmp_path)
+    assert "project.local.yaml" in (tmp_path / ".kaged/.gitignore").read_text().splitlines()
+
+
+def test_the_starter_never_overwrites(tmp_path: Path) -> None:
+    mine = tmp_path / ".kaged/project.yaml"
+    mine.parent.mkdir()
+    mine.write_text(MINIMAL)
+    result = write_starter(tmp_path)
+    assert result.kept == (mine,)
+    assert mine.read_text() == MINIMAL
+    assert write_starter(tmp_path).written == ()
+
+
+def test_what_the_starter_has_in_comments_is_valid_too(tmp_path: Path) -> None:
+    write_starter(tmp_path)
+    file = tmp_path / ".kaged/project.yaml"
+    lines = file.read_text().splitlines()
+    start = lines.index("  # subagents:")
+    opened = [*lines[:start], *(line.replace("# ", "", 1) for line in lines[start:] if "Shell" not in line)]
+    file.write_text("\n".join(opened) + "\n")
+    (tmp_path / ".kaged/prompts/reviewer.md").write_text("Review.\n")
+    project = compile_project(tmp_path, catalog=TODAY).require()
+    assert project.root.children["reviewer"].enabled_tools() == ("file.read",)
+    assert project.limits.max_steps == 50
+    assert project.tasks["test"].command == "make test"
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("My Shop", "my-shop"),
+        ("a", "project-a"),
+        ("2024", "2024"),
+        ("--", "my-project"),
+        ("x" * 90, "x" * 64),
+    ],
+)
+def test_the_slug_comes_from_the_folder(tmp_path: Path, name: str, slug: str) -> None:
+    root = tmp_path / name
+    root.mkdir()
+    assert slug_for(root) == slug
+    write_starter(root)
+    assert compile_project(root, catalog=TODAY).require().slug == slug
+
+
+def test_the_schema_is_valid_and_accepts_what_compiles(tmp_path: Path) -> None:
+    schema = project_json_schema()
+    jsonschema_rs.meta.validate(schema)
+    validator = jsonschema_rs.validator_for(schema)
+    write_starter(tmp_path)
+    starter = (tmp_path / ".kaged/project.yaml").read_text()
+    for text in (starter, MINIMAL, FULL, *(path.read_text() for path in EXAMPLES)):
+        validator.validate(plain(text))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("version: 1", "version: 2"),
+        ("model: smart", "modell: smart"),
+        ("cage: disabled", "cage: off"),
+        ("cage: disabled", "cage: disabled\n  subagents: {x: {model: m}}"),
+        ("cage: disabled", "cage: disabled\n  subagents: {'a b': {path: x}}"),
+        ("cage: disabled", "cage: disabled\n  tools: {x: true}"),
+        ("project: my-app", "project: My App"),
+    ],
+)
+def test_the_schema_refuses_what_does_not_compile(change: tuple[str, str]) -> None:
+    validator = jsonschema_rs.validator_for(project_json_schema())
+    assert validator.is_valid(plain(MINIMAL))
+    assert not validator.is_valid(plain(MINIMAL.replace(*change)))
+
+
+def test_the_schema_refuses_a_file_with_many_mistakes() -> None:
+    validator = jsonschema_rs.validator_for(project_json_schema())
+    text = TEN_MISTAKES.replace("  model: other\n", "")
+    assert len(list(validator.iter_errors(plain(text)))) >= 5
+
+
+def test_every_key_of_the_schema_is_described() -> None:
+    schema = project_json_schema()
+    for name, definition in {"project": schema, **schema["$defs"]}.items():
+        assert definition.get("description"), name
+        for key, entry in definition.get("properties", {}).items():
+            assert entry.get("description") or "$ref" in entry, f"{name}.{key}"
+
+
+def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path: Path) -> None:
+    (tmp_path / ".kaged").write_text("in the way")
+    with pytest.raises(FileExistsError):
+        write_starter(tmp_path)
