@@ -102,19 +102,22 @@ def _usage(stored: Mapping[str, Any]) -> dict[str, int]:
 def _yaml(document: Mapping[str, Any]) -> str:
     # Only `kaged record` writes YAML here, and the library is slow to import.
     from ruamel.yaml import YAML
-    from ruamel.yaml.scalarstring import LiteralScalarString
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
     def readable(value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {key: readable(item) for key, item in value.items()}
+            return {readable(key): readable(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [readable(item) for item in value]
         if isinstance(value, str) and "\n" in value and _fits_literal(value):
             return LiteralScalarString(value)
+        if isinstance(value, str) and not value.isprintable():
+            return DoubleQuotedScalarString(value)
         return value
 
     writer = YAML(typ="rt", pure=True)
-    writer.width = 100
+    # Folded lines are harder to edit, and not every reader unfolds them alike.
+    writer.width = 1_000_000
     writer.allow_unicode = True
     writer.indent(mapping=2, sequence=4, offset=2)
     buffer = io.StringIO()

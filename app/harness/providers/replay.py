@@ -120,7 +120,7 @@ class ReplayProvider:
                 self._fail(part.error, request, place.index, number)
             else:
                 await self._wait(part.pause or 0.0, stall=bool(part.stall))
-        usage = step.usage or _estimated(wire, written)
+        usage = _estimated(wire, written) if step.usage is None else step.usage.counted()
         stop = step.stop_reason or ("toolUse" if calls else "stop")
         yield Finished(stop, usage, model=request.model)
 

@@ -89,6 +89,10 @@ class Counts(Usage):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    def counted(self) -> Usage:
+        """Return the counts as the rest of the harness has them."""
+        return Usage(**self.model_dump())
+
 
 class Step(Strict):
     """One answer of the model. `chunk_delay` is seconds before each word; `stop_reason` defaults to
