@@ -53,7 +53,7 @@ async def test_the_loop_mode_calls_a_tool_again_and_again_then_answers() -> None
         await process.communicate()
     first, second, last = answers
     calls = [answer[0].call for answer in (first, second) if isinstance(answer[0], ToolCallReady)]
-    assert [(call.name, call.arguments) for call in calls] == [("file.read", {"path": "README.md"})] * 2
+    assert [(call.name, call.arguments["path"]) for call in calls] == [("file.read", "README.md")] * 2
     assert calls[0].id != calls[1].id
     assert isinstance(last[0], TextDelta)
     assert isinstance(last[-1], Finished)
