@@ -116,19 +116,19 @@ class SqliteDatabase(Database):
     def begin(self, connection: Connection, *, durable: bool) -> None:
         if durable != self._durable:
             level = "FULL" if durable else "NORMAL"
-            _driver(connection).execute(f"PRAGMA synchronous={level}")
+            driver_of(connection).execute(f"PRAGMA synchronous={level}")
             self._durable = durable
         connection.begin()
 
     def holds(self, connection: Connection) -> bool:
         # A full disk and some I/O errors make SQLite roll the whole transaction back by itself.
-        return bool(_driver(connection).in_transaction)
+        return bool(driver_of(connection).in_transaction)
 
     def lost(self, connection: Connection) -> bool:
         return connection.invalidated
 
     def before_close(self, connection: Connection) -> None:
-        _driver(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        driver_of(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 class PostgresDatabase(Database):
@@ -180,11 +180,11 @@ class PostgresDatabase(Database):
 
     def holds(self, connection: Connection) -> bool:
         # After an error PostgreSQL answers a commit with a silent rollback.
-        driver = _driver(connection)
+        driver = driver_of(connection)
         return not driver.closed and driver.info.transaction_status.name == "INTRANS"
 
     def lost(self, connection: Connection) -> bool:
-        return connection.invalidated or connection.closed or bool(_driver(connection).closed)
+        return connection.invalidated or connection.closed or bool(driver_of(connection).closed)
 
     def before_close(self, connection: Connection) -> None:
         return None
@@ -225,7 +225,8 @@ def close_connection(connection: Connection) -> None:
     connection.engine.dispose()
 
 
-def _driver(connection: Connection) -> Any:
+def driver_of(connection: Connection) -> Any:
+    """Return the connection of the driver (sqlite3 or psycopg) behind one of SQLAlchemy."""
     return connection.connection.driver_connection
 
 

@@ -42,7 +42,7 @@ def translate(error: Exception) -> Exception:
         return _conflict(error)
     if isinstance(error, DBAPIError):
         return storage_error(error.orig or error)
-    if isinstance(error, SQLAlchemyError | sqlite3.Error):
+    if isinstance(error, SQLAlchemyError | sqlite3.Error) or type(error).__module__.startswith("psycopg"):
         return storage_error(error)
     return error
 

@@ -21,7 +21,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.errors import StorageError
-from app.storage.engine import Database, close_connection
+from app.storage.engine import Database, close_connection, driver_of
 from app.storage.failures import translate
 from app.storage.unit_of_work import UnitOfWork
 
@@ -155,15 +155,17 @@ class Writer:
     def _run_units(self, connection: Connection, units: list[_Unit]) -> list[_Unit]:
         """Run units until one loses the transaction; return the units after that one."""
         several = len(units) > 1
+        # Straight to the driver: two of these for each unit, a tenth of the time.
+        mark = driver_of(connection).execute
         for number, unit in enumerate(units, start=1):
             try:
                 if several:
-                    connection.exec_driver_sql("SAVEPOINT unit")
+                    mark("SAVEPOINT unit")
                 unit.result = unit.work(self._unit_of_work)
                 if not self._database.holds(connection):
                     raise StorageError("the unit went on after a database error; nothing of it is stored")
                 if several:
-                    connection.exec_driver_sql("RELEASE SAVEPOINT unit")
+                    mark("RELEASE SAVEPOINT unit")
             except Exception as failure:  # noqa: BLE001 - the edge of a unit: its caller is told
                 unit.error = translate(failure)
                 if several and not self._undo_unit(connection):
