@@ -7,6 +7,7 @@ all others are snake_case. `openapi/events.schema.json` is generated from this f
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
@@ -321,7 +322,11 @@ def encode_frame(
         envelope["parent_tool_call_id"] = parent_tool_call_id
     envelope["ts"] = rfc3339(created_at)
     envelope["payload"] = payload.wire()
-    return orjson.dumps(envelope)
+    try:
+        return orjson.dumps(envelope)
+    except TypeError:
+        # A lone surrogate, which orjson refuses: escaped, it still is JSON that every client reads.
+        return json.dumps(envelope, separators=(",", ":")).encode()
 
 
 def events_schema() -> dict[str, Any]:

@@ -19,14 +19,13 @@ import xxhash
 from app.events import EventPayload
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.estimate import ConversationEstimate
-from app.harness.event_hub import SessionStream
 from app.harness.history import History
 from app.harness.limits import Limits
 from app.harness.providers.route import Route
+from app.harness.session_stream import SessionStream
 from app.ids import now_ms
 from app.messages import Cost, SystemBlock, ToolSpec, Usage
 from app.observability import Redactor
-from app.storage.models import AuditEvent
 from app.storage.unit_of_work import UnitOfWork
 
 
@@ -65,7 +64,7 @@ class RunContext:
     stopping: Literal["", "pause", "cancel"] = ""
     started: float = field(default_factory=time.monotonic)
     warned: set[str] = field(default_factory=set)
-    _audit: list[AuditEvent] = field(default_factory=list)
+    _audit: list[dict[str, Any]] = field(default_factory=list)
     _blobs: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     _kept: set[str] = field(default_factory=set)
     _writes: list[asyncio.Future[Any]] = field(default_factory=list)
@@ -78,16 +77,16 @@ class RunContext:
     def audit(self, event: str, data: dict[str, Any]) -> None:
         """Note an audit event; it is stored with the run's next write."""
         self._audit.append(
-            AuditEvent(
-                created_at=now_ms(),
-                event=event,
-                actor=self.actor,
-                project_id=self.project_id,
-                session_id=self.session_id,
-                run_id=self.run_id,
-                agent_path=self.agent_path,
-                data=self.redactor.data(data),
-            )
+            {
+                "created_at": now_ms(),
+                "event": event,
+                "actor": self.actor,
+                "project_id": self.project_id,
+                "session_id": self.session_id,
+                "run_id": self.run_id,
+                "agent_path": self.agent_path,
+                "data": self.redactor.data(data),
+            }
         )
 
     def keep_blob(self, digest: str, media_type: str, content: bytes) -> None:
@@ -133,8 +132,7 @@ class RunContext:
         def store(uow: UnitOfWork) -> None:
             for digest, (media_type, content) in blobs.items():
                 uow.blobs.put(digest, media_type, content)
-            if audit:
-                uow.audit.add_many(audit)
+            uow.audit.append(audit)
 
         return store
 

@@ -22,7 +22,6 @@ from app.events import (
 from app.harness.active_run import ActiveRun
 from app.harness.capacity import Claim
 from app.harness.estimate import ConversationEstimate
-from app.harness.event_hub import SessionStream
 from app.harness.history import History
 from app.harness.inbox import Inbox
 from app.harness.loop import LoopOutcome
@@ -38,6 +37,7 @@ from app.harness.session_rows import (
     put_all,
 )
 from app.harness.session_services import SessionServices
+from app.harness.session_stream import SessionStream
 from app.harness.titles import title_from
 from app.ids import new_id, now_ms
 from app.states import SessionEvent, SessionState, legal_session_events, move_session

@@ -1,0 +1,257 @@
+"""One session's events: numbers, persist-then-publish, one order for everybody.
+
+Owns: the session's `seq`, its outbox, the state of messages in flight. Never: who listens to
+what (`event_hub`) or what an event means.
+
+`seq` is the same for every subscriber, strictly increasing, and survives a restart: numbers are
+given out only below a stored reservation, and a restarted daemon continues above it. A durable
+frame is published only after its row is committed, and no later frame overtakes it. What is
+recorded in one turn of the event loop is stored as one unit of work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from app.events import EventPayload
+from app.harness.frames import Frame, FrameQueue
+from app.harness.live_messages import LiveMessages
+from app.ids import now_ms
+from app.storage.unit_of_work import UnitOfWork
+
+T = TypeVar("T")
+
+RESERVATION = 10_000
+"""How many sequence numbers one stored reservation covers."""
+
+GLOBAL_TYPES = frozenset(
+    {
+        "session.state",
+        "session.updated",
+        "run.queued",
+        "run.started",
+        "run.ended",
+        "checkpoint.created",
+        "interaction.requested",
+        "interaction.answered",
+        "permission.requested",
+        "permission.answered",
+        "budget.warning",
+    }
+)
+
+
+class Store(Protocol):
+    """The part of the storage that streams use."""
+
+    def submit(self, work: Callable[[UnitOfWork], T], *, durable: bool = False) -> asyncio.Future[T]: ...
+
+    async def read(self, work: Callable[[UnitOfWork], T]) -> T: ...
+
+
+class _Pending:
+    """Frames that wait for one commit (or for none)."""
+
+    __slots__ = ("frames", "ready")
+
+    def __init__(self, frames: Sequence[Frame], *, ready: bool) -> None:
+        self.frames: Sequence[Frame] = frames
+        self.ready = ready
+
+
+class _Record:
+    """One call of `record`: what it stores, and who waits for it."""
+
+    __slots__ = ("durable", "future", "pending", "rows", "work")
+
+    def __init__(
+        self,
+        work: Callable[[UnitOfWork], Any] | None,
+        rows: list[dict[str, Any]],
+        pending: _Pending,
+        future: asyncio.Future[Any],
+        *,
+        durable: bool,
+    ) -> None:
+        self.work = work
+        self.rows = rows
+        self.pending = pending
+        self.future = future
+        self.durable = durable
+
+
+class SessionStream:
+    """One session's events. All methods but the storage work run on the event loop."""
+
+    def __init__(
+        self,
+        session_id: str,
+        store: Store,
+        publish_globally: Callable[[Frame], None],
+        *,
+        reserved: int,
+        trimmed_through: int,
+    ) -> None:
+        self.session_id = session_id
+        self.published_seq = reserved
+        self.trimmed_through = trimmed_through
+        self.live = LiveMessages()
+        self.subscribers: set[FrameQueue] = set()
+        self._store = store
+        self._publish_globally = publish_globally
+        self._next_seq = reserved + 1
+        self._reserved = reserved
+        self._outbox: deque[_Pending] = deque()
+        self._batch: list[_Record] = []
+
+    @property
+    def quiet(self) -> bool:
+        """True when nobody listens and nothing is under way."""
+        return not self.subscribers and not self._outbox and not self.live.any()
+
+    def record(
+        self,
+        events: Sequence[EventPayload],
+        work: Callable[[UnitOfWork], T] | None = None,
+        *,
+        run_id: str | None = None,
+        agent_path: str | None = None,
+        parent_tool_call_id: str | None = None,
+        durable: bool = False,
+    ) -> asyncio.Future[T | None]:
+        """Store `events` and whatever `work` stores in one unit, then publish the events.
+
+        The future ends when all of it is committed; when it fails nothing of it is published.
+        `durable` asks for a commit that survives a power failure."""
+        at = now_ms()
+        frames = [self._frame(payload, at, run_id, agent_path, parent_tool_call_id) for payload in events]
+        rows = [
+            {
+                "session_id": self.session_id,
+                "seq": frame.seq,
+                "type": frame.type,
+                "created_at": at,
+                "frame": frame.text.encode(),
+            }
+            for frame in frames
+            if frame.durable
+        ]
+        loop = asyncio.get_running_loop()
+        pending = _Pending(frames, ready=False)
+        future: asyncio.Future[T | None] = loop.create_future()
+        self._outbox.append(pending)
+        if not self._batch:
+            loop.call_soon(self._flush)
+        self._batch.append(_Record(self._with_reservation(work), rows, pending, future, durable=durable))
+        return future
+
+    def emit(
+        self,
+        payload: EventPayload,
+        *,
+        run_id: str | None = None,
+        agent_path: str | None = None,
+        parent_tool_call_id: str | None = None,
+    ) -> None:
+        """Publish a transient event: it has a `seq` and its place in the order, and no row."""
+        if self._next_seq >= self._reserved:
+            self.record(
+                [payload], run_id=run_id, agent_path=agent_path, parent_tool_call_id=parent_tool_call_id
+            )
+            return
+        frame = self._frame(payload, now_ms(), run_id, agent_path, parent_tool_call_id)
+        if self._outbox:
+            self._outbox.append(_Pending((frame,), ready=True))
+        else:
+            self._publish(frame)
+
+    def _frame(
+        self,
+        payload: EventPayload,
+        at: int,
+        run_id: str | None,
+        agent_path: str | None,
+        parent_tool_call_id: str | None,
+    ) -> Frame:
+        frame = Frame.make(
+            self._next_seq,
+            payload,
+            session_id=self.session_id,
+            created_at=at,
+            run_id=run_id,
+            agent_path=agent_path,
+            parent_tool_call_id=parent_tool_call_id,
+        )
+        self._next_seq += 1
+        return frame
+
+    def _with_reservation(
+        self, work: Callable[[UnitOfWork], Any] | None
+    ) -> Callable[[UnitOfWork], Any] | None:
+        """Return `work`, with the next reservation stored before it when one is due."""
+        if self._next_seq + RESERVATION // 4 <= self._reserved:
+            return work
+        self._reserved = reserve = self._next_seq + RESERVATION
+
+        def unit(uow: UnitOfWork) -> Any:
+            uow.sessions.update(self.session_id, seq_reserved=reserve)
+            return work(uow) if work is not None else None
+
+        return unit
+
+    def _flush(self) -> None:
+        """Submit what was recorded in this turn of the loop as one unit."""
+        batch, self._batch = self._batch, []
+        self._submit(batch)
+
+    def _submit(self, batch: list[_Record]) -> None:
+        def unit(uow: UnitOfWork) -> list[Any]:
+            results = [record.work(uow) if record.work is not None else None for record in batch]
+            uow.events.append([row for record in batch for row in record.rows])
+            return results
+
+        try:
+            submitted = self._store.submit(unit, durable=any(record.durable for record in batch))
+        except Exception as refusal:  # noqa: BLE001 - the storage is closed: whoever waits is told
+            self._failed(batch, refusal)
+            return
+        submitted.add_done_callback(lambda done: self._submitted(batch, done))
+
+    def _submitted(self, batch: list[_Record], done: asyncio.Future[list[Any]]) -> None:
+        error = None if done.cancelled() else done.exception()
+        if error is not None and len(batch) > 1:
+            for record in batch:  # one of them is at fault; each is tried on its own
+                self._submit([record])
+            return
+        if error is not None or done.cancelled():
+            self._failed(batch, error or asyncio.CancelledError())
+            return
+        for record, result in zip(batch, done.result(), strict=True):
+            record.pending.ready = True
+            if not record.future.done():
+                record.future.set_result(result)
+        self._publish_ready()
+
+    def _failed(self, batch: list[_Record], error: BaseException) -> None:
+        for record in batch:
+            record.pending.frames = ()
+            record.pending.ready = True
+            if not record.future.done():
+                record.future.set_exception(error)
+        self._publish_ready()
+
+    def _publish_ready(self) -> None:
+        while self._outbox and self._outbox[0].ready:
+            for frame in self._outbox.popleft().frames:
+                self._publish(frame)
+
+    def _publish(self, frame: Frame) -> None:
+        self.published_seq = frame.seq
+        self.live.observe(frame)
+        for queue in self.subscribers:
+            queue.push(frame)
+        if frame.type in GLOBAL_TYPES:
+            self._publish_globally(frame)
