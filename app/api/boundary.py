@@ -25,8 +25,8 @@ logger = logging.getLogger("kaged.api")
 _REQUEST_ID = re.compile(r"^[A-Za-z0-9._:-]{1,64}$")
 
 IMPORT_PATH = "/api/v1/sessions/import"
-MAX_IMPORT_BYTES = 2 * 1024 * 1024 * 1024
-"""An import is read line by line, so its size does not cost memory."""
+MAX_IMPORT_BYTES = 256 * 1024 * 1024
+"""A session with its events is larger than any other body."""
 
 _DRAIN_BYTES = 64 * 1024 * 1024
 _DRAIN_SECONDS = 10.0

@@ -10,10 +10,11 @@ from fastapi import APIRouter
 from app.api.dependencies import PageDep, ServicesDep, SessionId
 from app.api.kaged_route import noun_router
 from app.api.pagination import answer_page
-from app.api.schemas.checkpoints import CheckpointAnswer, CheckpointDetail, PromptsAnswer
+from app.api.schemas.checkpoints import CheckpointAnswer, CheckpointDetail, PromptAnswer, PromptsAnswer
 from app.api.schemas.messages import MessageAnswer
 from app.api.schemas.model import PageOf
 from app.errors import NotFound
+from app.lifespan import Services
 from app.storage.models import Checkpoint, Message
 from app.storage.unit_of_work import UnitOfWork
 
@@ -50,7 +51,7 @@ async def get_checkpoint(
     return CheckpointDetail(
         **{name: getattr(answer, name) for name in CheckpointAnswer.model_fields},
         messages=[MessageAnswer.model_validate(message) for message in messages],
-        prompts=await services.sessions.prompts(session_id),
+        prompts=await _prompts(services, session_id),
     )
 
 
@@ -58,7 +59,11 @@ async def get_checkpoint(
     "/sessions/{session_id}/prompts", operation_id="list_prompts", summary="Show the agents' system prompts"
 )
 async def list_prompts(services: ServicesDep, session_id: SessionId) -> PromptsAnswer:
-    return PromptsAnswer(prompts=await services.sessions.prompts(session_id))
+    return PromptsAnswer(prompts=await _prompts(services, session_id))
+
+
+async def _prompts(services: Services, session_id: str) -> list[PromptAnswer]:
+    return [PromptAnswer.model_validate(prompt) for prompt in await services.sessions.prompts(session_id)]
 
 
 def _read(uow: UnitOfWork, session_id: str, checkpoint_id: str) -> tuple[Checkpoint, list[Message]]:

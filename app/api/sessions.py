@@ -23,11 +23,8 @@ from app.api.schemas.sessions import (
     SessionStateName,
 )
 from app.api.session_detail import session_detail
-from app.errors import BadRequest
 
 router: APIRouter = noun_router("Sessions")
-
-MAX_IMPORT_LINE_BYTES = 64 * 1024 * 1024
 
 
 @router.post(
@@ -78,7 +75,7 @@ async def list_sessions(
 )
 async def import_session(request: Request, services: ServicesDep, principal: PrincipalDep) -> SessionDetail:
     """The body is the file that an export gave (JSON lines); it is read as it arrives."""
-    session = await services.sessions.import_lines(_lines(request.stream()), principal.actor)
+    session = await services.sessions.import_lines(request.stream(), principal.actor)
     return await session_detail(services, session)
 
 
@@ -117,25 +114,18 @@ async def archive_session(services: ServicesDep, session_id: SessionId) -> Sessi
     response_class=StreamingResponse,
 )
 async def export_session(services: ServicesDep, session_id: SessionId) -> StreamingResponse:
-    session = await services.sessions.get(session_id)
+    """A session that is running cannot be exported."""
+    lines = services.sessions.export_lines(session_id)
+    # What can be refused is refused with the first line, while a status can still be sent.
+    first = await anext(lines)
+
+    async def all_lines() -> AsyncIterator[bytes]:
+        yield first
+        async for line in lines:
+            yield line
+
     return StreamingResponse(
-        services.sessions.export_lines(session.id),
+        all_lines(),
         media_type="application/jsonl",
-        headers={"content-disposition": f'attachment; filename="{session.id}.jsonl"'},
+        headers={"content-disposition": f'attachment; filename="{session_id}.jsonl"'},
     )
-
-
-async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Cut a stream into lines (without their ends); refuse a line that would not fit in memory."""
-    rest = bytearray()
-    async for chunk in chunks:
-        rest += chunk
-        if b"\n" in chunk:
-            *complete, tail = bytes(rest).split(b"\n")
-            rest = bytearray(tail)
-            for line in complete:
-                yield line
-        if len(rest) > MAX_IMPORT_LINE_BYTES:
-            raise BadRequest("A line of the import is too long.", reason="line_too_long")
-    if rest:
-        yield bytes(rest)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,21 +15,24 @@ from typing import Any
 import httpx2
 import orjson
 import uvicorn
+from fastapi import FastAPI
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 
 from app.api.application import build_application
 from app.config import Settings, load_settings, secret_values
 from app.lifespan import Services, open_services
-from app.main import MAX_FRAME_BYTES
+from app.main import MAX_FRAME_BYTES, listen
 from app.observability import Redactor
 
 PROJECT_YAML = """\
-name: shop
+version: 1
+project: shop
 description: A project for tests
 primary:
-  name: Shopkeeper
   model: main
   system_prompt: ./prompts/primary.md
+  cage: disabled
   tools:
     file.read: { enabled: true }
     file.write: { enabled: true }
@@ -50,6 +53,7 @@ def write_project(root: Path) -> Path:
 class Daemon:
     """A running daemon and how to reach it."""
 
+    app: FastAPI
     services: Services
     server: uvicorn.Server
     port: int
@@ -67,17 +71,26 @@ class Daemon:
         return httpx2.AsyncClient(base_url=self.url, headers=headers, trust_env=False, timeout=20, **options)
 
     def websocket(
-        self, path: str, *, token: str | None = None, origin: str | None = None, **options: Any
+        self,
+        path: str,
+        *,
+        token: str | None = None,
+        origin: str | None = None,
+        name: str = "127.0.0.1",
+        **options: Any,
     ) -> connect:
-        """Return a connection to a WebSocket below `/api/v1`, to be used with `async with`."""
+        """Return a connection to a WebSocket below `/api/v1`, to be used with `async with`. `name` is
+        the host that the client believes it talks to."""
         chosen = self.token if token is None else token
         headers = dict(options.pop("additional_headers", {}))
         if chosen:
             headers["authorization"] = f"Bearer {chosen}"
         if origin is not None:
             headers["origin"] = origin
-        url = f"ws://127.0.0.1:{self.port}/api/v1{path}"
-        return connect(url, additional_headers=headers, proxy=None, **options)
+        url = f"ws://{name}:{self.port}/api/v1{path}"
+        return connect(
+            url, host="127.0.0.1", port=self.port, additional_headers=headers, proxy=None, **options
+        )
 
 
 @asynccontextmanager
@@ -90,8 +103,6 @@ async def running_daemon(data_dir: Path, **overrides: Any) -> AsyncIterator[Daem
         server = uvicorn.Server(
             uvicorn.Config(
                 app,
-                host="127.0.0.1",
-                port=0,
                 log_level="warning",
                 access_log=False,
                 ws="websockets-sansio",
@@ -101,14 +112,13 @@ async def running_daemon(data_dir: Path, **overrides: Any) -> AsyncIterator[Daem
                 timeout_graceful_shutdown=2,
             )
         )
-        serving = asyncio.create_task(server.serve())
+        listener = listen("127.0.0.1", 0)
+        port = listener.getsockname()[1]
+        listener.listen()
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
-            async with asyncio.timeout(10):
-                while not server.started:
-                    await asyncio.sleep(0.01)
-            port = server.servers[0].sockets[0].getsockname()[1]
             token = services.access.token_file.read_text().strip()
-            yield Daemon(services, server, port, token)
+            yield Daemon(app, services, server, port, token)
         finally:
             services.events.close()
             server.should_exit = True
@@ -131,7 +141,8 @@ async def next_frame(socket: ClientConnection, *types: str) -> dict[str, Any]:
 
 async def close_code(socket: ClientConnection) -> int | None:
     """Wait until the server closes the socket and return its code."""
-    async with asyncio.timeout(10):
-        async for _ in socket:
-            pass
+    with suppress(ConnectionClosed):
+        async with asyncio.timeout(10):
+            while True:
+                await socket.recv()
     return socket.close_code

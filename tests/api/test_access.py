@@ -36,7 +36,11 @@ async def test_nothing_but_the_open_paths_answers_without_a_token(
 
 @pytest.mark.parametrize(
     ("header", "reason"),
-    [("Bearer kgd_wrong", "token_unknown"), ("Basic abc", "authorization_malformed"), ("Bearer", "authorization_malformed")],
+    [
+        ("Bearer kgd_wrong", "token_unknown"),
+        ("Basic abc", "authorization_malformed"),
+        ("Bearer", "authorization_malformed"),
+    ],
 )
 async def test_a_wrong_token_is_refused_with_the_reason(daemon: Daemon, header: str, reason: str) -> None:
     async with daemon.client(token="", headers={"authorization": header}) as client:

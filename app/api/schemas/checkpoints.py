@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
 
 from app.api.schemas.messages import MessageAnswer
@@ -24,12 +22,21 @@ class CheckpointAnswer(AnswerModel):
     resumed_at: Time | None
 
 
+class PromptAnswer(AnswerModel):
+    """One agent's system prompt: its file below the project's root, and the text."""
+
+    agent_path: str
+    file: str
+    digest: str
+    content: str
+
+
 class CheckpointDetail(CheckpointAnswer):
     messages: list[MessageAnswer] = Field(description="The conversation up to the cursor, in order.")
-    prompts: list[dict[str, Any]]
+    prompts: list[PromptAnswer]
 
 
 class PromptsAnswer(AnswerModel):
     """Each agent's system prompt as the next model call would bear it."""
 
-    prompts: list[dict[str, Any]]
+    prompts: list[PromptAnswer]
