@@ -25,7 +25,9 @@ from app.harness.dsl.spec_sections import (
 
 
 class CompiledModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    """Base of what is stored: lenient on the way in, because sessions of an older release must still load."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class ResolvedAction(CompiledModel):
@@ -121,7 +123,7 @@ class CompiledWorkflow(CompiledModel):
 
 
 class CompiledProject(CompiledModel):
-    """A whole project. `digest` changes whenever anything in it does, wherever the project lies."""
+    """A whole project. `digest` names exactly this content, the folder it lies in included."""
 
     slug: str
     description: str | None

@@ -193,5 +193,6 @@ def _relate_agent(agent: dict[str, Any], root: Path) -> None:
 
 
 def project_digest(project: CompiledProject) -> str:
-    """A digest of everything the project says; equal for two copies in different folders."""
-    return xxhash.xxh3_128_hexdigest(orjson.dumps(relative_dump(project), option=orjson.OPT_SORT_KEYS))
+    """A digest of the whole compiled project; copies in two folders differ, as their prompts are other files."""
+    content = project.model_dump(mode="json", exclude={"digest"})
+    return xxhash.xxh3_128_hexdigest(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))

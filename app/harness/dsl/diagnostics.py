@@ -19,6 +19,7 @@ Severity = Literal["error", "warning"]
 MAX_DIAGNOSTICS = 1000
 _LONGEST_SUGGESTED = 64
 _LONGEST_SOURCE_LINE = 160
+_LONGEST_MESSAGE = 1000
 
 
 class Diagnostic(BaseModel):
@@ -67,7 +68,7 @@ class DiagnosticBag:
         diagnostic = Diagnostic(
             severity=severity,
             code=code,
-            message=message,
+            message=message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 1] + "…",
             file=place.source.display,
             line=place.line,
             column=place.column,

@@ -44,13 +44,18 @@ class WatchList:
     prompts: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def of(cls, project: CompiledProject) -> WatchList:
-        """Everything that a compiled project depends on."""
+    def of(cls, project: CompiledProject, also: Collection[str] = ()) -> WatchList:
+        """Everything that a compiled project depends on.
+
+        `also` are further files whose change is a reason to compile again: those that a newer version, which
+        does not compile, was looking for (`CompileResult.watch_files`).
+        """
         users: dict[str, list[str]] = {file: [] for file in project.prompt_files}
         for agent in project.agents():
             for file in agent.system_prompt_candidates:
                 users.setdefault(file, []).append(agent.path)
-        return cls(project.source_files, {file: tuple(paths) for file, paths in users.items()})
+        sources = dict.fromkeys((*project.source_files, *(file for file in also if file not in users)))
+        return cls(tuple(sources), {file: tuple(paths) for file, paths in users.items()})
 
     def files(self) -> tuple[str, ...]:
         return (*self.source_files, *self.prompts)

@@ -35,6 +35,7 @@ tasks:
 """
 
 
+@pytest.mark.requirement("R2.2.1", "R2.2.2")
 def test_a_project_file_with_many_mistakes_shows_all_of_them_with_line_column_and_path(
     tmp_path: Path,
 ) -> None:
@@ -91,6 +92,7 @@ def test_an_invalid_project_can_be_raised_with_every_diagnostic(tmp_path: Path) 
     assert raised.value.details["diagnostics"][0]["line"] == 1
 
 
+@pytest.mark.requirement("R2.2.1")
 @pytest.mark.parametrize(
     ("key", "at_root", "says"),
     [

@@ -65,6 +65,7 @@ def full(root: Path) -> CompiledProject:
     return compiled(root, FULL, FILES).require()
 
 
+@pytest.mark.requirement("R2.2.1", "R2.2.11")
 def test_a_project_with_every_section_compiles(tmp_path: Path) -> None:
     result = compiled(tmp_path, FULL, FILES)
     assert codes(result) == ["workflow_tool"]  # search.grep, which the root agent does not have
@@ -84,12 +85,22 @@ def test_a_compiled_project_survives_json(tmp_path: Path) -> None:
     assert CompiledProject.model_validate(project.model_dump()) == project
 
 
-def test_the_digest_follows_the_content_and_not_the_folder(tmp_path: Path) -> None:
-    assert full(tmp_path / "a").digest == full(tmp_path / "b").digest
-    changed = compiled(tmp_path / "c", FULL.replace("max_steps: 20", "max_steps: 21"), FILES).require()
-    assert changed.digest != full(tmp_path / "a").digest
+def test_the_digest_names_exactly_one_content_in_one_folder(tmp_path: Path) -> None:
+    first = full(tmp_path / "a").digest
+    assert full(tmp_path / "a").digest == first
+    assert full(tmp_path / "b").digest != first  # its prompts are other files
+    changed = compiled(tmp_path / "a", FULL.replace("max_steps: 20", "max_steps: 21"), FILES).require()
+    assert changed.digest != first
 
 
+def test_a_project_stored_by_another_release_still_loads(tmp_path: Path) -> None:
+    project = full(tmp_path)
+    stored = project.model_dump(mode="json")
+    stored["from_another_release"] = stored["root"]["from_another_release"] = 1
+    assert CompiledProject.model_validate(stored) == project
+
+
+@pytest.mark.requirement("R2.2.7")
 def test_the_synthesized_project_is_total_truth(tmp_path: Path) -> None:
     total = synthesize(full(tmp_path))
     agent = total["primary"]["subagents"]["plain"]
@@ -117,6 +128,7 @@ def test_a_subagent_inherits_what_its_compaction_does_not_say(tmp_path: Path) ->
     assert own.summarize.prompt_file == str(tmp_path / "prompts/sum.md")
 
 
+@pytest.mark.requirement("R2.2.11")
 @pytest.mark.parametrize(
     ("line", "code", "path"),
     [

@@ -24,6 +24,7 @@ def plain(text: str) -> Any:
     return YAML(typ="safe", pure=True).load(text)
 
 
+@pytest.mark.requirement("R2.2.10")
 def test_the_starter_compiles_without_diagnostics(tmp_path: Path) -> None:
     root = tmp_path / "My Shop"
     root.mkdir()
@@ -94,6 +95,7 @@ def test_the_slug_comes_from_the_folder(tmp_path: Path, name: str, slug: str) ->
     assert compile_project(root, catalog=TODAY).require().slug == slug
 
 
+@pytest.mark.requirement("R2.2.8")
 def test_the_schema_is_valid_and_accepts_what_compiles(tmp_path: Path) -> None:
     schema = project_json_schema()
     jsonschema_rs.meta.validate(schema)

@@ -36,6 +36,7 @@ def test_the_root_agent_starts_with_its_role_and_a_subagent_with_nothing(tmp_pat
     assert child_of(result).tools["file.read"].origin == "override:file.read"
 
 
+@pytest.mark.requirement("R2.2.6")
 def test_every_tool_of_the_daemon_is_listed_for_every_agent(tmp_path: Path) -> None:
     result = on_child(tmp_path, "{read: {enabled: true}}")
     assert list(child_of(result).tools) == list(result.require().root.tools)
@@ -78,6 +79,7 @@ def test_a_glob_matches_the_tool_and_all_its_actions(tmp_path: Path) -> None:
     assert {state.origin for state in issue.actions.values()} == {"override:kaged.issue.*"}
 
 
+@pytest.mark.requirement("R2.2.6")
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_more_specific_override_wins_in_any_order(tmp_path: Path, turned: bool) -> None:
     entries = ["'@locked': {enabled: true}", "'*': {enabled: false}", "'file.*': {enabled: true}"]

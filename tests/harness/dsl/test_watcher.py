@@ -168,6 +168,22 @@ async def test_other_files_can_be_watched_after_a_compilation(tmp_path: Path) ->
         await asyncio.wait_for(watcher.stop(), PATIENCE)
 
 
+async def test_a_file_that_a_broken_version_looks_for_is_noticed_when_it_appears(tmp_path: Path) -> None:
+    heard = Heard()
+    good = compiled(tmp_path, MINIMAL).require()
+    broken = compiled(tmp_path, TEXT)
+    assert broken.project is None
+    watcher = ProjectWatcher(WatchList.of(good, also=broken.watch_files), heard, debounce_seconds=0.02)
+    await watcher.start()
+    try:
+        (tmp_path / ".kaged/other.md").write_text("Other.\n")
+        assert (await heard.next()).kind == "project"
+        in_place(tmp_path / "prompts/primary.md")
+        assert (await heard.next()).agents == ("primary",)
+    finally:
+        await asyncio.wait_for(watcher.stop(), PATIENCE)
+
+
 async def test_a_listener_that_fails_hears_the_next_change(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
