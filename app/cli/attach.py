@@ -112,13 +112,6 @@ async def _show_live(
 
 async def _show_history(client: DaemonClient, view: StreamView, session_id: str) -> None:
     async for message in client.items(f"{session_path(session_id)}/messages"):
-        if not message["complete"]:
-            continue
-        view.hidden_messages.add(message["id"])
-        if message["role"] == "user":
-            view.operator(message["content"])
-        elif message["role"] == "assistant" and message["content"]:
-            view.hidden_messages.discard(message["id"])
-            view.catch_up(message["id"], message["content"])
-            view.finish()
-            view.hidden_messages.add(message["id"])
+        if message["complete"] and message["position"] is not None:
+            view.past(message)
+    view.finish()

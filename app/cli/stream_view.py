@@ -8,7 +8,7 @@ holds the answer. Never: the connection, or deciding when to stop.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,12 +43,12 @@ class StreamView:
     _mode: str = ""
     _at_line_start: bool = True
     _status: bool = False
-    _cost_usd: float | None = None
+    _failed_with: str | None = None
 
     def show(self, frame: ReceivedFrame) -> None:
         """Draw one frame."""
         payload = frame.payload
-        if payload.get("messageId") in self.hidden_messages:
+        if payload.get("messageId") in self.hidden_messages and payload.get("toolCallId") not in self._calls:
             return
         match frame.type:
             case "message.start":
@@ -63,7 +63,7 @@ class StreamView:
             case "message.tool_result":
                 self._tool_result(payload)
             case "message.end" if payload.get("errorMessage"):
-                self.note(f"✗ {payload['errorMessage']}", color="red")
+                self._failure(payload["errorMessage"])
             case _:
                 self._event(frame.type, payload)
 
@@ -81,6 +81,29 @@ class StreamView:
             rest = whole[len(seen) :] if whole.startswith(seen) else f"\n{whole}"
             if whole and rest:
                 self._delta(message_id, kind, rest)
+
+    def past(self, message: Mapping[str, Any]) -> None:
+        """Show a stored message whole; frames about it are then ignored."""
+        details = message["details"]
+        match message["role"]:
+            case "operator":
+                self.operator(message["content"])
+            case "tool":
+                self._tool_result(
+                    {
+                        "toolCallId": details.get("toolCallId"),
+                        "name": details.get("toolName", "tool"),
+                        "content": message["content"],
+                        "isError": details.get("isError", False),
+                        "durationMs": (details.get("metadata") or {}).get("duration_ms"),
+                    }
+                )
+            case "system":
+                self.note(message["content"], dim=True)
+            case _:
+                blocks = details.get("contentBlocks") or [{"type": "text", "text": message["content"]}]
+                self._blocks(message["id"], blocks)
+        self.hidden_messages.add(message["id"])
 
     def operator(self, text: str) -> None:
         """Show what the operator said."""
@@ -103,7 +126,7 @@ class StreamView:
             int(usage.get(f"{kind}_tokens") or 0) for kind in ("input", "output", "cache_read", "cache_write")
         )
         parts = [f"run {payload.get('state')}"]
-        if payload.get("state") != "succeeded" and payload.get("reason"):
+        if payload.get("state") != "succeeded" and payload.get("reason") not in (None, payload.get("state")):
             parts.append(str(payload["reason"]).replace("_", " "))
         steps = int(payload.get("steps") or 0)
         parts.append(f"{steps} step{'' if steps == 1 else 's'}")
@@ -112,10 +135,23 @@ class StreamView:
             parts.append(f"${payload['cost_usd']:.4f}")
         if payload.get("duration_ms") is not None:
             parts.append(_duration(payload["duration_ms"]))
-        self.note(" · ".join(parts), dim=True)
         error = payload.get("error") or {}
         if error.get("message"):
-            self.note(f"✗ {error['message']}", color="red")
+            self._failure(error["message"])
+        self.note(" · ".join(parts), dim=True)
+
+    def _failure(self, message: str) -> None:
+        """Show what went wrong, once: the message's end and the run's end both tell it."""
+        if message != self._failed_with:
+            self.note(f"✗ {message}", color="red")
+            self._failed_with = message
+
+    def _blocks(self, message_id: str, blocks: Sequence[Mapping[str, Any]]) -> None:
+        for block in blocks:
+            if block["type"] == "tool_call":
+                self._calls[block["id"]] = (block["name"], _summary(block.get("arguments")))
+            elif block.get("text"):
+                self._delta(message_id, block["type"], block["text"])
 
     def _start(self, payload: Mapping[str, Any]) -> None:
         message_id, attempt = payload["messageId"], int(payload.get("attempt", 1))
@@ -153,9 +189,7 @@ class StreamView:
     def _event(self, kind: str, payload: Mapping[str, Any]) -> None:
         match kind:
             case "model.retry":
-                target = payload.get("fallback_to")
-                action = f"trying {target}" if target else "trying again"
-                self.note(f"↻ {payload.get('provider')}: {payload.get('message')}; {action}", dim=True)
+                self._retry(payload)
             case "run.queued":
                 self.note(f"… queued ({payload.get('reason')})", dim=True)
             case "budget.warning":
@@ -169,6 +203,13 @@ class StreamView:
             case _:
                 return
 
+    def _retry(self, payload: Mapping[str, Any]) -> None:
+        target, delay = payload.get("fallback_to"), payload.get("delay_ms")
+        if target is None and delay is None:
+            return  # nothing follows; the end of the message tells the failure
+        action = f"trying {target}" if target else f"trying again in {_duration(delay or 0)}"
+        self.note(f"↻ {payload.get('message')}; {action}", dim=True)
+
     def _leave(self, mode: str) -> None:
         """End what was being written, when something of another kind follows."""
         self._erase_status()
@@ -178,7 +219,10 @@ class StreamView:
         self._mode = mode
 
     def _write(self, text: str, *, aside: bool) -> None:
-        click.secho(text, nl=False, dim=aside or None, err=aside and not self.interactive)
+        if aside:
+            click.secho(text, nl=False, dim=True, err=not self.interactive)
+        else:
+            click.echo(text, nl=False)
         (sys.stdout if self.interactive or not aside else sys.stderr).flush()
 
     def _aside(self, text: str, *, bold: bool = False, dim: bool = False, color: str | None = None) -> None:

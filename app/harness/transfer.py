@@ -38,7 +38,7 @@ _KINDS: dict[str, type[SQLModel]] = {
 
 
 def _line(kind: str, data: dict[str, Any]) -> bytes:
-    return orjson.dumps({"kind": kind, "data": data}) + b"\n"
+    return orjson.dumps({"kind": kind, "data": data}, option=orjson.OPT_SORT_KEYS) + b"\n"
 
 
 async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[bytes]:

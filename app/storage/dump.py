@@ -70,13 +70,13 @@ class Dump:
                 batch.append(dict(zip(columns, map(_native, line), strict=True)))
             if batch and table is not None and (len(batch) == _BATCH or isinstance(line, dict)):
                 connection.execute(insert(table).inline(), batch)
-                counts[table.name] += len(batch)
+                counts[str(table.name)] += len(batch)
                 batch = []
             if isinstance(line, dict) and "table" in line:
                 table, columns = tables.get(line["table"]), line["columns"]
                 if table is None:
                     raise StorageError(f"{self._source} has a table this schema has not: {line['table']}")
-                counts[table.name] = 0
+                counts[str(table.name)] = 0
             elif isinstance(line, dict) and "end" in line:
                 ended = line["counts"]
         if ended != counts:

@@ -1,0 +1,184 @@
+"""`kaged send`, `attach`, `session` and `record` against a running daemon."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import httpx2
+import orjson
+import pexpect
+import pytest
+
+from tests.cli.kaged import DaemonProcess, Home
+
+
+@pytest.mark.requirement("R2.10.2", "R2.10.10")
+def test_in_a_pipe_the_answer_goes_to_standard_output_and_the_rest_beside_it(daemon: DaemonProcess) -> None:
+    done = daemon.home.run("send", "please read it")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Let me look.\nIt lends books.\nThe other file is not there.\n"
+    assert "Where would that be written?" in done.stderr
+    assert "✓ file.read README.md" in done.stderr
+    assert "✗ file.read ABSENT.md" in done.stderr
+    assert "run succeeded · 2 steps" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.requirement("R2.10.2")
+def test_in_a_terminal_thinking_is_dimmed_and_each_call_is_one_line(daemon: DaemonProcess) -> None:
+    terminal = daemon.home.terminal("send", "please read it")
+    terminal.expect(pexpect.EOF)
+    terminal.wait()
+    assert terminal.exitstatus == 0
+    screen = terminal.before
+    assert "\x1b[2mWhere " in screen
+    # The two calls run at the same time, so either may be done first.
+    assert len(re.findall(r"\x1b\[32m✓ file\.read README\.md \d+ ms", screen)) == 1
+    assert len(re.findall(r"\x1b\[31m✗ file\.read ABSENT\.md \d+ ms", screen)) == 1
+    assert "It lends books." in screen
+    assert "run succeeded · 2 steps" in screen
+
+
+@pytest.mark.requirement("R2.10.2")
+def test_ctrl_c_cancels_the_run_and_keeps_what_was_said(daemon: DaemonProcess) -> None:
+    terminal = daemon.home.terminal("send", "stall please")
+    terminal.expect("Thinking it over")
+    terminal.sendintr()
+    terminal.expect("run cancelled")
+    terminal.wait()
+    assert terminal.exitstatus == 1
+    newest = daemon.home.json("session", "list")["items"][0]
+    assert newest["state"] == "idle"
+
+
+@pytest.mark.requirement("R2.10.2", "R2.10.9")
+def test_with_json_every_frame_is_a_line(daemon: DaemonProcess) -> None:
+    done = daemon.home.run("send", "--json", "please read it")
+    frames = [orjson.loads(line) for line in done.stdout.splitlines()]
+    assert frames[0]["type"] == "sync"
+    assert frames[-1]["type"] == "run.ended"
+    assert [frame["type"] for frame in frames].count("message.tool_result") == 2
+    numbers = [frame["seq"] for frame in frames if frame["type"] not in ("sync", "heartbeat")]
+    assert numbers == sorted(set(numbers))
+
+
+@pytest.mark.requirement("R2.10.2")
+def test_a_session_goes_on_with_its_id_or_as_the_last_one(daemon: DaemonProcess) -> None:
+    daemon.home.run("send", "--title", "Books", "please read it")
+    first = daemon.home.json("session", "list")["items"][0]
+    assert first["title"] == "Books"
+    for session in (first["id"], "last"):
+        assert daemon.home.run("send", "--session", session, "please read it").returncode == 0
+    assert daemon.home.json("session", "list")["items"][0]["id"] == first["id"]
+
+
+def test_the_message_may_come_from_standard_input(daemon: DaemonProcess) -> None:
+    done = daemon.home.run("send", "-", stdin="please\nread it\n")
+    assert done.stdout.startswith("Let me look.")
+
+
+def test_a_failed_run_says_why_once_and_exits_with_1(daemon: DaemonProcess) -> None:
+    done = daemon.home.run("send", "fail please")
+    assert done.returncode == 1
+    assert done.stderr.count("the key was refused") == 1
+    assert "run failed" in done.stderr
+
+
+def test_control_characters_of_a_model_do_not_reach_the_terminal(daemon: DaemonProcess) -> None:
+    done = daemon.home.run("send", "escape please")
+    assert done.stdout == "title ]0;owned and [31mred\n"
+
+
+@pytest.mark.requirement("R2.10.3")
+def test_attach_shows_the_history_and_then_what_happens(daemon: DaemonProcess) -> None:
+    daemon.home.run("send", "--title", "Watched", "please read it")
+    watching = daemon.home.terminal("attach", "last")
+    watching.expect("▌ please read it")
+    watching.expect(r"✓ file\.read README\.md")
+    watching.expect("The other file is not there")
+    daemon.home.run("send", "--session", "last", "escape please")
+    watching.expect("▌ escape please")
+    watching.expect("and .31mred")
+    watching.expect("run succeeded")
+    watching.sendintr()
+    watching.wait()
+    assert watching.exitstatus == 0
+
+
+@pytest.mark.requirement("R2.10.3", "R2.10.9")
+def test_attach_with_json_replays_every_durable_frame(daemon: DaemonProcess) -> None:
+    daemon.home.run("send", "please read it")
+    done = daemon.home.run("attach", "last", "--json", "--until-idle")
+    assert done.returncode == 0
+    types = [orjson.loads(line)["type"] for line in done.stdout.splitlines()]
+    assert types[0] == "sync"
+    assert types.count("message.start") == types.count("message.end") == 2
+    assert types[-1] in ("run.ended", "session.state")
+
+
+@pytest.mark.requirement("R2.10.4")
+def test_a_session_is_listed_exported_and_imported_again_bit_for_bit(
+    daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    daemon.home.run("send", "--title", "Carried", "please read it")
+    session = daemon.home.json("session", "list")["items"][0]["id"]
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    written = daemon.home.json("session", "export", session, "--output", str(first))
+    assert written == {"session_id": session, "file": str(first), "bytes": first.stat().st_size}
+    refused = daemon.home.run("session", "import", str(first))
+    assert refused.returncode == 1
+    assert session in refused.stderr
+    httpx2.delete(
+        f"{daemon.ready['url']}/api/v1/sessions/{session}",
+        headers={"authorization": f"Bearer {daemon.token}"},
+        trust_env=False,
+    ).raise_for_status()
+    assert daemon.home.json("session", "import", str(first))["id"] == session
+    daemon.home.json("session", "export", session, "--output", str(second))
+    assert second.read_bytes() == first.read_bytes()
+    assert "Carried" in daemon.home.run("session", "list").stdout
+
+
+def test_an_export_never_replaces_a_file(daemon: DaemonProcess, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.write_text("mine")
+    done = daemon.home.run("session", "export", "last", "--output", str(kept))
+    assert done.returncode == 2
+    assert kept.read_text() == "mine"
+
+
+@pytest.mark.requirement("R2.4.14")
+def test_a_recorded_session_replays_the_same_answers(daemon: DaemonProcess, tmp_path: Path) -> None:
+    answer = daemon.home.run("send", "please read it").stdout
+    other_home = Home(tmp_path / "other")
+    (other_home.folder / "demo.yaml").unlink()
+    recorded = daemon.home.json("record", "last", "--output", str(other_home.folder / "demo.yaml"))
+    assert recorded["messages"] == 5
+    other = DaemonProcess(other_home).start()
+    try:
+        again = other_home.run("send", "please read it")
+        assert again.stdout == answer
+        assert "✓ file.read README.md" in again.stderr
+    finally:
+        other.stop()
+
+
+@pytest.mark.requirement("R2.13.1")
+@pytest.mark.parametrize("command", [("send", "--session"), ("attach",), ("session", "export"), ("record",)])
+def test_an_unknown_session_is_named(daemon: DaemonProcess, command: tuple[str, ...]) -> None:
+    unknown = "ses_01JZ0000000000000000000000"
+    arguments = (*command, unknown, "hello") if command[0] == "send" else (*command, unknown)
+    done = daemon.home.run(*arguments)
+    assert done.returncode == 1
+    assert unknown in done.stderr
+
+
+def test_a_folder_without_a_project_says_how_to_make_one(daemon: DaemonProcess, tmp_path: Path) -> None:
+    done = daemon.home.run("send", "--project", str(tmp_path), "hello")
+    assert done.returncode == 1
+    assert "kaged init" in done.stderr
+
+
+def test_the_only_project_of_the_daemon_is_taken_from_anywhere(daemon: DaemonProcess, tmp_path: Path) -> None:
+    assert daemon.home.run("send", "please read it", cwd=tmp_path).returncode == 0

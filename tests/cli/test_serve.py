@@ -1,0 +1,100 @@
+"""`kaged serve`: the ready line, the folder lock, and stopping."""
+
+from __future__ import annotations
+
+import signal
+import stat
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.cli.kaged import DaemonProcess, Home
+
+
+@pytest.mark.requirement("R2.10.1")
+def test_json_prints_exactly_one_line_when_ready_and_sigterm_ends_it_well(home: Home) -> None:
+    daemon = DaemonProcess(home).start()
+    ready = daemon.ready
+    assert list(ready) == ["event", "url", "launch_url", "token_file", "pid", "projects"]
+    assert (ready["event"], ready["pid"]) == ("ready", daemon.process.pid)
+    assert ready["launch_url"].startswith(f"{ready['url']}/launch?token=")
+    assert ready["token_file"] == str(home.data_dir / "token")
+    assert stat.S_IMODE(Path(ready["token_file"]).stat().st_mode) == 0o600
+    (project,) = ready["projects"]
+    assert (project["slug"], project["root"]) == ("library", str(home.project))
+    assert httpx2.get(f"{ready['url']}/healthz", trust_env=False).status_code == 200
+    daemon.signal(signal.SIGTERM)
+    assert daemon.wait() == 0
+    assert daemon.further_output() == []
+
+
+@pytest.mark.requirement("R2.10.1")
+def test_a_second_sigterm_stops_at_once(home: Home) -> None:
+    config = home.config.read_text()
+    home.config.write_text(config + "shutdown_grace_seconds = 60\n")
+    daemon = DaemonProcess(home).start()
+    stalled = home.terminal("send", "stall please")
+    stalled.expect("Thinking it over")
+    began = time.monotonic()
+    daemon.signal(signal.SIGTERM)
+    daemon.signal(signal.SIGTERM)
+    daemon.wait()
+    assert time.monotonic() - began < 10
+    stalled.close(force=True)
+
+
+@pytest.mark.requirement("R2.13.8", "R2.10.1")
+def test_a_second_daemon_on_the_same_folder_refuses_and_names_the_first(home: Home) -> None:
+    daemon = DaemonProcess(home).start()
+    second = home.run("serve", "--json")
+    assert second.returncode == 1
+    assert second.stdout == ""
+    assert str(daemon.process.pid) in second.stderr
+    assert daemon.ready["url"] in second.stderr
+    daemon.stop()
+
+
+@pytest.mark.requirement("R2.10.1")
+def test_without_json_the_address_and_the_launch_link_are_shown(home: Home) -> None:
+    terminal = home.terminal("serve", "--log-level", "error")
+    terminal.expect(r"http://127\.0\.0\.1:\d+")
+    terminal.expect(r"http://127\.0\.0\.1:\d+/launch\?token=\S+")
+    terminal.expect("library")
+    terminal.sendintr()
+    terminal.expect("\r\n")
+    terminal.wait()
+    assert terminal.exitstatus == 0
+
+
+def test_flags_beat_the_config_file(home: Home, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere"
+    daemon = DaemonProcess(home, ("--data-dir", str(other), "--auth", "insecure")).start()
+    assert daemon.ready["token_file"] == str(other / "token")
+    answer = httpx2.get(f"{daemon.ready['url']}/api/v1/projects", trust_env=False)
+    assert (answer.status_code, answer.headers["x-kaged-warning"]) == (200, "insecure")
+    assert daemon.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--project", "nowhere"), "kaged init"),
+        (("--config", "nowhere.toml"), "there is no config file"),
+        (("--host", "192.0.2.1"), "--host"),
+    ],
+)
+def test_a_daemon_that_cannot_start_says_what_to_do(
+    home: Home, arguments: tuple[str, ...], expected: str
+) -> None:
+    done = home.run("serve", "--json", *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert expected in done.stderr
+
+
+def test_a_project_that_does_not_compile_is_named_with_its_place(home: Home) -> None:
+    (home.project / ".kaged" / "project.yaml").write_text("version: 1\nproject: library\nprimry: {}\n")
+    done = home.run("serve", "--json")
+    assert done.returncode == 1
+    assert "project.yaml:3:1" in done.stderr

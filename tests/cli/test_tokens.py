@@ -1,0 +1,60 @@
+"""`kaged token`, and how a command gets past the daemon's door."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from tests.cli.kaged import DaemonProcess
+
+pytestmark = pytest.mark.requirement("R2.10.8")
+
+
+def test_a_created_token_works_until_it_is_revoked(daemon: DaemonProcess) -> None:
+    created = daemon.home.json("token", "create", "dashboard", "--expires-in", "12h")
+    address = f"{daemon.ready['url']}/api/v1/projects"
+    headers = {"authorization": f"Bearer {created['token']}"}
+    assert httpx2.get(address, headers=headers, trust_env=False).status_code == 200
+    assert daemon.home.json("token", "revoke", created["id"])["revoked_at"]
+    assert httpx2.get(address, headers=headers, trust_env=False).status_code == 401
+    listed = {item["id"]: item for item in daemon.home.json("token", "list")["items"]}
+    assert listed[created["id"]]["revoked_at"]
+    assert created["token"] not in str(listed)
+
+
+def test_the_list_is_a_table_for_people(daemon: DaemonProcess) -> None:
+    daemon.home.json("token", "create", "table", "--read-only")
+    lines = daemon.home.run("token", "list").stdout.splitlines()
+    assert lines[0].split() == ["ID", "NAME", "SCOPE", "CREATED", "(UTC)", "STATE"]
+    assert any("table" in line and "read-only" in line and "valid" in line for line in lines)
+
+
+def test_the_token_alone_is_on_standard_output(daemon: DaemonProcess) -> None:
+    done = daemon.home.run("token", "create", "script")
+    assert len(done.stdout.split()) == 1
+    assert "not shown again" in done.stderr
+
+
+def test_a_command_takes_another_token_and_address(daemon: DaemonProcess) -> None:
+    created = daemon.home.json("token", "create", "remote", "--read-only")
+    done = daemon.home.run("session", "list", "--url", daemon.ready["url"], "--token", created["token"])
+    assert done.returncode == 0
+    refused = daemon.home.run(
+        "token", "create", "more", "--url", daemon.ready["url"], "--token", created["token"]
+    )
+    assert refused.returncode == 1
+    assert "read" in refused.stderr
+
+
+def test_the_local_token_is_not_sent_to_another_address(daemon: DaemonProcess) -> None:
+    other = daemon.ready["url"].replace("127.0.0.1", "localhost")
+    done = daemon.home.run("session", "list", "--url", other)
+    assert done.returncode == 1
+    assert "--token" in done.stderr
+
+
+@pytest.mark.parametrize("lifetime", ["soon", "0d", "3", "-1h"])
+def test_a_lifetime_that_is_none_is_wrong_use(daemon: DaemonProcess, lifetime: str) -> None:
+    done = daemon.home.run("token", "create", "x", f"--expires-in={lifetime}")
+    assert done.returncode == 2
+    assert "30d" in done.stderr
