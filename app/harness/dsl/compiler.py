@@ -193,6 +193,6 @@ def _relate_agent(agent: dict[str, Any], root: Path) -> None:
 
 
 def project_digest(project: CompiledProject) -> str:
-    """A digest of the whole compiled project; copies in two folders differ, as their prompts are other files."""
+    """A digest of the whole compiled project; copies in two folders differ, as do their prompt files."""
     content = project.model_dump(mode="json", exclude={"digest"})
     return xxhash.xxh3_128_hexdigest(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
