@@ -16,11 +16,11 @@ import logging
 import os
 import signal
 import socket
-import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import orjson
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -53,7 +53,7 @@ def run_server(settings: Settings, *, project_paths: list[Path], json_ready: boo
         _complain(error)
         for found in error.details.get("diagnostics", ()):
             place = f"{found['file']}:{found['line']}:{found['column']}"
-            print(f"{place}: {found['severity']}[{found['code']}]: {found['message']}", file=sys.stderr)
+            click.echo(f"{place}: {found['severity']}[{found['code']}]: {found['message']}", err=True)
         return 1
     except KagedError as error:
         _complain(error)
@@ -63,7 +63,7 @@ def run_server(settings: Settings, *, project_paths: list[Path], json_ready: boo
 
 
 def _complain(error: KagedError) -> None:
-    print(f"kaged: {error.message}", file=sys.stderr)
+    click.echo(f"kaged: {error.message}", err=True)
 
 
 class Gateway:
@@ -138,6 +138,7 @@ class Daemon:
         for path in self._project_paths:
             await services.projects.load(path)
         app: Any = await asyncio.to_thread(application.build_application, self._settings)
+        await asyncio.to_thread(application.complete_routes, app)
         app.state.services = services
         gateway.open(app)
         return services
@@ -183,14 +184,14 @@ class Daemon:
                 "pid": os.getpid(),
                 "projects": projects,
             }
-            print(orjson.dumps(line).decode(), flush=True)
+            click.echo(orjson.dumps(line).decode())
             return
-        print(f"kaged {__version__} is ready at {url}")
-        print(f"Open in a browser:  {launch}")
-        print(f"Token for scripts:  {services.access.token_file}")
+        click.echo(f"kaged {__version__} is ready at {url}")
+        click.echo(f"Open in a browser:  {launch}")
+        click.echo(f"Token for scripts:  {services.access.token_file}")
         for project in projects:
-            print(f"Project {project['slug']}:  {project['root']}  ({project['id']})")
-        print("Stop with Ctrl-C.", flush=True)
+            click.echo(f"Project {project['slug']}:  {project['root']}  ({project['id']})")
+        click.echo("Stop with Ctrl-C.")
 
 
 class _Server(uvicorn.Server):

@@ -75,3 +75,12 @@ def _document_router(app: FastAPI) -> APIRouter:
 
     router.add_api_route("/openapi.json", get_openapi_document, include_in_schema=False)
     return router
+
+
+def complete_routes(app: FastAPI) -> None:
+    """Let the framework finish its routes, which it otherwise does on the first request.
+
+    It takes hundreds of milliseconds: call it in a thread, before the application is served."""
+    scope = {"type": "http", "method": "GET", "path": "/-", "root_path": "", "headers": []}
+    for route in app.router.routes:
+        route.matches(scope)

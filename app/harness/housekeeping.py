@@ -48,10 +48,10 @@ async def trim_once(storage: Storage, hub: EventHub, settings: StorageSettings) 
     trimmed = False
     while await storage.write(lambda uow: uow.events.trim_older_than(events_before)):
         trimmed = True
-        await asyncio.sleep(0)
     audit_before = at - settings.audit_retention_days * DAY_MS
-    while await storage.write(lambda uow: uow.audit.trim_older_than(audit_before)):
-        await asyncio.sleep(0)
+    more = True
+    while more:
+        more = bool(await storage.write(lambda uow: uow.audit.trim_older_than(audit_before)))
     await storage.write(lambda uow: uow.access.purge_keys(at - IDEMPOTENCY_DAYS * DAY_MS))
     if trimmed:
         await hub.refresh_trim_points()

@@ -75,7 +75,12 @@ class RunContext:
         return self.route.candidates[0].provider
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
-        """Note an audit event; it is stored with the run's next write."""
+        """Note an audit event; it is stored with the run's next write.
+
+        What the row's own columns say is not said again in its data."""
+        own = {"session_id": self.session_id, "run_id": self.run_id, "caller": self.agent_path}
+        told = {k: v for k, v in data.items() if k not in own or own[k] != v}
+        request_id = told.pop("request_id", None)
         self._audit.append(
             {
                 "created_at": now_ms(),
@@ -85,7 +90,8 @@ class RunContext:
                 "session_id": self.session_id,
                 "run_id": self.run_id,
                 "agent_path": self.agent_path,
-                "data": self.redactor.data(data),
+                "request_id": None if request_id == self.run_id else request_id,
+                "data": self.redactor.data(told),
             }
         )
 

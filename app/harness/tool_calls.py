@@ -7,8 +7,8 @@ cancelled or never started. Never: a tool's own work (the tool service).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
@@ -54,6 +54,8 @@ class _Call:
     position: int
     result: ToolResult | None = None
     message_id: str = ""
+    behind: list[_Call] = field(default_factory=list)
+    task: asyncio.Task[None] | None = None
 
 
 class StepCalls:
@@ -71,10 +73,29 @@ class StepCalls:
         self._service = service
         self._message_id = message_id
         first = run.history.take_position(len(blocks))
-        self._calls = [
+        self._calls: list[_Call] = [
             _Call(block=block, row=rows[block.id], position=first + index)
             for index, block in enumerate(blocks)
         ]
+
+    def mark_ready(self) -> Callable[[UnitOfWork], None]:
+        """Plan the order and return the work that stores which calls may be running from now on.
+
+        The work is stored before any call starts, so that a crash cannot hide one."""
+        at, started = now_ms(), []
+        seen: list[tuple[Effects, _Call]] = []
+        for call in self._calls:
+            effects = self._effects(call.block)
+            call.behind = [other for before, other in seen if collide(before, effects)]
+            seen.append((effects, call))
+            if not call.behind and call.block.argument_error is None:
+                started.append(self._running(call, at))
+
+        def store(uow: UnitOfWork) -> None:
+            for row in started:
+                uow.tool_calls.update(row.id, state=row.state, started_at=at)
+
+        return store
 
     async def run(self) -> None:
         """Run all calls and append their results to the history, in the order asked.
@@ -108,15 +129,10 @@ class StepCalls:
 
     def _start(self) -> list[asyncio.Task[None]]:
         """Start every call behind those earlier ones that it collides with."""
-        tasks: list[asyncio.Task[None]] = []
-        seen: list[tuple[Effects, asyncio.Task[None]]] = []
         for call in self._calls:
-            effects = self._effects(call.block)
-            behind = [task for other, task in seen if collide(other, effects)]
-            task = asyncio.create_task(self._run_one(call, behind), name=f"tool {call.block.name}")
-            seen.append((effects, task))
-            tasks.append(task)
-        return tasks
+            behind = [other.task for other in call.behind if other.task is not None]
+            call.task = asyncio.create_task(self._run_one(call, behind), name=f"tool {call.block.name}")
+        return [call.task for call in self._calls if call.task is not None]
 
     def _effects(self, block: ToolCallBlock) -> Effects:
         definition = self._service.registry.get(block.name)
@@ -139,24 +155,25 @@ class StepCalls:
             )
             self._record(call, ToolEnvelope.of_error(error), ToolCallState.FAILED)
             return
-        await self._mark_running(call)
+        if behind:
+            await self._mark_running(call)
         envelope = await self._service.call(
             block.name, block.arguments, self._context(block), allowed=self._run.allowed_tools
         )
         self._record(call, envelope, ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED)
 
+    def _running(self, call: _Call, at: int) -> ToolCall:
+        state = move(ToolCallState(call.row.state), ToolCallState.RUNNING).value
+        call.row = call.row.model_copy(update={"state": state, "started_at": at})
+        return call.row
+
     async def _mark_running(self, call: _Call) -> None:
-        """Store that the tool may now be running, before it is."""
-        call.row = call.row.model_copy(
-            update={
-                "state": move(ToolCallState(call.row.state), ToolCallState.RUNNING).value,
-                "started_at": now_ms(),
-            }
-        )
-        row = call.row
+        """Store that a call which had to wait may now be running, before it is."""
+        at = now_ms()
+        row = self._running(call, at)
 
         def store(uow: UnitOfWork) -> None:
-            uow.tool_calls.update(row.id, state=row.state, started_at=row.started_at)
+            uow.tool_calls.update(row.id, state=row.state, started_at=at)
 
         await self._run.record(work=store)
 

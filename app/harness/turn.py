@@ -67,14 +67,16 @@ class Turn:
         self._provider, self._model = run.route.candidates[0].provider, run.route.candidates[0].model
         self._attempt = 1
         self._message_started = False
+        self._calls: StepCalls | None = None
         self._save_timer: asyncio.TimerHandle | None = None
 
     def pending_calls(self) -> StepCalls | None:
         """Return the calls that the answer asked for so far, none of them started."""
-        calls = self._answer.calls()
-        if not calls:
-            return None
-        return StepCalls(self._run, self._service, self._message_id, calls, self._answer.call_rows)
+        if self._calls is None and self._answer.calls():
+            self._calls = StepCalls(
+                self._run, self._service, self._message_id, self._answer.calls(), self._answer.call_rows
+            )
+        return self._calls
 
     async def run(self) -> TurnOutcome:
         """Call the model and store what it says.
@@ -274,9 +276,13 @@ class Turn:
         details = self._answer.details(self._provider, self._model, end, run.request_digest, error)
         row = self._row(complete=True, details=details)
         has_calls = bool(calls)
+        pending = self.pending_calls() if stop_reason == "toolUse" else None
+        mark_ready = pending.mark_ready() if pending is not None else None
 
         def store(uow: UnitOfWork) -> None:
             uow.messages.put(row)
+            if mark_ready is not None:
+                mark_ready(uow)
             self._store_totals(uow, end.stats.model_dump(by_alias=True) if end.stats else {}, stop_reason)
 
         run.record(end, *(() if has_calls else (closing,)), work=store)
@@ -300,7 +306,11 @@ class Turn:
             model=self._model,
             stop_reason=stop_reason,
             request_digest=run.request_digest,
-            stats={**stats, "usage": usage.model_dump(exclude_defaults=True), "attempts": self._attempt},
+            stats={
+                **{name: value for name, value in stats.items() if value is not None},
+                "usage": usage.model_dump(exclude_defaults=True),
+                "attempts": self._attempt,
+            },
             ended_at=now_ms(),
         )
         uow.runs.update(

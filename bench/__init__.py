@@ -1,0 +1,1 @@
+"""Measurements of the real daemon. Each file prints one figure; `python -m bench NAME`."""

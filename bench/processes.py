@@ -1,0 +1,130 @@
+"""The daemon and the scripted model as processes of their own, so that each is measured alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import orjson
+
+from tests.harness.driving import write_project
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Running:
+    """A ready daemon: its address, token, process and the project that it has loaded."""
+
+    url: str
+    token: str
+    pid: int
+    project_id: str
+    data_dir: Path
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.token}"}
+
+    def client(self) -> httpx2.Client:
+        return httpx2.Client(base_url=self.url, headers=self.headers, trust_env=False, timeout=60)
+
+    def new_session(self) -> str:
+        with self.client() as client:
+            answer = client.post("/api/v1/sessions", json={"project_id": self.project_id})
+            answer.raise_for_status()
+            return str(answer.json()["id"])
+
+    def websocket_url(self, session_id: str) -> str:
+        return f"ws{self.url.removeprefix('http')}/api/v1/sessions/{session_id}/ws"
+
+    def cpu_seconds(self) -> float:
+        """CPU time of the daemon's process so far, all threads."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def memory_mib(self) -> float:
+        """Resident memory now."""
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+        raise RuntimeError("the daemon is gone")
+
+
+@contextmanager
+def scripted_model(*arguments: str) -> Iterator[int]:
+    """Run the scripted model and yield its port."""
+    command = [sys.executable, "-m", "tests.fakes.provider_server", "--port", "0", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        yield int(orjson.loads(process.stdout.readline())["port"])
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def daemon_command(data_dir: Path, config: Path, *arguments: str) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "app",
+        "serve",
+        "--json",
+        "--port",
+        "0",
+        "--data-dir",
+        str(data_dir),
+        "--config",
+        str(config),
+        *arguments,
+    ]
+
+
+def write_config(file: Path, model_port: int | None) -> Path:
+    base = f"http://127.0.0.1:{model_port or 9}/v1"
+    file.write_text(
+        '[models]\nmain = "fake:model-a"\n\n[providers.fake]\ndriver = "openai"\n'
+        f'base_url = "{base}"\napi_key = "sk-bench"\n\n[log]\nlevel = "warning"\n'
+    )
+    return file
+
+
+@contextmanager
+def daemon(model_port: int | None = None, *, readme: str = "") -> Iterator[Running]:
+    """Start a daemon on a small project in a temporary folder; yield it when it is ready."""
+    folder = Path(tempfile.mkdtemp(prefix="kaged-bench-"))
+    root = write_project(folder / "shop")
+    if readme:
+        (root / "README.md").write_text(readme)
+    config = write_config(folder / "config.toml", model_port)
+    command = daemon_command(folder / "data", config, "--project", str(root))
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        ready: dict[str, Any] = orjson.loads(process.stdout.readline())
+        token = Path(ready["token_file"]).read_text().strip()
+        yield Running(ready["url"], token, ready["pid"], ready["projects"][0]["id"], folder / "data")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def wait_for(condition: Any, seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        time.sleep(0.01)

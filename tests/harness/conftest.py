@@ -1,0 +1,46 @@
+"""A daemon with a scripted model, and a watcher that collects what a session's socket says."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.daemon import Daemon, running_daemon
+from tests.fakes.provider_server import FakeProvider
+from tests.harness.driving import Driver, write_project
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeProvider]:
+    async with FakeProvider() as server:
+        yield server
+
+
+@pytest.fixture
+def settings_overrides(fake: FakeProvider) -> dict[str, Any]:
+    """The alias `main` is the scripted model; tests override parts of it."""
+    provider = {"driver": "openai", "base_url": f"{fake.base_url}/v1", "api_key": "sk-test-secret"}
+    return {"models": {"main": ["fake:model-a"]}, "providers": {"fake": provider}}
+
+
+@pytest.fixture
+def project_root(tmp_path: Path) -> Path:
+    return write_project(tmp_path / "shop")
+
+
+@pytest.fixture
+async def daemon(tmp_path: Path, settings_overrides: dict[str, Any]) -> AsyncIterator[Daemon]:
+    async with running_daemon(tmp_path / "data", **settings_overrides) as running:
+        yield running
+
+
+@pytest.fixture
+async def driver(daemon: Daemon, project_root: Path) -> AsyncIterator[Driver]:
+    async with daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(project_root)
+        await driver.new_session()
+        yield driver
