@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -68,6 +69,7 @@ async def test_configured_sealed_and_credential_headers_are_sent() -> None:
     assert headers["x-sealed"] == "yes"
     assert headers["x-key"] == SECRET
     assert headers["content-type"] == "application/json"
+    assert headers["accept-encoding"] == "identity"
     assert fake.requests[0].body == WIRE.body
 
 
@@ -129,6 +131,13 @@ async def test_an_answer_that_is_no_stream_is_an_error(body: Any) -> None:
         error = await failure(connection)
     assert error.kind == "unknown"
     assert "in place of an event stream" in error.message
+
+
+async def test_a_compressed_answer_is_read_although_none_was_asked_for() -> None:
+    body = gzip.compress(b'{"error": {"message": "prompt is too long"}}')
+    headers = {"content-encoding": "gzip", "content-type": "application/json"}
+    async with connected(Document(400, body, headers)) as (_, connection):
+        assert (await failure(connection)).kind == "context_length"
 
 
 async def test_a_redirect_is_not_followed_with_the_credential() -> None:

@@ -123,9 +123,11 @@ async def test_a_recorded_session_replays_the_same(tmp_path: Path) -> None:
     results = tuple(
         ToolResult(tool_call_id=call.id, name=call.name, content="new") for call in (first, second)
     )
-    talk += [AssistantMessage(blocks=blocks), ToolResultsMessage(results=results), user("(steering)")]
+    talk += [AssistantMessage(blocks=blocks), ToolResultsMessage(results=results)]
+    unsteered, _ = await answer(path, talk)
+    talk.append(user("(steering)"))
     blocks, finished = await answer(path, talk)
-    assert blocks == (TextBlock(text="Done. "),)
+    assert blocks == unsteered == (TextBlock(text="Done. "),)
     assert isinstance(finished, Finished)
     assert finished.stop_reason == "length"
     talk += [AssistantMessage(blocks=blocks), user("again")]

@@ -25,6 +25,7 @@ def split(*chunks: bytes) -> list[ServerSentEvent]:
         (b"data: a\r\rdata: b\r\r", [("", b"a"), ("", b"b")]),
         (b"event: ping\ndata: {}\n\ndata: x\n\n", [("ping", b"{}"), ("", b"x")]),
         (b"data: one\ndata: two\n\n", [("", b"one\ntwo")]),
+        (b"event: e\r\ndata: one\r\ndata: two\r\n\r\n", [("e", b"one\ntwo")]),
         (b"data:tight\n\ndata:  wide\n\n", [("", b"tight"), ("", b" wide")]),
         (b": a comment\n\nid: 3\nretry: 10\ndata: x\n\n", [("", b"x")]),
         (b"event: empty\n\n\n\ndata: x\n\n", [("", b"x")]),
