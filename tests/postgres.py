@@ -28,15 +28,18 @@ class PostgresServer:
     def url(self, database: str) -> str:
         return f"postgresql://kaged@/{database}?host={self.folder}&port={self.port}"
 
-    def create_database(self, name: str) -> str:
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            # The order of a locale, as a server has it in practice, not the order of bytes.
-            connection.execute(f"CREATE DATABASE \"{name}\" TEMPLATE template0 ENCODING 'UTF8'")
-        return self.url(name)
+    def empty_database(self) -> str:
+        """Return the URL of the one database of the tests, with nothing in it and nobody on it.
 
-    def drop_database(self, name: str) -> None:
+        Emptied, not made anew: that would take forty times as long."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = 'postgres' AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            )
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
+        return self.url("postgres")
 
     def run(self, *command: str) -> None:
         who = (

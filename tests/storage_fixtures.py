@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -29,13 +28,9 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """The URL of an empty PostgreSQL database of this test's own."""
-    name = f"kaged_{uuid.uuid4().hex[:12]}"
-    try:
-        yield postgres_server.create_database(name)
-    finally:
-        postgres_server.drop_database(name)
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """The URL of an empty PostgreSQL database."""
+    return postgres_server.empty_database()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

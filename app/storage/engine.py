@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.pool import NullPool
 
 from app.errors import ConfigError, Conflict, StorageError
@@ -23,6 +23,8 @@ _WAL_LIMIT_BYTES = 16 * 1024 * 1024
 _BUSY_TIMEOUT_MS = 10_000
 # "kaged" in ASCII: one key for the advisory lock that a daemon holds on its PostgreSQL database.
 _ADVISORY_LOCK = 0x6B61676564
+_CLAIM_TIMEOUT = "2s"
+_LOCK_NOT_AVAILABLE = "55P03"
 
 
 class Database(ABC):
@@ -146,8 +148,12 @@ class PostgresDatabase(Database):
         engine = create_engine(self._url, poolclass=NullPool, connect_args=_postgres_arguments())
         event.listen(engine, "connect", _configure_postgres_writer)
         connection = engine.connect()
-        if exclusive:
-            self._claim(connection)
+        try:
+            if exclusive:
+                self._claim(connection)
+        except BaseException:
+            close_connection(connection)
+            raise
         return connection
 
     def readers(self) -> Engine:
@@ -161,12 +167,18 @@ class PostgresDatabase(Database):
         )
 
     def _claim(self, connection: Connection) -> None:
-        claimed = connection.exec_driver_sql(f"SELECT pg_try_advisory_lock({_ADVISORY_LOCK})").scalar()
-        holder = None if claimed else connection.exec_driver_sql(_LOCK_HOLDER).first()
-        connection.rollback()
-        if claimed:
+        try:
+            # Waits a little: the server notices the end of a killed daemon with a delay.
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_CLAIM_TIMEOUT}'")
+            connection.exec_driver_sql(f"SELECT pg_advisory_lock({_ADVISORY_LOCK})")
+        except OperationalError as failure:
+            connection.rollback()
+            if getattr(failure.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
+                raise
+        else:
+            connection.rollback()
             return
-        connection.close()
+        holder = connection.exec_driver_sql(_LOCK_HOLDER).first()
         who = f": {holder[0]} from {holder[1]}, since {holder[2]}" if holder else ""
         raise Conflict(
             f"another kaged daemon uses the database {self.describe()}{who}; stop it first",

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from sqlalchemy import Connection
 
+from app.storage.engine import driver_of
 from app.storage.repositories.access import AccessRepository
 from app.storage.repositories.audit import AuditRepository
 from app.storage.repositories.blobs import BlobRepository
@@ -68,3 +69,14 @@ class UnitOfWork:
     @cached_property
     def blobs(self) -> BlobRepository:
         return BlobRepository(self.connection)
+
+    def release_space(self, pages: int = 1000) -> None:
+        """Give up to so many pages of deleted rows back to the file system.
+
+        In slices, so that the writer is not held for long. PostgreSQL does so by itself."""
+        if self.connection.dialect.name == "sqlite":
+            driver = driver_of(self.connection)
+            (free,) = driver.execute("PRAGMA freelist_count").fetchone()
+            for _ in range(min(pages, free)):
+                # Python's driver steps this statement once, which frees one page, whatever it names.
+                driver.execute("PRAGMA incremental_vacuum(1)")

@@ -167,7 +167,6 @@ def _conversations() -> None:
             ["sessions.id"],
         ),
         sa.PrimaryKeyConstraint("session_id", "seq"),
-        sqlite_with_rowid=False,
     )
     op.create_table(
         "checkpoints",

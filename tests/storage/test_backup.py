@@ -49,7 +49,6 @@ def files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-@pytest.mark.requirement("R2.10.6")
 async def test_a_backup_comes_back_bit_for_bit(storage_url: str | None, tmp_path: Path) -> None:
     await filled(storage_url, tmp_path)
     first = await backup(storage_url, tmp_path, tmp_path / "first.gz")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from sqlalchemy import text
 
 from app.errors import Conflict
 from app.storage.models import AccessToken, IdempotencyKey
@@ -145,3 +148,26 @@ async def test_an_idempotency_key_is_claimed_once_answered_and_purged(storage: S
     assert (found.status, found.response) == (201, b"{}")
     assert await storage.write(lambda unit: unit.access.purge_keys(1)) == 0
     assert await storage.write(lambda unit: unit.access.purge_keys(2)) == 1
+
+
+async def test_the_file_shrinks_after_events_were_trimmed(sqlite_storage: Storage, tmp_path: Path) -> None:
+    def fill(unit: UnitOfWork) -> None:
+        rows.family(unit)
+        unit.events.add_many(rows.event(seq, frame=b"x" * 900) for seq in range(1, 2001))
+
+    def pages(unit: UnitOfWork) -> int:
+        return int(unit.connection.execute(text("PRAGMA page_count")).scalar_one())
+
+    await sqlite_storage.write(fill)
+    before = await sqlite_storage.read(pages)
+    assert await sqlite_storage.write(lambda unit: unit.events.trim_older_than(1990)) == 1989
+    await sqlite_storage.write(lambda unit: unit.release_space(50))
+    assert await sqlite_storage.read(pages) == before - 50
+    await sqlite_storage.write(lambda unit: unit.release_space())
+    assert await sqlite_storage.read(pages) < before / 3
+    await sqlite_storage.close()
+    assert (tmp_path / "kaged.db").stat().st_size < before * 4096 / 3
+
+
+async def test_giving_space_back_is_no_error_on_postgresql(storage: Storage) -> None:
+    await storage.write(lambda unit: unit.release_space())
