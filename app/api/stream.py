@@ -29,6 +29,7 @@ from app.api.client_frames import (
 from app.api.dependencies import PrincipalDep, ServicesDep
 from app.api.error_handlers import (
     CLOSE_IDLE,
+    CLOSE_NOT_FOUND,
     CLOSE_RESTART,
     CLOSE_TOO_SLOW,
     close_code,
@@ -37,7 +38,7 @@ from app.api.error_handlers import (
     refuse_websocket,
 )
 from app.errors import BadRequest, Forbidden, KagedError
-from app.harness.frames import HubClosed, TooSlow
+from app.harness.frames import HubClosed, SessionDeleted, TooSlow
 from app.lifespan import Services
 
 router = APIRouter()
@@ -159,6 +160,8 @@ class _Socket:
             raise _Closing(CLOSE_TOO_SLOW, "too_slow") from None
         except HubClosed:
             raise _Closing(CLOSE_RESTART, "restart") from None
+        except SessionDeleted:
+            raise _Closing(CLOSE_NOT_FOUND, "deleted") from None
 
     async def _send_text(self, text: str) -> None:
         self._sending_since = time.monotonic()

@@ -8,14 +8,15 @@ order of one session's frames (`session_stream`) or what an event means. Proven 
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections import OrderedDict
 from typing import TypeVar
 
 from app.errors import NotFound
 from app.events import Heartbeat
-from app.harness.frames import Frame, FrameQueue, HubClosed
+from app.harness.frames import Frame, FrameQueue, HubClosed, SessionDeleted
 from app.harness.session_stream import SessionStream, Store
-from app.harness.subscription import GlobalSubscription, Subscription
+from app.harness.subscription import NOTHING_SEEN, GlobalSubscription, Subscription
 from app.storage.models import Event
 
 T = TypeVar("T")
@@ -29,6 +30,9 @@ class EventHub:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._streams: OrderedDict[str, SessionStream] = OrderedDict()
+        # Also those that were let go of while a session still holds them: two streams of one
+        # session would give out the same numbers and have different listeners.
+        self._alive: weakref.WeakValueDictionary[str, SessionStream] = weakref.WeakValueDictionary()
         self._opening: dict[str, asyncio.Lock] = {}
         self._global: set[GlobalSubscription] = set()
         self._closed = False
@@ -41,10 +45,11 @@ class EventHub:
             return found
         lock = self._opening.setdefault(session_id, asyncio.Lock())
         async with lock:
-            found = self._streams.get(session_id)
+            found = self._alive.get(session_id)
             if found is None:
                 found = await self._open(session_id)
-                self._streams[session_id] = found
+                self._alive[session_id] = found
+            self._streams[session_id] = found
         self._opening.pop(session_id, None)
         self._evict()
         return found
@@ -65,7 +70,9 @@ class EventHub:
             after_seq=after_seq,
             through_seq=stream.published_seq,
             trimmed_through=stream.trimmed_through,
-            snapshots=stream.live.snapshots(session_id, after_seq),
+            snapshots=stream.live.snapshots(
+                session_id, after_seq if after_seq <= stream.published_seq else NOTHING_SEEN
+            ),
             read_page=self._read_page,
             leave=lambda: stream.subscribers.discard(queue),
         )
@@ -92,16 +99,17 @@ class EventHub:
 
     async def refresh_trim_points(self) -> None:
         """Learn from the storage how far each open stream's log has been trimmed."""
-        for session_id, stream in list(self._streams.items()):
+        for session_id, stream in list(self._alive.items()):
             row = await self.store.read(lambda uow, key=session_id: uow.sessions.get(key))  # type: ignore[misc]
             if row is not None:
                 stream.trimmed_through = row.trimmed_through_seq
 
     def forget(self, session_id: str) -> None:
         """Drop the stream of a deleted session and send its subscribers away."""
-        stream = self._streams.pop(session_id, None)
+        self._streams.pop(session_id, None)
+        stream = self._alive.pop(session_id, None)
         for queue in list(stream.subscribers) if stream is not None else ():
-            queue.fail(HubClosed())
+            queue.fail(SessionDeleted())
 
     def close(self) -> None:
         """Send every subscriber away; they come back with `after_seq` after the restart."""
@@ -113,14 +121,16 @@ class EventHub:
             subscription.fail(HubClosed())
 
     async def _open(self, session_id: str) -> SessionStream:
-        row = await self.store.read(lambda uow: uow.sessions.get(session_id))
+        row, last_seq = await self.store.read(
+            lambda uow: (uow.sessions.get(session_id), uow.events.last_seq(session_id))
+        )
         if row is None:
             raise NotFound(f"There is no session {session_id}.")
         return SessionStream(
             session_id,
             self.store,
             self.publish_globally,
-            reserved=row.seq_reserved,
+            reserved=max(row.seq_reserved, last_seq),
             trimmed_through=row.trimmed_through_seq,
         )
 

@@ -15,6 +15,9 @@ from app.events import EventPayload, MessageDelta, encode_frame
 
 MAX_QUEUED_FRAMES = 2_000
 MAX_QUEUED_BYTES = 8 * 1024 * 1024
+ENOUGH_FREED = 0.75
+"""How full a queue may be after merging. Merging reads the whole queue: were one frame freed
+each time, a stalled subscriber would cost every later frame that much."""
 
 
 class TooSlow(Exception):
@@ -23,6 +26,13 @@ class TooSlow(Exception):
 
 class HubClosed(Exception):
     """The daemon is stopping; the client should come back with `after_seq`."""
+
+
+class SessionDeleted(Exception):
+    """The session is gone; there is nothing to come back to."""
+
+
+Failure = TooSlow | HubClosed | SessionDeleted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +96,7 @@ class FrameQueue:
         self._max_frames = max_frames
         self._max_bytes = max_bytes
         self._waiter: asyncio.Future[None] | None = None
-        self._failure: TooSlow | HubClosed | None = None
+        self._failure: Failure | None = None
 
     def push(self, frame: Frame) -> None:
         """Append a frame; on overflow merge deltas, drop superseded heartbeats, else give up."""
@@ -96,20 +106,24 @@ class FrameQueue:
         self._bytes += len(frame.text)
         if len(self._frames) > self._max_frames or self._bytes > self._max_bytes:
             self._compact()
-            if len(self._frames) > self._max_frames or self._bytes > self._max_bytes:
+            frames, size = self._max_frames * ENOUGH_FREED, self._max_bytes * ENOUGH_FREED
+            if len(self._frames) > frames or self._bytes > size:
                 self.fail(TooSlow(f"{len(self._frames)} frames are waiting"))
         self._wake()
 
-    def fail(self, failure: TooSlow | HubClosed) -> None:
+    def fail(self, failure: Failure) -> None:
         """End the queue: the subscriber gets `failure` in place of what is still waiting
-        (`TooSlow`) or after it (`HubClosed`)."""
+        (`TooSlow`) or after it (the others)."""
         if self._failure is None:
             self._failure = failure
+            if isinstance(failure, TooSlow):
+                self._frames.clear()
+                self._bytes = 0
         self._wake()
 
     async def take(self) -> list[Frame]:
         """Wait for frames and return all that are there, in order."""
-        while not self._frames or isinstance(self._failure, TooSlow):
+        while not self._frames:
             if self._failure is not None:
                 raise self._failure
             self._waiter = asyncio.get_running_loop().create_future()

@@ -19,7 +19,7 @@ class LiveMessage:
     attempt: int = 1
     text: list[str] = field(default_factory=list)
     thinking: list[str] = field(default_factory=list)
-    tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    tool_calls: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     last_delta_seq: int = 0
     last_delta_at: int = 0
 
@@ -53,9 +53,8 @@ class LiveMessages:
         elif isinstance(payload, MessageToolCall):
             live = self._messages.get(payload.message_id)
             if live is not None:
-                live.tool_calls.append(
-                    {"id": payload.id, "name": payload.name, "arguments": payload.arguments}
-                )
+                call = {"id": payload.id, "name": payload.name, "arguments": payload.arguments}
+                live.tool_calls.append((frame.seq, call))
         elif isinstance(payload, MessageEnd):
             self._messages.pop(payload.message_id, None)
 
@@ -63,7 +62,8 @@ class LiveMessages:
         """Return a snapshot of each message whose deltas a client at `after_seq` has missed.
 
         A snapshot bears the `seq` of the last delta that it includes, so that it has a place of
-        its own among the replayed frames."""
+        its own among the replayed frames; calls asked for after that delta come as their own
+        frames behind it."""
         frames = []
         for message_id, live in self._messages.items():
             if live.last_delta_seq <= after_seq:
@@ -73,7 +73,7 @@ class LiveMessages:
                 attempt=live.attempt,
                 text="".join(live.text),
                 thinking="".join(live.thinking),
-                tool_calls=tuple(live.tool_calls),
+                tool_calls=tuple(call for seq, call in live.tool_calls if seq < live.last_delta_seq),
             )
             frames.append(
                 Frame.make(

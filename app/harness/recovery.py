@@ -8,6 +8,7 @@ resume goes on from. One unit of work per session, so that a crash in here chang
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from app.errors import ToolError
 from app.events import (
@@ -41,7 +42,6 @@ log = logging.getLogger("kaged.recovery")
 
 REASON = "daemon_restart"
 ABORTED = "aborted by daemon restart; it may have partly run"
-NOT_STARTED = "aborted by daemon restart before it was started; it was not run"
 
 
 async def recover(storage: Storage, hub: EventHub) -> int:
@@ -99,7 +99,12 @@ class _Wreck:
         ]
         events += [self._result_event(call, row) for call, row in zip(self.calls, self.results, strict=True)]
         events += [
-            StepEnded(step=step.number, message_id=step.message_id, stop_reason="aborted", tool_calls=0)
+            StepEnded(
+                step=step.number,
+                message_id=step.message_id,
+                stop_reason="aborted",
+                tool_calls=sum(1 for call in self.calls if call.message_id == step.message_id),
+            )
             for step in self._open_steps()
         ]
         events += [self._run_ended(run) for run in self.runs]
@@ -109,8 +114,7 @@ class _Wreck:
 
     def store(self, uow: UnitOfWork) -> None:
         for message in self.messages:
-            details = {**message.details, "stopReason": "aborted", "errorMessage": ABORTED}
-            uow.messages.update(message.id, complete=True, details=details)
+            uow.messages.update(message.id, complete=True, details=self._details(message))
         for call, row in zip(self.calls, self.results, strict=True):
             uow.messages.add(row)
             state = move(ToolCallState(call.state), ToolCallState.INTERRUPTED).value
@@ -126,6 +130,25 @@ class _Wreck:
         uow.sessions.update(self.session.id, state=self.state.value, state_reason=REASON, updated_at=self.at)
         uow.audit.add_many([self._audit()])
 
+    def _details(self, message: Message) -> dict[str, Any]:
+        """Return what is stored beside the partial text, with the calls that were asked for.
+
+        A call is stored when it is asked for, the message only now and then: without this a model
+        that goes on would see neither the call nor its result."""
+        details = {**message.details, "stopReason": "aborted", "errorMessage": ABORTED}
+        blocks = list(details.get("contentBlocks", ()))
+        known = {block.get("id") for block in blocks}
+        asked = [c for c in self.calls if c.message_id == message.id and c.call_id not in known]
+        if asked:
+            if not blocks and message.content:
+                blocks.append({"type": "text", "text": message.content})
+            blocks += [
+                {"type": "tool_call", "id": c.call_id, "name": c.name, "arguments": c.arguments}
+                for c in asked
+            ]
+            details["contentBlocks"] = blocks
+        return details
+
     def _open_steps(self) -> list[Step]:
         """Steps whose end was not told: the model call was cut off, or its calls were."""
         cut_off_calls = {(call.run_id, call.step) for call in self.calls}
@@ -133,8 +156,8 @@ class _Wreck:
         return [*self.steps, *answered]
 
     def _result(self, call: ToolCall, position: int) -> Message:
-        text = ABORTED if call.state == ToolCallState.RUNNING.value else NOT_STARTED
-        envelope = ToolEnvelope.of_error(ToolError("aborted", text))
+        # Also for a call that is stored as pending: after a power failure that may be out of date.
+        envelope = ToolEnvelope.of_error(ToolError("aborted", ABORTED))
         return Message(
             id=new_id("msg"),
             session_id=call.session_id,

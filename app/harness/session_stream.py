@@ -65,7 +65,7 @@ class _Pending:
 class _Record:
     """One call of `record`: what it stores, and who waits for it."""
 
-    __slots__ = ("durable", "future", "pending", "rows", "work")
+    __slots__ = ("durable", "future", "pending", "reserve", "rows", "work")
 
     def __init__(
         self,
@@ -75,12 +75,15 @@ class _Record:
         future: asyncio.Future[Any],
         *,
         durable: bool,
+        reserve: int | None,
     ) -> None:
         self.work = work
         self.rows = rows
         self.pending = pending
         self.future = future
-        self.durable = durable
+        self.reserve = reserve
+        # A number that a client has seen is never given out again, not even after a power failure.
+        self.durable = durable or reserve is not None
 
 
 class SessionStream:
@@ -104,6 +107,7 @@ class SessionStream:
         self._publish_globally = publish_globally
         self._next_seq = reserved + 1
         self._reserved = reserved
+        self._stored_reservation = reserved
         self._outbox: deque[_Pending] = deque()
         self._batch: list[_Record] = []
 
@@ -145,7 +149,8 @@ class SessionStream:
         self._outbox.append(pending)
         if not self._batch:
             loop.call_soon(self._flush)
-        self._batch.append(_Record(self._with_reservation(work), rows, pending, future, durable=durable))
+        reserve = self._due_reservation()
+        self._batch.append(_Record(work, rows, pending, future, durable=durable, reserve=reserve))
         return future
 
     def emit(
@@ -188,19 +193,12 @@ class SessionStream:
         self._next_seq += 1
         return frame
 
-    def _with_reservation(
-        self, work: Callable[[UnitOfWork], Any] | None
-    ) -> Callable[[UnitOfWork], Any] | None:
-        """Return `work`, with the next reservation stored before it when one is due."""
+    def _due_reservation(self) -> int | None:
+        """Return the next reservation when one is due; it is stored with the present record."""
         if self._next_seq + RESERVATION // 4 <= self._reserved:
-            return work
-        self._reserved = reserve = self._next_seq + RESERVATION
-
-        def unit(uow: UnitOfWork) -> Any:
-            uow.sessions.update(self.session_id, seq_reserved=reserve)
-            return work(uow) if work is not None else None
-
-        return unit
+            return None
+        self._reserved = self._next_seq + RESERVATION
+        return self._reserved
 
     def _flush(self) -> None:
         """Submit what was recorded in this turn of the loop as one unit."""
@@ -209,6 +207,9 @@ class SessionStream:
 
     def _submit(self, batch: list[_Record]) -> None:
         def unit(uow: UnitOfWork) -> list[Any]:
+            reserve = max((record.reserve for record in batch if record.reserve is not None), default=None)
+            if reserve is not None:
+                uow.sessions.update(self.session_id, seq_reserved=reserve)
             results = [record.work(uow) if record.work is not None else None for record in batch]
             uow.events.append([row for record in batch for row in record.rows])
             return results
@@ -230,6 +231,7 @@ class SessionStream:
             self._failed(batch, error or asyncio.CancelledError())
             return
         for record, result in zip(batch, done.result(), strict=True):
+            self._stored_reservation = max(self._stored_reservation, record.reserve or 0)
             record.pending.ready = True
             if not record.future.done():
                 record.future.set_result(result)
@@ -237,6 +239,9 @@ class SessionStream:
 
     def _failed(self, batch: list[_Record], error: BaseException) -> None:
         for record in batch:
+            if record.reserve is not None:
+                # Not stored: the next record asks for it again.
+                self._reserved = self._stored_reservation
             record.pending.frames = ()
             record.pending.ready = True
             if not record.future.done():

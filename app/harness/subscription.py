@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from app.events import Heartbeat, Resync, Sync
-from app.harness.frames import Frame, FrameQueue, HubClosed, TooSlow
+from app.harness.frames import Failure, Frame, FrameQueue
 from app.ids import now_ms
 from app.storage.models import Event
 
 PAGE = 500
+NOTHING_SEEN = -1
+"""The `after_seq` of a client that has to be shown all of a message in flight."""
 
 ReadPage = Callable[[str, int, int, int], Awaitable[list[Event]]]
 
@@ -47,7 +49,7 @@ class Subscription:
         self._leave()
 
     async def batches(self) -> AsyncIterator[list[tuple[int, str, str]]]:
-        """Yield lists of `(seq, channel, text)`. Raises `TooSlow` or `HubClosed` at the end.
+        """Yield lists of `(seq, channel, text)`. Raises a `Failure` at the end.
 
         The first frame is `sync` (or `resync`, then `sync`); it bears the `seq` that the client
         came with, so that a client which remembers the last `seq` loses nothing."""
@@ -88,6 +90,9 @@ class Subscription:
             if batch:
                 yield sorted(batch)
             after = last
+        if snapshots:
+            # Only for a client that claimed to be ahead: it is shown what is in flight.
+            yield snapshots
 
 
 def channel_of(event_type: str) -> str:
@@ -120,14 +125,14 @@ class GlobalSubscription:
         self._seq += 1
         self._queue.push(Frame.make(self._seq, Heartbeat(), session_id="", created_at=now_ms()))
 
-    def fail(self, failure: TooSlow | HubClosed) -> None:
+    def fail(self, failure: Failure) -> None:
         self._queue.fail(failure)
 
     def close(self) -> None:
         self._leave(self)
 
     async def batches(self) -> AsyncIterator[list[tuple[int, str, str]]]:
-        """Yield lists of `(seq, channel, text)`. Raises `TooSlow` or `HubClosed` at the end."""
+        """Yield lists of `(seq, channel, text)`. Raises a `Failure` at the end."""
         while True:
             frames = await self._queue.take()
             yield [(f.seq, f.channel, f.text) for f in frames]
