@@ -8,7 +8,7 @@ import sys
 
 import bench
 
-SUPPORT = {"__main__", "processes", "figures"}
+SUPPORT = {"__main__", "processes", "figures", "clock_model"}
 
 
 def names() -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
@@ -19,8 +18,6 @@ import httpx2
 import orjson
 
 from tests.harness.driving import write_project
-
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
@@ -51,8 +48,8 @@ class Running:
 
     def cpu_seconds(self) -> float:
         """CPU time of the daemon's process so far, all threads."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        tasks = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
     def memory_mib(self) -> float:
         """Resident memory now."""
@@ -70,6 +67,19 @@ def scripted_model(*arguments: str) -> Iterator[int]:
     try:
         assert process.stdout is not None
         yield int(orjson.loads(process.stdout.readline())["port"])
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def clock_model(deltas: int, gap: float) -> Iterator[int]:
+    """Run the model that says the time and yield its port."""
+    command = [sys.executable, "-m", "bench.clock_model", str(deltas), str(gap)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        yield int(process.stdout.readline())
     finally:
         process.terminate()
         process.wait()
