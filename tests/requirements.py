@@ -123,26 +123,41 @@ DEFERRED: dict[str, str] = {}
 
 _NO_TEST_YET = "no test bears this id yet"
 
-PENDING: dict[str, str] = {
-    identifier: _NO_TEST_YET
-    for identifier in REQUIREMENTS
-    if identifier
-    not in {
-        "R2.1.1",
-        "R2.1.2",
-        "R2.1.3",
-        "R2.1.4",
-        "R2.1.5",
-        "R2.1.6",
-        "R2.1.7",
-        "R2.1.8",
-        "R2.3.1",
-        "R2.3.2",
-        "R2.3.3",
-        "R2.3.4",
-        "R2.3.5",
-        "R2.13.8",
-        "R2.4.2",
-    }
-}
+PENDING: dict[str, str] = dict.fromkeys(
+    (
+        "R2.2.9",
+        "R2.5.1",
+        "R2.5.2",
+        "R2.5.3",
+        "R2.5.6",
+        "R2.7.1",
+        "R2.7.2",
+        "R2.7.3",
+        "R2.7.4",
+        "R2.7.5",
+        "R2.7.6",
+        "R2.7.7",
+        "R2.7.8",
+        "R2.7.9",
+        "R2.7.10",
+        "R2.7.11",
+        "R2.7.12",
+        "R2.8.1",
+        "R2.8.2",
+        "R2.8.3",
+        "R2.8.4",
+        "R2.8.5",
+        "R2.8.6",
+        "R2.9.1",
+        "R2.9.2",
+        "R2.11.1",
+        "R2.12.1",
+        "R2.13.2",
+        "R2.13.3",
+        "R2.13.4",
+        "R2.13.6",
+        "R2.13.7",
+    ),
+    _NO_TEST_YET,
+)
 """Id to why it has no test at this moment; empty when the issue is resolved."""

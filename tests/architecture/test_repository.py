@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -94,3 +95,31 @@ def test_types_are_checked_strictly_and_the_linter_is_configured() -> None:
     assert tools["mypy"]["strict"] is True
     assert tools["mypy"]["files"] == ["app"]
     assert "os.environ" in tools["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]
+
+
+@pytest.mark.requirement("R2.1.4")
+@pytest.mark.parametrize(("where", "exit_code"), [("true", 1), ("", 0)])
+def test_a_skipped_test_fails_in_ci_and_only_there(tmp_path: Path, where: str, exit_code: int) -> None:
+    (tmp_path / "test_skips.py").write_text(
+        "import pytest\n\n\ndef test_it():\n    pytest.skip('no server')\n"
+    )
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "tests.conftest",
+            "-c",
+            ROOT / "pyproject.toml",
+            tmp_path,
+        ],
+        cwd=ROOT,
+        env={**os.environ, "CI": where},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == exit_code, done.stdout
+    assert "no server" in done.stdout or exit_code == 0
