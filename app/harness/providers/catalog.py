@@ -96,6 +96,11 @@ class Catalog:
         if (loading := self.begin(provider)) is not None:
             await asyncio.shield(loading)
 
+    async def aclose(self) -> None:
+        """Wait for a table that is just being loaded (a thread cannot be stopped)."""
+        if self._loading is not None:
+            await self._loading
+
     def cost(self, provider: str, model: str, usage: Usage) -> Cost | None:
         """Return the cost of one call, or None when a price is not known."""
         own = self._own(provider, model)

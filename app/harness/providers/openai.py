@@ -82,7 +82,7 @@ class OpenAIProvider:
 
     async def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """Send `wire` and yield deltas, `Finished` last. Raises `ProviderError`."""
-        reader = AnswerReader(self._connection, request)
+        reader = AnswerReader(self._connection, wire, request)
         events = self._connection.events(wire, model=request.model, headers=self._credential)
         async with aclosing(events):
             try:

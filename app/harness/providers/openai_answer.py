@@ -21,7 +21,7 @@ from app.harness.providers.deltas import (
     ToolCallReady,
 )
 from app.harness.providers.errors import ProviderError
-from app.harness.providers.provider import ModelRequest
+from app.harness.providers.provider import ModelRequest, WireRequest
 from app.harness.providers.wire_json import ToolNames, clean_text, dump, read_call
 from app.messages import StopReason, Usage
 
@@ -47,10 +47,10 @@ class _PartialCall:
 class AnswerReader:
     """The state of one answer. `read` takes each event; `finish` ends it or says it was cut off."""
 
-    def __init__(self, connection: Connection, request: ModelRequest) -> None:
+    def __init__(self, connection: Connection, wire: WireRequest, request: ModelRequest) -> None:
         self._connection = connection
         self._model = request.model
-        self._turn = len(request.messages)
+        self._wire = wire
         self._names = ToolNames(request.tools)
         self._calls: list[_PartialCall] = []
         self._by_index: dict[int, _PartialCall] = {}
@@ -141,9 +141,7 @@ class AnswerReader:
         if reason in _BROKEN_OFF:
             raise self._connection.error("overloaded", f"gave up in the middle: {reason}", self._model)
         for number, call in enumerate(self._calls):
-            # Ids that a server leaves out are made from the place in the conversation, so that the
-            # same conversation always gets the same bytes.
-            identifier = call.id or f"call_{self._turn}_{number}"
+            identifier = call.id or self._wire.call_id(number)
             yield ToolCallReady(read_call(identifier, call.name, "".join(call.arguments), self._names))
         stop = _STOP_REASONS.get(reason, "stop")
         self._reason = "toolUse" if self._calls and stop == "stop" else stop

@@ -11,6 +11,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import xxhash
+
 from app.harness.providers.deltas import Delta
 from app.messages import ModelMessage, SystemBlock, ToolSpec
 
@@ -60,6 +62,11 @@ class WireRequest:
     path: str
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
+
+    def call_id(self, number: int) -> str:
+        """Return an id for the answer's tool call `number` where the provider gives none: the same
+        request always gets the same id, and another request of the conversation another one."""
+        return f"call_{xxhash.xxh3_64_hexdigest(self.body)}_{number}"
 
 
 class Provider(Protocol):

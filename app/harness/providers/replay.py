@@ -112,7 +112,7 @@ class ReplayProvider:
                     yield ThinkingClosed(provider=self.driver)
             elif part.tool_call is not None:
                 await self._wait(delay)
-                call = _call(part.tool_call, f"call_{len(request.messages)}_{calls}")
+                call = _call(part.tool_call, wire.call_id(calls))
                 calls += 1
                 written += len(call.name) + len(str(call.arguments))
                 yield ToolCallReady(call)

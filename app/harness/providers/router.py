@@ -156,6 +156,7 @@ class ProviderRouter:
     async def aclose(self) -> None:
         """Close all connections."""
         await self._pool.aclose()
+        await self.catalog.aclose()
 
     async def _answer(
         self, candidate: Candidate, build: Build, seal: Seal | None, sealed: _Sealed

@@ -198,11 +198,12 @@ class TestOpenAI(ProtocolContract):
 
     async def test_calls_without_ids_get_the_same_ids_every_time(self) -> None:
         parts = (ToolCall("file_read", {"path": "a"}, id=None), ToolCall("file_read", {"path": "b"}, id=None))
-        async with self.serving(Reply(parts), Reply(parts)) as (_, provider):
+        async with self.serving(*[Reply(parts)] * 3) as (_, provider):
             first, _ = await collect(provider, self.request())
             again, _ = await collect(provider, self.request())
-        ids = [delta.call.id for delta in first if isinstance(delta, ToolCallReady)]
-        assert len(set(ids)) == 2
+            later, _ = await collect(provider, self.request(user("Hello again")))
+        ids = [delta.call.id for delta in (*first, *later) if isinstance(delta, ToolCallReady)]
+        assert len(set(ids)) == 4
         assert first == again
 
     async def test_calls_that_share_an_index_are_told_apart(self) -> None:

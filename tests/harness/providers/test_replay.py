@@ -131,6 +131,8 @@ async def failure(source: ReplayProvider, *messages: ModelMessage, **more: Any) 
 async def test_a_step_streams_thinking_text_and_calls(tmp_path: Path) -> None:
     write(tmp_path, DEMO)
     deltas, finished = await play(provider(tmp_path), user("Please fix it"))
+    first, second = (delta.call.id for delta in deltas if isinstance(delta, ToolCallReady))
+    assert first != second
     assert deltas == [
         ThinkingDelta("Look "),
         ThinkingDelta("first."),
@@ -138,8 +140,8 @@ async def test_a_step_streams_thinking_text_and_calls(tmp_path: Path) -> None:
         TextDelta("Let "),
         TextDelta("me "),
         TextDelta("look."),
-        ToolCallReady(ToolCallBlock(id="call_1_0", name="file.read", arguments={"path": "a.py"})),
-        ToolCallReady(ToolCallBlock(id="call_1_1", name="file.read", arguments={"path": "b.py"})),
+        ToolCallReady(ToolCallBlock(id=first, name="file.read", arguments={"path": "a.py"})),
+        ToolCallReady(ToolCallBlock(id=second, name="file.read", arguments={"path": "b.py"})),
     ]
     usage = Usage(input_tokens=100, output_tokens=20, cache_read_tokens=50)
     assert finished == Finished("toolUse", usage, model="demo")

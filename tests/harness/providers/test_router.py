@@ -6,12 +6,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from app.config import PriceSettings, ProviderSettings, load_settings
+from app.config import PriceSettings, ProviderSettings, Settings, load_settings
 from app.errors import ConfigError, NotFound, ValidationFailed
 from app.harness.providers.deltas import Delta, Finished, TextDelta
 from app.harness.providers.errors import ProviderError
@@ -59,6 +60,12 @@ def build(candidate: Candidate) -> ModelRequest:
 
 def server(fake: FakeProvider, **more: Any) -> ProviderSettings:
     return ProviderSettings(driver="openai", base_url=fake.base_url, timeout_seconds=5, **more)
+
+
+def built_in(folder: Path) -> Settings:
+    """The configuration of an operator who has set nothing."""
+    (folder / "kaged.toml").touch()
+    return load_settings(config_file=folder / "kaged.toml", environ={})
 
 
 @asynccontextmanager
@@ -211,8 +218,8 @@ async def test_one_that_cannot_recover_is_left_out_of_the_next_round() -> None:
 
 
 @pytest.mark.requirement("R2.4.2")
-async def test_a_missing_credential_names_the_variable_before_any_network() -> None:
-    settings = load_settings(environ={})
+async def test_a_missing_credential_names_the_variable_before_any_network(tmp_path: Path) -> None:
+    settings = built_in(tmp_path)
     router = ProviderRouter({"smart": ("openai:gpt-4.1",)}, settings.providers, {}, retry=QUICK)
     with pytest.raises(ProviderError) as caught:
         async for _ in router.stream(router.resolve("smart"), build):
@@ -242,10 +249,10 @@ async def test_a_credential_that_is_named_but_not_set_is_missing_on_any_address(
 
 
 @pytest.mark.requirement("R2.4.2")
-async def test_a_provider_without_credential_falls_back() -> None:
+async def test_a_provider_without_credential_falls_back(tmp_path: Path) -> None:
     async with FakeProvider() as fake:
         fake.script(text_reply("local"))
-        providers = {**load_settings(environ={}).providers, "local": server(fake)}
+        providers = {**built_in(tmp_path).providers, "local": server(fake)}
         router = ProviderRouter({"smart": ("anthropic:claude", "local:m")}, providers, {}, retry=QUICK)
         items = [item async for item in router.stream(router.resolve("smart"), build)]
         await router.aclose()
@@ -427,3 +434,26 @@ async def test_no_credential_is_shown_by_the_listings() -> None:
         assert "a-secret-key" not in repr(router.list_providers()) + repr(router.list_models())
         assert router.list_models()[0].ready
         await router.aclose()
+
+
+@pytest.mark.requirement("R2.4.3", "R2.4.4", "R2.4.5", "R2.4.6")
+@pytest.mark.parametrize("driver", ["openai", "openai-responses", "anthropic", "google"])
+async def test_every_driver_answers_through_the_router(driver: Any) -> None:
+    async with FakeProvider() as fake:
+        fake.script(DOWN, text_reply("hi"))
+        settings = ProviderSettings(driver=driver, base_url=fake.base_url, api_key=SecretStr("some-key"))
+        router = ProviderRouter({"m": ("mine:some-model",)}, {"mine": settings}, {}, retry=QUICK)
+        items = [item async for item in router.stream(router.resolve("m"), build)]
+        await router.aclose()
+        assert fake.requests[0].body == fake.requests[1].body
+    assert isinstance(items[1], AttemptFailed)
+    assert TextDelta("hi") in items
+    assert isinstance(items[-1], Finished)
+
+
+async def test_closing_waits_for_a_table_that_is_being_loaded() -> None:
+    router = ProviderRouter({}, {"anthropic": ProviderSettings(driver="anthropic")}, {})
+    loading = router.catalog.begin("anthropic")
+    assert loading is not None
+    await router.aclose()
+    assert loading.done()
