@@ -213,13 +213,13 @@ def find_place(transcript: Transcript, messages: Sequence[ModelMessage]) -> Plac
     The conversation under way is the one that the latest message of the operator begins; a message
     that arrived between tool results and the next answer steers it and begins nothing."""
     for start in _beginnings(messages):
-        text = _text(messages[start])
+        text = _own_words(messages[start])
         answers = sum(isinstance(message, AssistantMessage) for message in messages[start:])
         matching = [one for one in transcript.conversations if one.matches(text)]
         if matching:
             first = matching[0]
             turn = sum(
-                first.matches(_text(message))
+                first.matches(_own_words(message))
                 for message in messages[:start]
                 if isinstance(message, UserMessage)
             )
@@ -273,6 +273,12 @@ def _estimated(wire: WireRequest, written: int) -> Usage:
 def _text(message: ModelMessage) -> str:
     blocks = message.blocks if isinstance(message, UserMessage) else ()
     return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+
+
+def _own_words(message: ModelMessage) -> str:
+    """Return what the operator wrote: the last text, after any attachments."""
+    blocks = message.blocks if isinstance(message, UserMessage) else ()
+    return next((block.text for block in reversed(blocks) if isinstance(block, TextBlock)), "")
 
 
 def _last_user(messages: Sequence[ModelMessage]) -> str:

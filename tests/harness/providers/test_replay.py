@@ -172,6 +172,14 @@ async def test_each_message_of_the_operator_begins_anew(tmp_path: Path) -> None:
     assert (await play(source, *talk))[1].stop_reason == "length"
 
 
+async def test_attachments_do_not_hide_the_operators_words(tmp_path: Path) -> None:
+    write(tmp_path, DEMO)
+    message = UserMessage(
+        blocks=(TextBlock(text="<attachment>please fix</attachment>"), TextBlock(text="hello"))
+    )
+    assert await text(provider(tmp_path), message) == "First hello."
+
+
 async def test_a_steering_message_does_not_lose_the_place(tmp_path: Path) -> None:
     write(tmp_path, DEMO)
     talk = (user("fix"), called("a"), results("def broken", "a"), user("and be quick"))
