@@ -277,7 +277,8 @@ def loop_responder(call: str, turns: int) -> Responder:
         count += 1
         if count % (turns + 1) == 0:
             return text_reply("All done.")
-        return Reply((ToolCall(tool.replace(".", "_"), {"path": path}, id=f"call_{count}"),))
+        arguments = {"path": path, "limit": 1000 + count % 1000}  # alike calls in a row look like a loop
+        return Reply((ToolCall(tool.replace(".", "_"), arguments, id=f"call_{count}"),))
 
     return respond
 
