@@ -70,13 +70,15 @@ class UnitOfWork:
     def blobs(self) -> BlobRepository:
         return BlobRepository(self.connection)
 
-    def release_space(self, pages: int = 1000) -> None:
-        """Give up to so many pages of deleted rows back to the file system.
+    def release_space(self, pages: int = 1000) -> int:
+        """Give up to so many pages of deleted rows back to the file system; return how many.
 
-        In slices, so that the writer is not held for long. PostgreSQL does so by itself."""
-        if self.connection.dialect.name == "sqlite":
-            driver = driver_of(self.connection)
-            (free,) = driver.execute("PRAGMA freelist_count").fetchone()
-            for _ in range(min(pages, free)):
-                # Python's driver steps this statement once, which frees one page, whatever it names.
-                driver.execute("PRAGMA incremental_vacuum(1)")
+        In slices, so that the writer is not held for long. PostgreSQL does so by itself: 0."""
+        if self.connection.dialect.name != "sqlite":
+            return 0
+        driver = driver_of(self.connection)
+        (free,) = driver.execute("PRAGMA freelist_count").fetchone()
+        for _ in range(min(pages, free)):
+            # Python's driver steps this statement once, which frees one page, whatever it names.
+            driver.execute("PRAGMA incremental_vacuum(1)")
+        return min(pages, int(free))

@@ -161,7 +161,7 @@ async def test_the_file_shrinks_after_events_were_trimmed(sqlite_storage: Storag
     await sqlite_storage.write(fill)
     before = await sqlite_storage.read(pages)
     assert await sqlite_storage.write(lambda unit: unit.events.trim_older_than(1990)) == 1989
-    await sqlite_storage.write(lambda unit: unit.release_space(50))
+    assert await sqlite_storage.write(lambda unit: unit.release_space(50)) == 50
     assert await sqlite_storage.read(pages) == before - 50
     await sqlite_storage.write(lambda unit: unit.release_space())
     assert await sqlite_storage.read(pages) < before / 3
@@ -170,4 +170,4 @@ async def test_the_file_shrinks_after_events_were_trimmed(sqlite_storage: Storag
 
 
 async def test_giving_space_back_is_no_error_on_postgresql(storage: Storage) -> None:
-    await storage.write(lambda unit: unit.release_space())
+    assert await storage.write(lambda unit: unit.release_space()) == 0

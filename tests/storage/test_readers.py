@@ -90,3 +90,29 @@ async def test_another_process_may_read_the_file_while_the_daemon_writes(tmp_pat
     assert await storage.read(lambda unit: unit.messages.last_position("ses_00001")) == 40
     await other.close()
     await storage.close()
+
+
+async def test_a_unit_that_reads_before_it_writes_keeps_other_processes_out(tmp_path: Path) -> None:
+    """Otherwise SQLite refuses its write, because what it read is no longer the newest state."""
+    storage = await Storage.open(None, tmp_path)
+    other = await Storage.open(None, tmp_path)
+    await storage.write(rows.family)
+    has_read, other_is_in = threading.Event(), threading.Event()
+
+    def read_then_write(unit: UnitOfWork) -> bool:
+        position = unit.messages.last_position("ses_00001")
+        has_read.set()
+        came_in = other_is_in.wait(0.3)
+        unit.messages.add(rows.message(position + 1))
+        return came_in
+
+    first = storage.submit(read_then_write)
+    assert await asyncio.to_thread(has_read.wait, 10)
+    await other.write(
+        lambda unit: unit.messages.add(rows.message(unit.messages.last_position("ses_00001") + 1))
+    )
+    other_is_in.set()
+    assert await first is False
+    assert await storage.read(lambda unit: unit.messages.last_position("ses_00001")) == 2
+    await other.close()
+    await storage.close()
