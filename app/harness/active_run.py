@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Literal, Protocol
 
 from app.errors import KagedError
-from app.events import EventPayload, RunEnded, RunStarted
+from app.events import BudgetWarning, EventPayload, RunEnded, RunStarted
 from app.harness.loop import AgentLoop, LoopOutcome
 from app.harness.run_context import RunContext
 from app.ids import now_ms
@@ -40,11 +40,9 @@ class ActiveRun:
         loop: AgentLoop,
         owner: Owner,
         spawn: Callable[..., asyncio.Task[None]],
-        *,
-        message: Message | None = None,
     ) -> None:
         self.row = row
-        self.message = message
+        self.message: Message | None = None
         self.context = context
         self.stopped_by = "daemon"
         self.stop_detail: str | None = None
@@ -55,6 +53,7 @@ class ActiveRun:
         self._task: asyncio.Task[None] | None = None
         self._done = asyncio.Event()
         self._closing = False
+        self._interrupted = False
         self._grace: asyncio.TimerHandle | None = None
 
     @property
@@ -98,7 +97,8 @@ class ActiveRun:
         self._interrupt()
 
     def _interrupt(self) -> None:
-        if not self._closing and self._task is not None:
+        if not self._closing and not self._interrupted and self._task is not None:
+            self._interrupted = True
             self._task.cancel()
 
     async def _run(self) -> None:
@@ -112,20 +112,21 @@ class ActiveRun:
             self._done.set()
 
     async def _outcome(self) -> LoopOutcome:
+        deadline = asyncio.timeout(self.context.limits.walltime_seconds)
         try:
-            async with asyncio.timeout(self.context.limits.walltime_seconds):
+            async with deadline:
                 outcome = await self._loop.run()
-        except TimeoutError:
-            return LoopOutcome("interrupted", "budget_seconds", pause="budget")
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if task is not None:
+            while task is not None and task.cancelling():
                 task.uncancel()
             return self._stopped_outcome()
         except KagedError as error:
             return LoopOutcome("failed", error.code, error={"code": error.code, "message": error.message})
-        except Exception:
+        except Exception as error:
             # The edge of a run: whatever went wrong must end the run, not the daemon.
+            if isinstance(error, TimeoutError) and deadline.expired():
+                return self._out_of_time()
             log.exception("run %s failed", self.row.id)
             message = "The daemon failed while it ran this; its log has the details."
             return LoopOutcome("failed", "internal", error={"code": "internal", "message": message})
@@ -137,6 +138,13 @@ class ActiveRun:
         if self.context.stopping == "pause":
             return LoopOutcome("interrupted", "paused", pause=self._pause_reason)
         return LoopOutcome("cancelled", "cancelled")
+
+    def _out_of_time(self) -> LoopOutcome:
+        run = self.context
+        limit = run.limits.walltime_seconds or 0.0
+        used = time.monotonic() - run.started
+        run.record(BudgetWarning(unit="seconds", limit=limit, used=used, reached=True))
+        return LoopOutcome("interrupted", "budget_seconds", pause="budget")
 
     async def _close(self, outcome: LoopOutcome) -> None:
         run = self.context
@@ -165,10 +173,5 @@ class ActiveRun:
             uow.runs.update(
                 self.row.id, state=state, reason=outcome.reason, error=outcome.error, ended_at=ended
             )
-            if outcome.reason == "context_overflow":
-                uow.sessions.update(run.session_id, context_overflow=True)
 
-        try:
-            await self._owner.run_ended(outcome, closing, store)
-        except KagedError as error:
-            log.error("the end of run %s could not be stored: %s", self.row.id, error.message)
+        await self._owner.run_ended(outcome, closing, store)

@@ -76,6 +76,10 @@ class ConversationEstimate:
         self._counted = len(messages)
         return int((self._total + self._fixed_part(system, tools)) * self._factor)
 
+    def room(self, total: int) -> int:
+        """Return how much of `total` is left for messages, as `estimate_message` counts them."""
+        return int(total / self._factor) - (self._fixed[2] if self._fixed is not None else 0)
+
     def calibrate(self, estimated: int, reported: int) -> None:
         """Move the factor towards what the provider counted (both are tokens of one request)."""
         if estimated > 200 and reported > 0:

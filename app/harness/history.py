@@ -82,10 +82,10 @@ class History:
             if budget < 0:
                 break
             start -= 1
-        while start < len(self.messages) and not isinstance(self.messages[start], UserMessage):
-            start += 1
+        while start < len(self.messages) and isinstance(self.messages[start], ToolResultsMessage):
+            start += 1  # their calls do not fit: results alone mean nothing to a model
         if start >= len(self.messages):
-            start = len(self.messages) - 1
+            start = len(self.messages) - 1  # the newest exchange is kept, whether it fits or not
             while start > 1 and isinstance(self.messages[start], ToolResultsMessage):
                 start -= 1
         shortened = [self.messages[0], *self.messages[start:]]
@@ -101,7 +101,7 @@ class History:
             self.visible.append(message)
 
     def _load(self, rows: Iterable[Message]) -> None:
-        open_calls: dict[str, ToolCallBlock] = {}
+        open_calls: list[ToolCallBlock] = []
         results: dict[str, ToolResult] = {}
         for row in rows:
             self.last_message_id = row.id
@@ -115,18 +115,18 @@ class History:
                 blocks = assistant_blocks(row)
                 if blocks:
                     self.messages.append(AssistantMessage(blocks=blocks))
-                open_calls = {b.id: b for b in blocks if isinstance(b, ToolCallBlock)}
+                open_calls = [block for block in blocks if isinstance(block, ToolCallBlock)]
             else:
                 self.messages.append(user_message(row))
         self._close_calls(open_calls, results)
 
-    def _close_calls(self, open_calls: dict[str, ToolCallBlock], results: dict[str, ToolResult]) -> None:
+    def _close_calls(self, open_calls: list[ToolCallBlock], results: dict[str, ToolResult]) -> None:
         """Answer every call of the last assistant message exactly once, in the order asked."""
         if open_calls:
             answers = tuple(
                 results.get(call.id)
                 or ToolResult(tool_call_id=call.id, name=call.name, content=MISSING_RESULT, is_error=True)
-                for call in open_calls.values()
+                for call in open_calls
             )
             self.messages.append(ToolResultsMessage(results=answers))
         open_calls.clear()
@@ -134,11 +134,20 @@ class History:
 
 
 def assistant_blocks(row: Message) -> tuple[AssistantBlock, ...]:
-    """Return the structured answer of a stored row, or its plain text as one block."""
+    """Return the structured answer of a stored row, or its plain text as one block.
+
+    No two of its calls bear the same id: of those that do, the first one counts."""
     stored = row.details.get("contentBlocks")
-    if stored:
-        return _blocks.validate_python(stored)
-    return (TextBlock(text=row.content),) if row.content else ()
+    if not stored:
+        return (TextBlock(text=row.content),) if row.content else ()
+    blocks, seen = [], set()
+    for block in _blocks.validate_python(stored):
+        if isinstance(block, ToolCallBlock):
+            if block.id in seen:
+                continue
+            seen.add(block.id)
+        blocks.append(block)
+    return tuple(blocks)
 
 
 def user_message(row: Message) -> UserMessage:

@@ -1,12 +1,12 @@
 """Messages that wait: for the run to end (queue) or for its next boundary (steer).
 
 Owns: their order and which of them an operator's stop has put on hold. Never: storage; the rows
-are stored before they get here.
+are stored before they get here, and leave only once it is stored where they went.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Collection
 from typing import Literal
 
 from app.storage.models import Message
@@ -18,9 +18,9 @@ class Inbox:
     """The waiting messages of one session, oldest first."""
 
     def __init__(self) -> None:
-        self._queued: deque[Message] = deque()
-        self._steers: deque[Message] = deque()
-        self._held: deque[Message] = deque()
+        self._queued: list[Message] = []
+        self._steers: list[Message] = []
+        self._held: list[Message] = []
 
     def __len__(self) -> int:
         return len(self._queued) + len(self._steers) + len(self._held)
@@ -33,29 +33,26 @@ class Inbox:
     def add(self, row: Message) -> None:
         (self._steers if row.delivery == "steer" else self._queued).append(row)
 
-    def take_steers(self) -> list[Message]:
-        taken = list(self._steers)
-        self._steers.clear()
-        return taken
+    def steers(self) -> list[Message]:
+        return list(self._steers)
 
-    def take_next(self) -> Message | None:
+    def held(self) -> list[Message]:
+        return list(self._held)
+
+    def next(self) -> Message | None:
         """Return the message to run next; steers that came too late are first."""
-        if self._steers:
-            return self._steers.popleft()
-        return self._queued.popleft() if self._queued else None
+        waiting = self._steers or self._queued
+        return waiting[0] if waiting else None
 
-    def has_next(self) -> bool:
-        return bool(self._steers or self._queued)
-
-    def hold(self) -> list[Message]:
-        """An operator's stop: nothing that waits now may start by itself any more."""
-        held = [*self._steers, *self._queued]
+    def hold(self) -> list[str]:
+        """Let nothing that waits now start by itself any more; return the ids of the rows."""
+        newly_held = [*self._steers, *self._queued]
         self._steers.clear()
         self._queued.clear()
-        self._held.extend(held)
-        return held
+        self._held.extend(newly_held)
+        return [row.id for row in newly_held]
 
-    def take_held(self) -> list[Message]:
-        taken = list(self._held)
-        self._held.clear()
-        return taken
+    def remove(self, ids: Collection[str]) -> None:
+        """Forget messages that have entered the conversation."""
+        for waiting in (self._queued, self._steers, self._held):
+            waiting[:] = [row for row in waiting if row.id not in ids]

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from app.events import BudgetWarning
 from app.harness.limits import Spent, judge
+from app.harness.pipeline.policy import TRUNCATE_TO
 from app.harness.pipeline.processor import PolicyViolation
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.providers.catalog import Catalog
@@ -21,7 +22,6 @@ from app.harness.providers.errors import ProviderError
 from app.harness.providers.router import ProviderRouter
 from app.harness.run_context import RunContext
 from app.harness.stuck import StuckDetector
-from app.harness.tool_calls import StepCalls
 from app.harness.turn import Turn, TurnOutcome
 from app.storage.models import Message
 from app.tools.service import ToolService
@@ -60,6 +60,7 @@ class AgentLoop:
         self._tools = tools
         self._take_steers = take_steers
         self._stuck = StuckDetector()
+        self._shortened = False
 
     async def run(self) -> LoopOutcome:
         """Run to the end. A cancellation is raised again after everything is answered."""
@@ -72,8 +73,11 @@ class AgentLoop:
             try:
                 outcome = await self._step()
             except PolicyViolation as violation:
+                run.step -= 1  # nothing was sent: there is no such step
                 return self._failed(violation.code, violation.message)
             if outcome.error is not None:
+                if self._shortened_after(outcome):
+                    continue
                 return self._provider_failed(outcome.error)
             if outcome.stop_reason != "toolUse":
                 steers = self._take_steers()
@@ -94,21 +98,35 @@ class AgentLoop:
             pipeline=self._pipeline,
             service=self._tools,
         )
-        calls: StepCalls | None = None
         try:
             outcome = await turn.run()
+        except BaseException as stopped:
+            # Whatever ends a call of the model: what it asked for until then gets its answer.
             calls = turn.pending_calls()
-            if calls is not None and outcome.error is not None:
-                calls.close_refused("not_run", CUT_OFF)
-                await self._run.settle()
-            elif calls is not None:
-                await calls.run()
-        except asyncio.CancelledError:
-            unanswered = turn.pending_calls() if calls is None else None
-            if unanswered is not None:
-                unanswered.close_refused("cancelled", STOPPED)
+            if calls is not None:
+                aborted = isinstance(stopped, asyncio.CancelledError)
+                calls.close_refused("cancelled", STOPPED, "aborted" if aborted else "error")
             raise
+        calls = turn.pending_calls()
+        if calls is not None and outcome.error is not None:
+            calls.close_refused("not_run", CUT_OFF, "error")
+            await self._run.settle()
+        elif calls is not None:
+            await calls.run()
         return outcome
+
+    def _shortened_after(self, outcome: TurnOutcome) -> bool:
+        """Leave out older messages, once in a run, after a provider has refused a request as too
+        long; tell whether there is now something shorter to send."""
+        run, error = self._run, outcome.error
+        if error is None or error.kind != "context_length" or run.on_overflow != "truncate":
+            return False
+        target = run.estimate.room(int(run.context_tokens * TRUNCATE_TO))
+        if self._shortened or not run.history.truncate(target):
+            return False
+        self._shortened = True
+        run.audit("policy.truncated", {"step": run.step, "estimate": run.context_tokens, "window": None})
+        return True
 
     def _before_step(self) -> LoopOutcome | None:
         """Return how the run ends when it must not make another model call."""

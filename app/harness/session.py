@@ -1,7 +1,7 @@
-"""One live session: its state, its inbox, its one active run.
+"""One live session: its inbox, its one active run, and the order of commands.
 
-Owns: every move of the session state machine and the order of commands (one lock per session).
-Never: the loop itself or HTTP. What a caller is told is committed before it is told.
+Owns: what each command does in each state (one lock per session). Never: the loop itself,
+storing a move (`session_record`) or HTTP. What a caller is told is committed before it is told.
 """
 
 from __future__ import annotations
@@ -9,38 +9,39 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.errors import Conflict, NotFound, RateLimited, StorageError, ValidationFailed
-from app.events import (
-    EventPayload,
-    RunQueued,
-    SessionStateChanged,
-    SessionUpdated,
-)
+from app.errors import Conflict, KagedError, NotFound
+from app.events import EventPayload, RunQueued
 from app.harness.active_run import ActiveRun
 from app.harness.capacity import Claim
 from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
 from app.harness.inbox import Inbox
 from app.harness.loop import LoopOutcome
+from app.harness.session_record import SessionRecord, Work
 from app.harness.session_rows import (
     Mode,
+    PostedMessage,
+    busy,
     checkpoint_event,
+    checkpoint_of,
     hold_all,
     mark_resumed,
     nudge,
     operator_message,
+    overflow_flag,
     placed_in,
     posted_event,
     put_all,
+    queue_full,
+    waiting_message,
 )
 from app.harness.session_services import SessionServices
 from app.harness.session_stream import SessionStream
 from app.harness.titles import title_from
-from app.ids import new_id, now_ms
-from app.states import SessionEvent, SessionState, legal_session_events, move_session
+from app.ids import now_ms
+from app.states import SessionEvent, SessionState
 from app.storage.models import Checkpoint, Message, Run
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
@@ -50,46 +51,33 @@ log = logging.getLogger("kaged.session")
 PAUSE_GRACE_SECONDS = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class PostedMessage:
-    """What became of a posted message: run now, or queued (`run` is None)."""
-
-    message: Message
-    run: Run | None
-    queued: bool
-
-
 class Session:
     """A session in memory. Build it with `SessionManager`, never directly."""
 
     def __init__(self, row: SessionRow, stream: SessionStream, services: SessionServices) -> None:
-        self.row = row
         self.stream = stream
         self.inbox = Inbox()
         self.active: ActiveRun | None = None
         self.history: History | None = None
         self.estimate = ConversationEstimate()
+        self._record = SessionRecord(row, stream)
         self._services = services
         self._lock = asyncio.Lock()
-        self._last_context: dict[str, int | None] | None = None
+        self._deleted = False
 
     @property
     def id(self) -> str:
-        return self.row.id
+        return self._record.row.id
+
+    @property
+    def row(self) -> SessionRow:
+        """The row with the present state and title; its sums are those of when it was loaded."""
+        return self._record.row
 
     @property
     def at_rest(self) -> bool:
         """True when nothing would be lost by forgetting this object."""
         return self.active is None and not len(self.inbox) and not self._lock.locked()
-
-    @property
-    def last_context(self) -> dict[str, int | None] | None:
-        """The tokens and the window of the newest request, estimated; None before the first."""
-        return self._last_context
-
-    @property
-    def current_state(self) -> SessionState:
-        return SessionState(self.row.state)
 
     # -- commands ---------------------------------------------------------------------------
 
@@ -106,122 +94,137 @@ class Session:
         if model is not None:
             self._services.router.resolve(model)
         async with self._lock:
-            running = self.current_state is SessionState.RUNNING
-            if running and mode == "reject":
-                raise Conflict(
-                    "A run is active. Wait for it, cancel it, or post with mode=queue or mode=steer.",
-                    reason="run_in_progress",
-                    details={"state": self.row.state},
-                )
-            if self.current_state is SessionState.IDLE:
-                await self._services.check_runnable(self.row, model)
-            row = operator_message(self.id, content, attachments, model, mode, actor)
-            if running or self.current_state is SessionState.QUEUED:
-                return await self._enqueue(row, SessionEvent.MESSAGE_POSTED, "busy")
+            self._still_there()
+            state = self._record.state
+            self._record.require(SessionEvent.MESSAGE_POSTED)
+            row = operator_message(self.id, content, attachments, model, actor)
+            if state is not SessionState.IDLE:
+                if mode == "reject":
+                    raise busy(state)
+                steer = mode == "steer" and state is SessionState.RUNNING
+                return await self._enqueue(row, SessionEvent.MESSAGE_POSTED, "busy", steer=steer)
+            await self._services.check_runnable(self.row, model)
             if self._services.capacity.try_acquire(self._claim()):
-                try:
-                    begun = await self._begin(row)
-                except BaseException:
-                    if self.active is None:
-                        self._services.capacity.release(self.id)
-                    raise
+                begun = await self._begin_or_release(row, SessionEvent.MESSAGE_POSTED)
                 return PostedMessage(begun.message or row, begun.row, queued=False)
+            if mode == "reject":
+                raise busy(state)
             return await self._enqueue(row, SessionEvent.MESSAGE_POSTED_AT_LIMIT, "capacity")
 
     async def cancel(self, actor: str) -> None:
         """Stop the run, keep its partial answer; nothing that waits starts by itself after it."""
         async with self._lock:
-            move_session(self.current_state, SessionEvent.CANCEL)
-            held = self.inbox.hold()
-            if held:
-                ids = [row.id for row in held]
-                self.stream.record([], hold_all(ids))
+            self._still_there()
+            self._record.require(SessionEvent.CANCEL)
             self._services.capacity.withdraw(self.id)
+            held = hold_all(self.inbox.hold())
             active = self.active
             if active is None:
-                await self._transition(SessionEvent.CANCEL, reason="cancelled", durable=True)
+                await self._record.move(SessionEvent.CANCEL, reason="cancelled", work=held, durable=True)
+                self._services.capacity.release(self.id)
                 return
-            active.stop("cancel")
+            active.stop("cancel", by=actor)
+            await self.stream.record([], held)
         await active.ended()
 
     async def pause(
         self, actor: str, reason: str | None = None, *, grace: float = PAUSE_GRACE_SECONDS
     ) -> None:
-        """Stop at once and keep a checkpoint; running tools get `grace` seconds."""
-        async with self._lock:
-            active = self.active
-            if active is None:
-                raise self._illegal("pause")
-            active.stop("pause", detail=reason, by=actor, grace=grace)
-        await active.ended()
+        """Stop at once and keep a checkpoint; running tools get `grace` seconds.
+
+        A run that ends by itself first is not paused: the next one is, or it is a `Conflict`."""
+        while True:
+            async with self._lock:
+                self._still_there()
+                active = self.active
+                if active is None:
+                    raise self._record.illegal("pause")
+                active.stop("pause", detail=reason, by=actor, grace=grace)
+            await active.ended()
+            if self._record.state is SessionState.PAUSED:
+                return
 
     async def resume(self, checkpoint_id: str | None, actor: str) -> Run | None:
         """Go on after a pause as a new run; None when there is nothing left to do."""
         async with self._lock:
-            if self.current_state is SessionState.QUEUED:
-                queued = self.inbox.take_next()
-                assert queued is not None, "a queued session has a message waiting"
+            self._still_there()
+            state, queued = self._record.state, self.inbox.next()
+            if state is SessionState.QUEUED and queued is not None:
                 self._services.capacity.force(self._claim())
-                return (await self._begin(queued, event=SessionEvent.RESUME_WITH_WORK)).row
-            if self.current_state is not SessionState.PAUSED:
-                raise self._illegal("resume")
-            checkpoint = await self._open_checkpoint(checkpoint_id)
+                return (await self._begin_or_release(queued, SessionEvent.RESUME_WITH_WORK)).row
+            if state is not SessionState.PAUSED:
+                raise self._record.illegal("resume")
+            checkpoint = await self._services.open_checkpoint(self.id, checkpoint_id)
             history = await self._history()
-            work = bool(history.messages) and not history.answered
-            follower = None if work else self._next_message()
-            if not work and follower is None:
-                await self._transition(
+            unanswered = bool(history.messages) and not history.answered
+            if not unanswered and queued is None:
+                await self._record.move(
                     SessionEvent.RESUME_WITHOUT_WORK, work=mark_resumed(checkpoint), durable=True
                 )
                 return None
             await self._services.check_runnable(self.row, None)
             self._services.capacity.force(self._claim())
-            begun = await self._begin(
-                follower or nudge(self.id, history, actor),
-                checkpoint=checkpoint,
-                event=SessionEvent.RESUME_WITH_WORK,
-            )
+            message = nudge(self.id, history, actor) if unanswered else queued
+            begun = await self._begin_or_release(message, SessionEvent.RESUME_WITH_WORK, checkpoint)
             return begun.row
 
     async def continue_run(self, actor: str) -> Run:
-        """Let the agent go on after it stopped at a limit of length or steps."""
+        """Let the agent go on after it stopped without having finished its answer."""
         async with self._lock:
-            if self.current_state is not SessionState.IDLE:
-                raise self._illegal("continue")
+            self._still_there()
+            if self._record.state is not SessionState.IDLE:
+                raise self._record.illegal("continue")
             history = await self._history()
-            if not history.messages:
+            if not history.messages or history.answered:
                 raise Conflict(
-                    "There is nothing to continue: post a message first.",
+                    "There is nothing to continue: post a message.",
                     reason="nothing_to_continue",
                     details={"state": self.row.state},
                 )
             await self._services.check_runnable(self.row, None)
             self._services.capacity.force(self._claim())
-            begun = await self._begin(nudge(self.id, history, actor), event=SessionEvent.RESUME_WITH_WORK)
-            return begun.row
+            message = nudge(self.id, history, actor)
+            return (await self._begin_or_release(message, SessionEvent.RESUME_WITH_WORK)).row
 
     async def rename(self, title: str) -> None:
-        self.row = self.row.model_copy(update={"title": title, "updated_at": now_ms()})
-        row = self.row
-        await self.stream.record(
-            [SessionUpdated(title=title)],
-            lambda uow: uow.sessions.update(row.id, title=title, updated_at=row.updated_at),
-            durable=True,
-        )
+        async with self._lock:
+            self._still_there()
+            await self._record.rename(title)
 
     async def archive(self) -> None:
         """Close the session for good; its messages stay readable."""
         async with self._lock:
+            self._still_there()
             if self.active is not None:
-                raise self._illegal("archive")
+                raise self._record.illegal("archive")
+            held = hold_all(self.inbox.hold())
+            await self._record.move(SessionEvent.ARCHIVE, work=held, durable=True, archived_at=now_ms())
             self._services.capacity.withdraw(self.id)
-            await self._transition(SessionEvent.ARCHIVE, durable=True, archived_at=now_ms())
+            self._services.capacity.release(self.id)
+            self.inbox = Inbox()
+
+    async def delete(self) -> None:
+        """Remove the session and everything below it; not while it runs."""
+        async with self._lock:
+            self._still_there()
+            if self.active is not None:
+                raise Conflict(
+                    "A run is active; cancel it before you delete the session.",
+                    reason="run_in_progress",
+                    details={"state": self.row.state},
+                )
+            await self._services.storage.write(lambda uow: uow.sessions.delete(self.id), durable=True)
+            self._deleted = True
+            self._services.capacity.withdraw(self.id)
+            self._services.capacity.release(self.id)
 
     async def stop_for_shutdown(self, grace: float) -> None:
         """The daemon stops: end the run, keep a checkpoint that one resume goes on from."""
-        active = self.active
+        async with self._lock:
+            active = self.active
+            if active is not None:
+                active.stop("pause", by="daemon", grace=grace, reason="daemon_restart")
         if active is not None:
-            active.stop("pause", detail=None, by="daemon", grace=grace, reason="daemon_restart")
             await active.ended()
 
     def start_waiting(self) -> None:
@@ -233,82 +236,131 @@ class Session:
     def take_steers(self) -> list[Message]:
         """Give the waiting steers to the running turn, with their places in the history."""
         assert self.active is not None and self.history is not None
-        taken = [placed_in(self.history, row) for row in self.inbox.take_steers()]
+        taken = [placed_in(self.history, row, self.active.run_id) for row in self.inbox.steers()]
         if taken:
+            self.inbox.remove({row.id for row in taken})
             self.stream.record([], put_all(taken))
         return taken
 
-    async def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Any) -> None:
+    async def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Work) -> None:
         """Move on after the active run has ended: pause, next message, or idle."""
         async with self._lock:
             active, self.active = self.active, None
             assert active is not None
-            context = active.context
-            self._last_context = {"tokens": context.context_tokens, "window": context.context_window}
-            if outcome.pause is not None:
-                await self._paused(outcome, active, closing, store)
-                return
-            following = self._next_message()
-            if following is not None:
-                await self.stream.record([closing], store, run_id=active.run_id)
-                try:
-                    await self._begin(following, event=SessionEvent.RUN_ENDED_MORE_QUEUED)
-                    return
-                except (NotFound, Conflict, ValidationFailed) as problem:
-                    log.warning("the queued message of %s cannot run: %s", self.id, problem)
-                    await self._transition(SessionEvent.RUN_ENDED, reason="cannot_run")
-            else:
-                await self._transition(SessionEvent.RUN_ENDED, events=[closing], work=store)
-            self._services.capacity.release(self.id)
+            try:
+                await self._move_on(active, outcome, closing, store)
+            except KagedError as problem:
+                log.error("the end of run %s could not be stored: %s", active.run_id, problem.message)
+                self.inbox.hold()
+                self._record.move_unstored(SessionEvent.RUN_ENDED, [closing], store)
+            if self.active is None:
+                self._services.capacity.release(self.id)
 
     # -- inside -----------------------------------------------------------------------------
 
+    async def _move_on(
+        self, active: ActiveRun, outcome: LoopOutcome, closing: EventPayload, store: Work
+    ) -> None:
+        flag = overflow_flag(self.row, outcome.reason, outcome.state)
+        following = self.inbox.next()
+        pause_reason = outcome.pause
+        if pause_reason is None and following is not None and self._services.stopping():
+            pause_reason = "daemon_restart"  # so that one resume goes on with what waits
+        if pause_reason is not None:
+            checkpoint = checkpoint_of(
+                self.id,
+                active.run_id,
+                reason=pause_reason,
+                detail=active.stop_detail,
+                created_by=active.stopped_by,
+                cursor=(await self._history()).last_message_id,
+            )
+
+            def pause(uow: UnitOfWork) -> None:
+                store(uow)
+                uow.checkpoints.add(checkpoint)
+
+            told = [closing, checkpoint_event(checkpoint)]
+            await self._record.move(
+                SessionEvent.RUN_PAUSED, reason=pause_reason, events=told, work=pause, durable=True, **flag
+            )
+            return
+        if following is None:
+            await self._record.move(SessionEvent.RUN_ENDED, events=[closing], work=store, **flag)
+            return
+        await self.stream.record([closing], store, run_id=active.run_id)
+        try:
+            await self._begin(following, SessionEvent.RUN_ENDED_MORE_QUEUED, **flag)
+        except KagedError as problem:
+            await self._cannot_run(problem, SessionEvent.RUN_ENDED, **flag)
+
     async def _start_waiting(self) -> None:
         async with self._lock:
-            following = self._next_message() if self.current_state is SessionState.QUEUED else None
-            if following is None:
+            if self.active is not None:
+                return  # it got its place by another way and keeps it
+            following = self.inbox.next()
+            waits = self._record.state is SessionState.QUEUED and not self._deleted
+            if following is None or not waits or self._services.stopping():
                 self._services.capacity.release(self.id)
                 return
             try:
-                await self._begin(following, event=SessionEvent.CAPACITY_FREE)
-            except (NotFound, Conflict, ValidationFailed) as problem:
-                log.warning("the queued message of %s cannot run: %s", self.id, problem)
+                await self._begin(following, SessionEvent.CAPACITY_FREE)
+            except KagedError as problem:
+                await self._cannot_run(problem, SessionEvent.CANCEL)
                 self._services.capacity.release(self.id)
-                await self._transition(SessionEvent.CANCEL, reason="cannot_run")
+
+    async def _cannot_run(self, problem: KagedError, event: SessionEvent, **values: Any) -> None:
+        """A message that waited cannot run now; it stays, and goes with the next one posted."""
+        log.warning("the queued message of %s cannot run: %s", self.id, problem.message)
+        held = hold_all(self.inbox.hold())
+        try:
+            await self._record.move(event, reason="cannot_run", work=held, **values)
+        except KagedError as another:
+            log.error("session %s could not be stored: %s", self.id, another.message)
+            self._record.move_unstored(event, [], held)
+
+    async def _begin_or_release(
+        self, message: Message | None, event: SessionEvent, checkpoint: Checkpoint | None = None
+    ) -> ActiveRun:
+        """Begin with a place that is held already; give it back when that fails."""
+        try:
+            return await self._begin(message, event, checkpoint)
+        finally:
+            if self.active is None:
+                self._services.capacity.release(self.id)
+            if self._record.state is SessionState.QUEUED:
+                self._services.capacity.wait(self._claim(), self.start_waiting)
 
     async def _begin(
         self,
         message: Message | None,
-        *,
+        event: SessionEvent,
         checkpoint: Checkpoint | None = None,
-        event: SessionEvent = SessionEvent.MESSAGE_POSTED,
+        **values: Any,
     ) -> ActiveRun:
-        """Store the run with its message, move to running, and start the task."""
+        """Store the run with its message, move to running, and start the task.
+
+        When that fails nothing has changed: the message waits where it was."""
+        self._services.refuse_when_stopping()
         history = await self._history()
-        held = [placed_in(history, row) for row in self.inbox.take_held()] if message is not None else []
-        placed = None if message is None else placed_in(history, message)
-        rows = [*held, *([placed] if placed is not None else [])]
-        model = (message.details.get("model") if message is not None else None) or None
-        active = await self._services.build_run(self, placed, checkpoint, model)
-        fresh = placed is not None and placed.delivery in ("direct", "continue")
-        events: list[EventPayload] = (
-            [posted_event(placed, queued=False)] if placed is not None and fresh else []
-        )
-        events.append(active.started_event())
-        title = self.row.title or (title_from(placed.content) if placed is not None else "")
-        if title != self.row.title:
-            events.append(SessionUpdated(title=title))
+        model = str(message.details["model"]) if message is not None and "model" in message.details else None
+        active = await self._services.build_run(self, message, checkpoint, model)
+        waiting = [*(self.inbox.held() if message is not None else []), *([message] if message else [])]
+        rows = [placed_in(history, row, active.run_id) for row in waiting]
+        active.message = rows[-1] if rows else None
+        fresh = [row for row in rows[-1:] if row.delivery in ("direct", "continue")]
+        told: list[EventPayload] = [posted_event(row, queued=False) for row in fresh]
+        told.append(active.started_event())
+        if not self.row.title and message is not None and message.role == "operator":
+            values["title"] = title_from(message.content)
 
         def store(uow: UnitOfWork) -> None:
-            for row in rows:
-                uow.messages.put(row)
+            put_all(rows)(uow)
             uow.runs.add(active.row)
-            if title:
-                uow.sessions.update(self.id, title=title)
             mark_resumed(checkpoint)(uow)
 
-        self.row = self.row.model_copy(update={"title": title})
-        await self._transition(event, events=events, work=store, run_id=active.run_id, durable=True)
+        await self._record.move(event, events=told, work=store, run_id=active.run_id, durable=True, **values)
+        self.inbox.remove({row.id for row in rows})
         for row in rows:
             history.add_user(row)
         self.active = active
@@ -316,119 +368,29 @@ class Session:
         return active
 
     async def _enqueue(
-        self, row: Message, event: SessionEvent, reason: Literal["busy", "capacity"]
+        self, row: Message, event: SessionEvent, reason: Literal["busy", "capacity"], *, steer: bool = False
     ) -> PostedMessage:
         limit = self._services.queue_limit
         if len(self.inbox) >= limit:
-            raise RateLimited(
-                f"{limit} messages are waiting in this session already; wait until some have run.",
-                reason="queue_full",
-                details={"limit": limit},
-            )
-        move_session(self.current_state, event)
-        waiting = row.model_copy(
-            update={"position": None, "delivery": row.delivery if row.delivery == "steer" else "queued"}
-        )
-        position = len(self.inbox) + 1
-        events: list[EventPayload] = [posted_event(waiting, queued=True)]
-        if waiting.delivery != "steer":
-            events.append(RunQueued(message_id=row.id, position=position, reason=reason))
-        await self._transition(event, events=events, work=lambda uow: uow.messages.add(waiting), durable=True)
+            raise queue_full(limit)
+        waiting = waiting_message(row, steer=steer)
+        told: list[EventPayload] = [posted_event(waiting, queued=True)]
+        if not steer:
+            told.append(RunQueued(message_id=row.id, position=len(self.inbox) + 1, reason=reason))
+        await self._record.move(event, events=told, work=lambda uow: uow.messages.add(waiting), durable=True)
         self.inbox.add(waiting)
         if reason == "capacity":
             self._services.capacity.wait(self._claim(), self.start_waiting)
         return PostedMessage(waiting, None, queued=True)
 
-    async def _paused(
-        self, outcome: LoopOutcome, active: ActiveRun, closing: EventPayload, store: Any
-    ) -> None:
-        history = await self._history()
-        checkpoint = Checkpoint(
-            id=new_id("ckp"),
-            session_id=self.id,
-            run_id=active.run_id,
-            created_at=now_ms(),
-            created_by=active.stopped_by,
-            reason=outcome.pause or "operator",
-            detail=active.stop_detail,
-            message_cursor=history.last_message_id,
-        )
-
-        def work(uow: UnitOfWork) -> None:
-            store(uow)
-            uow.checkpoints.add(checkpoint)
-
-        created = checkpoint_event(checkpoint)
-        await self._transition(
-            SessionEvent.RUN_PAUSED,
-            reason=checkpoint.reason,
-            events=[closing, created],
-            work=work,
-            durable=True,
-        )
-        self._services.capacity.release(self.id)
-
-    async def _transition(
-        self,
-        event: SessionEvent,
-        *,
-        reason: str | None = None,
-        events: Sequence[EventPayload] = (),
-        work: Any = None,
-        run_id: str | None = None,
-        durable: bool = False,
-        archived_at: int | None = None,
-    ) -> None:
-        """Move the state machine and store everything that belongs to the move in one unit."""
-        before = self.row
-        state, _ = move_session(self.current_state, event)
-        changed = state is not self.current_state
-        values: dict[str, Any] = {"state": state.value, "state_reason": reason, "updated_at": now_ms()}
-        if archived_at is not None:
-            values["archived_at"] = archived_at
-        told = list(events)
-        if changed:
-            told.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
-
-        def unit(uow: UnitOfWork) -> None:
-            if work is not None:
-                work(uow)
-            uow.sessions.update(before.id, **values)
-
-        self.row = before.model_copy(update=values)
-        try:
-            await asyncio.shield(self.stream.record(told, unit, run_id=run_id, durable=durable))
-        except StorageError:
-            self.row = before
-            raise
-
     async def _history(self) -> History:
         if self.history is None:
-            rows, last = await self._services.load_history(self.id)
-            self.history = History(rows, next_position=last + 1)
+            self.history, self.estimate = await self._services.load_history(self.id)
         return self.history
 
-    async def _open_checkpoint(self, checkpoint_id: str | None) -> Checkpoint | None:
-        found = await self._services.open_checkpoints(self.id)
-        if checkpoint_id is None:
-            return found[0] if found else None
-        for checkpoint in found:
-            if checkpoint.id == checkpoint_id:
-                return checkpoint
-        raise NotFound(f"There is no open checkpoint {checkpoint_id} in this session.")
-
-    def _next_message(self) -> Message | None:
-        return None if self._services.stopping() else self.inbox.take_next()
+    def _still_there(self) -> None:
+        if self._deleted:
+            raise NotFound(f"There is no session {self.id}.")
 
     def _claim(self) -> Claim:
         return Claim(self.id, self.row.project_id, self.row.created_by)
-
-    def _illegal(self, command: str) -> Conflict:
-        return Conflict(
-            f"The session is {self.row.state}: {command} is not possible now.",
-            reason="invalid_transition",
-            details={
-                "state": self.row.state,
-                "legal_events": [event.value for event in legal_session_events(self.current_state)],
-            },
-        )

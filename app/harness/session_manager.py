@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from app.errors import Conflict, NotFound, ValidationFailed
 from app.events import PromptReloaded
@@ -21,8 +21,8 @@ from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
 from app.harness.recovery import recover
-from app.harness.session import PostedMessage, Session
-from app.harness.session_rows import Mode
+from app.harness.session import Session
+from app.harness.session_rows import Mode, PostedMessage
 from app.harness.session_services import SessionServices
 from app.harness.transfer import export_session, import_session
 from app.ids import new_id, now_ms
@@ -34,6 +34,8 @@ from app.storage.pages import Page
 from app.storage.storage import Storage
 from app.tools.call import ToolEnvelope
 from app.tools.service import ToolService
+
+T = TypeVar("T")
 
 MAX_LIVE_SESSIONS = 256
 """Sessions kept in memory beside those that run or wait."""
@@ -62,7 +64,7 @@ class SessionManager:
         self._projects = projects
         self._live: dict[str, Session] = {}
         self._opening: dict[str, asyncio.Lock] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._stopping = False
         self._services = SessionServices(
             storage=storage,
@@ -85,7 +87,8 @@ class SessionManager:
     async def start(self) -> None:
         """Put right what a crash left behind, and line up the sessions that wait for capacity."""
         await recover(self._storage, self._hub)
-        for row in await self._storage.read(lambda uow: uow.sessions.in_states([SessionState.QUEUED.value])):
+        queued = await self._storage.read(lambda uow: uow.sessions.in_states([SessionState.QUEUED.value]))
+        for row in sorted(queued, key=lambda row: row.updated_at):
             session = await self._session(row.id)
             claim = Claim(row.id, row.project_id, row.created_by)
             self._services.capacity.wait(claim, session.start_waiting)
@@ -93,8 +96,7 @@ class SessionManager:
     async def drain(self, grace: float) -> None:
         """Stop every run at a clean boundary; running tools get `grace` seconds."""
         self._stopping = True
-        active = [session for session in self._live.values() if session.active is not None]
-        await asyncio.gather(*(session.stop_for_shutdown(grace) for session in active))
+        await asyncio.gather(*(session.stop_for_shutdown(grace) for session in list(self._live.values())))
         while self._tasks:
             await asyncio.gather(*list(self._tasks), return_exceptions=True)
 
@@ -149,26 +151,19 @@ class SessionManager:
 
     async def rename(self, session_id: str, title: str) -> SessionRow:
         session = await self._session(session_id)
-        await session.rename(title)
-        return session.row
+        await self._whole(session.rename(title))
+        return await self.get(session_id)
 
     async def archive(self, session_id: str) -> SessionRow:
         session = await self._session(session_id)
-        await session.archive()
-        return session.row
+        await self._whole(session.archive())
+        return await self.get(session_id)
 
     async def delete(self, session_id: str) -> None:
         """Remove a session and everything below it; not while it runs."""
         session = await self._session(session_id)
-        if session.active is not None:
-            raise Conflict(
-                "A run is active; cancel it before you delete the session.",
-                reason="run_in_progress",
-                details={"state": session.row.state},
-            )
-        self._services.capacity.withdraw(session_id)
+        await self._whole(session.delete())
         self._live.pop(session_id, None)
-        await self._storage.write(lambda uow: uow.sessions.delete(session_id), durable=True)
         self._hub.forget(session_id)
 
     # -- messages and runs ------------------------------------------------------------------
@@ -187,28 +182,30 @@ class SessionManager:
         if not content.strip() and not attachments:
             raise ValidationFailed("The message is empty.", fields={"content": "write something"})
         session = await self._session(session_id)
-        self._refuse_when_stopping()
-        return await session.post(content, attachments=attachments, model=model, mode=mode, actor=actor)
+        self._services.refuse_when_stopping()
+        return await self._whole(
+            session.post(content, attachments=attachments, model=model, mode=mode, actor=actor)
+        )
 
     async def cancel(self, session_id: str, actor: str) -> SessionRow:
         session = await self._session(session_id)
-        await session.cancel(actor)
-        return session.row
+        await self._whole(session.cancel(actor))
+        return await self.get(session_id)
 
     async def pause(self, session_id: str, actor: str, reason: str | None = None) -> SessionRow:
         session = await self._session(session_id)
-        await session.pause(actor, reason)
-        return session.row
+        await self._whole(session.pause(actor, reason))
+        return await self.get(session_id)
 
     async def resume(self, session_id: str, checkpoint_id: str | None = None, *, actor: str) -> Run | None:
         session = await self._session(session_id)
-        self._refuse_when_stopping()
-        return await session.resume(checkpoint_id, actor)
+        self._services.refuse_when_stopping()
+        return await self._whole(session.resume(checkpoint_id, actor))
 
     async def continue_run(self, session_id: str, *, actor: str) -> Run:
         session = await self._session(session_id)
-        self._refuse_when_stopping()
-        return await session.continue_run(actor)
+        self._services.refuse_when_stopping()
+        return await self._whole(session.continue_run(actor))
 
     async def call_tool(
         self,
@@ -228,13 +225,6 @@ class SessionManager:
         row = await self.get(session_id)
         project = await self._services.project_of(row)
         return await self._projects.describe_prompts(row.project_id, project)
-
-    def context_use(self, session_id: str) -> dict[str, dict[str, Any]]:
-        """Return each live agent's estimated context tokens and window, by agent path."""
-        live = self._live.get(session_id)
-        if live is None or live.last_context is None:
-            return {}
-        return {"primary": dict(live.last_context)}
 
     # -- transfer ---------------------------------------------------------------------------
 
@@ -285,12 +275,12 @@ class SessionManager:
             if self._live[session_id].at_rest:
                 del self._live[session_id]
 
-    def _spawn(self, coroutine: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
+    async def _whole(self, command: Coroutine[Any, Any, T]) -> T:
+        """Carry a command out to its end, also when the client that gave it goes away."""
+        return await asyncio.shield(self._spawn(command, name="command"))
+
+    def _spawn(self, coroutine: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-    def _refuse_when_stopping(self) -> None:
-        if self._stopping:
-            raise Conflict("The daemon is stopping; try again after the restart.", reason="stopping")

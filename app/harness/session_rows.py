@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from app.errors import Conflict, RateLimited
 from app.events import CheckpointCreated, MessagePosted
 from app.harness.history import History
 from app.ids import new_id, now_ms
 from app.messages import AssistantMessage
-from app.storage.models import Checkpoint, Message
+from app.states import RunState, SessionState
+from app.storage.models import Checkpoint, Message, Run, Session
 from app.storage.unit_of_work import UnitOfWork
 
 Mode = Literal["queue", "steer", "reject"]
@@ -17,12 +20,20 @@ Mode = Literal["queue", "steer", "reject"]
 NUDGE = "Continue where you stopped."
 
 
+@dataclass(frozen=True, slots=True)
+class PostedMessage:
+    """What became of a posted message: run now, or queued (`run` is None)."""
+
+    message: Message
+    run: Run | None
+    queued: bool
+
+
 def operator_message(
     session_id: str,
     content: str,
     attachments: Sequence[Mapping[str, Any]],
     model: str | None,
-    mode: Mode,
     actor: str,
 ) -> Message:
     """Return the row of a posted message; it has no place in the history yet."""
@@ -37,9 +48,14 @@ def operator_message(
         role="operator",
         content=content,
         details=details,
-        delivery="steer" if mode == "steer" else "direct",
+        delivery="direct",
         created_at=now_ms(),
     )
+
+
+def waiting_message(row: Message, *, steer: bool) -> Message:
+    """Return the row of a message that waits for its turn, or for the next boundary."""
+    return row.model_copy(update={"position": None, "delivery": "steer" if steer else "queued"})
 
 
 def nudge(session_id: str, history: History, actor: str) -> Message | None:
@@ -57,10 +73,54 @@ def nudge(session_id: str, history: History, actor: str) -> Message | None:
     )
 
 
-def placed_in(history: History, row: Message) -> Message:
-    """Return the row with the next free position of the conversation."""
+def placed_in(history: History, row: Message, run_id: str) -> Message:
+    """Return the row with the next free position of the conversation, as part of a run."""
     delivery = "queued" if row.delivery == "held" else row.delivery
-    return row.model_copy(update={"position": history.take_position(), "delivery": delivery})
+    values = {"position": history.take_position(), "delivery": delivery, "run_id": run_id}
+    return row.model_copy(update=values)
+
+
+def checkpoint_of(
+    session_id: str,
+    run_id: str,
+    *,
+    reason: str,
+    detail: str | None,
+    created_by: str,
+    cursor: str | None,
+) -> Checkpoint:
+    """Return the row of a checkpoint at the present end of the conversation."""
+    return Checkpoint(
+        id=new_id("ckp"),
+        session_id=session_id,
+        run_id=run_id,
+        created_at=now_ms(),
+        created_by=created_by,
+        reason=reason,
+        detail=detail,
+        message_cursor=cursor,
+    )
+
+
+def busy(state: SessionState) -> Conflict:
+    """Return the refusal of a message that must not wait."""
+    running = state is SessionState.RUNNING
+    return Conflict(
+        "A run is active. Wait for it, cancel it, or post with mode=queue or mode=steer."
+        if running
+        else "As many sessions run as may; post with mode=queue to wait for a place.",
+        reason="run_in_progress" if running else "no_capacity",
+        details={"state": state.value},
+    )
+
+
+def overflow_flag(row: Session, reason: str, state: str) -> dict[str, Any]:
+    """Return what becomes of the flag that says the context is too long for the model."""
+    if reason == "context_overflow":
+        return {"context_overflow": True}
+    if state == RunState.SUCCEEDED.value and row.context_overflow:
+        return {"context_overflow": False}
+    return {}
 
 
 def posted_event(row: Message, *, queued: bool) -> MessagePosted:
@@ -81,6 +141,14 @@ def checkpoint_event(checkpoint: Checkpoint) -> CheckpointCreated:
         reason=checkpoint.reason,
         detail=checkpoint.detail,
         message_cursor=checkpoint.message_cursor,
+    )
+
+
+def queue_full(limit: int) -> RateLimited:
+    return RateLimited(
+        f"{limit} messages are waiting in this session already; wait until some have run.",
+        reason="queue_full",
+        details={"limit": limit},
     )
 
 

@@ -10,12 +10,14 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from app.errors import Conflict
+from app.errors import Conflict, NotFound
 from app.harness.active_run import ActiveRun
 from app.harness.capacity import Capacity
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.harness.estimate import ConversationEstimate
+from app.harness.history import History
 from app.harness.limits import Limits
 from app.harness.loop import AgentLoop
 from app.harness.pipeline.runner import ProcessorPipeline
@@ -29,6 +31,7 @@ from app.observability import Redactor
 from app.states import RunState
 from app.storage.models import Checkpoint, Message, Run
 from app.storage.models import Session as SessionRow
+from app.storage.unit_of_work import UnitOfWork
 from app.tools.service import ToolService
 
 if TYPE_CHECKING:
@@ -37,10 +40,13 @@ if TYPE_CHECKING:
     from app.storage.storage import Storage
 
 
+T = TypeVar("T")
+
+
 class Spawn(Protocol):
     """Starts a task that the session manager owns and waits for."""
 
-    def __call__(self, coroutine: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]: ...
+    def __call__(self, coroutine: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +67,32 @@ class SessionServices:
     scratch_root: Path
     redactor: Redactor
 
-    async def load_history(self, session_id: str) -> tuple[list[Message], int]:
-        """Return the root agent's messages in order, and the last position taken."""
-        return await self.storage.read(
-            lambda uow: (uow.messages.history(session_id, "primary"), uow.messages.last_position(session_id))
-        )
+    async def load_history(self, session_id: str) -> tuple[History, ConversationEstimate]:
+        """Return the root agent's conversation and its estimate; both are made off the loop."""
 
-    async def open_checkpoints(self, session_id: str) -> list[Checkpoint]:
-        return await self.storage.read(lambda uow: uow.checkpoints.open(session_id))
+        def read(uow: UnitOfWork) -> tuple[History, ConversationEstimate]:
+            last = uow.messages.last_position(session_id)
+            history = History(uow.messages.history(session_id, "primary"), next_position=last + 1)
+            estimate = ConversationEstimate()
+            estimate.update(history.visible, (), ())
+            return history, estimate
+
+        return await self.storage.read(read)
+
+    async def open_checkpoint(self, session_id: str, checkpoint_id: str | None) -> Checkpoint | None:
+        """Return the named open checkpoint (raises `NotFound`), or the newest one if there is one."""
+        found = await self.storage.read(lambda uow: uow.checkpoints.open(session_id))
+        if checkpoint_id is None:
+            return found[0] if found else None
+        for checkpoint in found:
+            if checkpoint.id == checkpoint_id:
+                return checkpoint
+        raise NotFound(f"There is no open checkpoint {checkpoint_id} in this session.")
+
+    def refuse_when_stopping(self) -> None:
+        """Raise `Conflict` once the daemon is stopping."""
+        if self.stopping():
+            raise Conflict("The daemon is stopping; try again after the restart.", reason="stopping")
 
     async def check_runnable(self, row: SessionRow, model: str | None) -> None:
         """Raise what would stop a run before it starts: no project, no such model."""
@@ -139,9 +163,7 @@ class SessionServices:
             created_at=now_ms(),
             started_at=now_ms(),
         )
-        if message is not None:
-            message.run_id = run_id
-        return ActiveRun(record, context, loop, session, self.spawn, message=message)
+        return ActiveRun(record, context, loop, session, self.spawn)
 
     def _limits(self, row: SessionRow, project: CompiledProject, agent: CompiledAgent) -> Limits:
         declared = project.limits

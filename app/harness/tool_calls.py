@@ -7,6 +7,7 @@ cancelled or never started. Never: a tool's own work (the tool service).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.events import MessageToolResult, StepEnded, ToolProgress
 from app.harness.run_context import RunContext
 from app.ids import new_id, now_ms
-from app.messages import ToolCallBlock, ToolResult
+from app.messages import StopReason, ToolCallBlock, ToolResult
 from app.states import ToolCallState, move
 from app.storage.models import Message, ToolCall
 from app.storage.unit_of_work import UnitOfWork
@@ -23,8 +24,10 @@ from app.tools.arguments import validate
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import Effects
 from app.tools.service import ToolService
+from app.workspace import locate
 
 INLINE_RESULT_BYTES = 64 * 1024
+UNFINISHED = "The run was stopped before this call finished; it may have partly run."
 
 
 class CallPorts:
@@ -72,6 +75,7 @@ class StepCalls:
         self._run = run
         self._service = service
         self._message_id = message_id
+        self._stop_reason: StopReason = "toolUse"
         first = run.history.take_position(len(blocks))
         self._calls: list[_Call] = [
             _Call(block=block, row=rows[block.id], position=first + index)
@@ -100,32 +104,30 @@ class StepCalls:
     async def run(self) -> None:
         """Run all calls and append their results to the history, in the order asked.
 
-        When cancelled, the unfinished calls are answered as cancelled before this ends."""
+        When cancelled, or when storing fails, no call goes on behind the run's back: what has not
+        finished is stopped and answered as cancelled before this ends."""
         self._run.phase = "tools"
         tasks = self._start()
         try:
             await asyncio.gather(*tasks)
-        except asyncio.CancelledError:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            self.refuse("cancelled", "The operator stopped the run before this call finished.")
-            raise
         finally:
+            await wind_down(tasks)
+            self._refuse("cancelled", UNFINISHED)
             self._close()
         await self._run.settle()
 
-    def refuse(self, code: str, message: str) -> None:
+    def close_refused(self, code: str, message: str, stop_reason: StopReason) -> None:
+        """Answer all calls without running any; used when the answer was cut off."""
+        self._stop_reason = stop_reason
+        self._refuse(code, message)
+        self._close()
+
+    def _refuse(self, code: str, message: str) -> None:
         """Answer every call that has no result yet with an error."""
         for call in self._calls:
             if call.result is None:
                 envelope = ToolEnvelope.of_error(ToolError(code, message))
                 self._record(call, envelope, ToolCallState.CANCELLED)
-
-    def close_refused(self, code: str, message: str) -> None:
-        """Answer all calls without running any; used when the answer was cut off."""
-        self.refuse(code, message)
-        self._close()
 
     def _start(self) -> list[asyncio.Task[None]]:
         """Start every call behind those earlier ones that it collides with."""
@@ -139,9 +141,18 @@ class StepCalls:
         if definition is None or block.argument_error is not None:
             return Effects()
         try:
-            return definition.effects(validate(definition, block.arguments))
+            effects = definition.effects(validate(definition, block.arguments))
+            return Effects(
+                reads=self._real_names(effects.reads),
+                writes=self._real_names(effects.writes),
+                exclusive=effects.exclusive,
+            )
         except ToolError:
             return Effects()
+
+    def _real_names(self, paths: tuple[str, ...]) -> tuple[str, ...]:
+        """Return one spelling for each path, so that `./a` and `a` collide."""
+        return tuple("/".join(locate(self._run.project_root, path).parts) for path in paths)
 
     async def _run_one(self, call: _Call, behind: list[asyncio.Task[None]]) -> None:
         if behind:
@@ -222,7 +233,7 @@ class StepCalls:
         return StepEnded(
             step=self._run.step,
             message_id=self._message_id,
-            stop_reason="toolUse",
+            stop_reason=self._stop_reason,
             tool_calls=len(self._calls),
         )
 
@@ -232,6 +243,15 @@ class StepCalls:
             self._run.history.add_results(
                 done[-1].message_id, tuple(call.result for call in done if call.result is not None)
             )
+
+
+async def wind_down(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel what still runs and wait for its end, however often the waiting is cancelled."""
+    for task in tasks:
+        task.cancel()
+    while any(not task.done() for task in tasks):
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait(tasks)
 
 
 def collide(first: Effects, second: Effects) -> bool:

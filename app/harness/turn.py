@@ -90,13 +90,17 @@ class Turn:
         try:
             await self._consume(request)
         except ProviderError as error:
-            return await self._finish("error", error)
-        except asyncio.CancelledError:
-            # What has arrived must be stored before the cancellation goes on.
-            await asyncio.shield(asyncio.ensure_future(self._finish("aborted", None)))
+            outcome = self._finish("error", error)
+        except BaseException as stopped:
+            # What has arrived is handed to the storage before the cancellation (or a defect) goes
+            # on; nothing is awaited, so that a second cancellation finds nothing half done.
+            self._finish("aborted" if isinstance(stopped, asyncio.CancelledError) else "error", None)
             raise
-        stop: StopReason = "toolUse" if self._answer.calls() else self._answer.stop_reason
-        return await self._finish(stop, None)
+        else:
+            stop: StopReason = "toolUse" if self._answer.calls() else self._answer.stop_reason
+            outcome = self._finish(stop, None)
+        await run.settle()
+        return outcome
 
     def _request(self) -> ModelRequest:
         run = self._run
@@ -256,8 +260,8 @@ class Turn:
             created_at=now_ms(),
         )
 
-    async def _finish(self, stop_reason: StopReason, error: ProviderError | None) -> TurnOutcome:
-        """Store the answer, whole or partial, and close the message."""
+    def _finish(self, stop_reason: StopReason, error: ProviderError | None) -> TurnOutcome:
+        """Record the answer, whole or partial, and close the message."""
         run = self._run
         if self._save_timer is not None:
             self._save_timer.cancel()
@@ -292,7 +296,6 @@ class Turn:
                 run.context_tokens,
                 usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
             )
-        await run.settle()
         return TurnOutcome(message_id=self._message_id, stop_reason=stop_reason, usage=usage, error=error)
 
     def _store_totals(self, uow: UnitOfWork, stats: dict[str, Any], stop_reason: StopReason) -> None:

@@ -33,7 +33,9 @@ class PolicyProcessor:
         available = window - min(request.max_output_tokens or RESERVED_OUTPUT, window // 4)
         if estimate <= available:
             return request
-        if run.on_overflow == "truncate" and run.history.truncate(int(window * TRUNCATE_TO)):
+        if run.on_overflow == "truncate" and run.history.truncate(
+            run.estimate.room(int(window * TRUNCATE_TO))
+        ):
             run.audit("policy.truncated", {"step": step, "estimate": estimate, "window": window})
             shortened = replace(request, messages=run.history.visible, cache=run.history.cache)
             if run.estimate.update(shortened.messages, request.system, request.tools) <= available:

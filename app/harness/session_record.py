@@ -1,0 +1,106 @@
+"""A session's row and the one way it moves: the state machine, stored with what belongs to it.
+
+Owns: the row in memory, which is never ahead of or behind what is stored. Never: deciding which
+event happens (`session`), or what a run does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from app.errors import Conflict, KagedError
+from app.events import EventPayload, SessionStateChanged, SessionUpdated
+from app.harness.session_stream import SessionStream
+from app.ids import now_ms
+from app.states import SessionEvent, SessionState, legal_session_events, move_session
+from app.storage.models import Session as SessionRow
+from app.storage.unit_of_work import UnitOfWork
+
+Work = Callable[[UnitOfWork], None]
+
+
+class SessionRecord:
+    """The stored side of one session. Callers hold the session's lock while they move it."""
+
+    def __init__(self, row: SessionRow, stream: SessionStream) -> None:
+        self.row = row
+        self.stream = stream
+        self._owed_events: list[EventPayload] = []
+        self._owed_work: list[Work] = []
+
+    @property
+    def state(self) -> SessionState:
+        return SessionState(self.row.state)
+
+    def require(self, event: SessionEvent) -> None:
+        """Raise `Conflict` when `event` is not legal now."""
+        move_session(self.state, event)
+
+    def illegal(self, command: str) -> Conflict:
+        """Return the error of a command that has no event of its own."""
+        return Conflict(
+            f"The session is {self.row.state}: {command} is not possible now.",
+            reason="invalid_transition",
+            details={
+                "state": self.row.state,
+                "legal_events": [event.value for event in legal_session_events(self.state)],
+            },
+        )
+
+    async def move(
+        self,
+        event: SessionEvent,
+        *,
+        reason: str | None = None,
+        events: Sequence[EventPayload] = (),
+        work: Work | None = None,
+        run_id: str | None = None,
+        durable: bool = False,
+        **values: Any,
+    ) -> None:
+        """Move, and store everything that belongs to the move in one unit.
+
+        `values` are further columns of the row. When storing fails nothing has moved."""
+        before = self.row
+        state, _ = move_session(self.state, event)
+        values |= {"state": state.value, "state_reason": reason, "updated_at": now_ms()}
+        told = [*self._owed_events, *events]
+        if state.value != before.state:
+            told.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
+        if "title" in values and values["title"] != before.title:
+            told.append(SessionUpdated(title=values["title"]))
+        owed = list(self._owed_work)
+
+        def unit(uow: UnitOfWork) -> None:
+            for late in owed:
+                late(uow)
+            if work is not None:
+                work(uow)
+            uow.sessions.update(before.id, **values)
+
+        self.row = before.model_copy(update=values)
+        try:
+            await asyncio.shield(self.stream.record(told, unit, run_id=run_id, durable=durable))
+        except KagedError:
+            self.row = before
+            raise
+        self._owed_events.clear()
+        self._owed_work.clear()
+
+    def move_unstored(self, event: SessionEvent, events: Sequence[EventPayload], work: Work) -> None:
+        """Move in memory alone, when storing has failed; what is owed goes with the next move."""
+        state, _ = move_session(self.state, event)
+        self.row = self.row.model_copy(update={"state": state.value, "updated_at": now_ms()})
+        self._owed_events.extend(events)
+        self._owed_work.append(work)
+
+    async def rename(self, title: str) -> None:
+        values: dict[str, Any] = {"title": title, "updated_at": now_ms()}
+        await self.stream.record(
+            [SessionUpdated(title=title)],
+            lambda uow: uow.sessions.update(self.row.id, **values),
+            durable=True,
+        )
+        self.row = self.row.model_copy(update=values)
