@@ -61,6 +61,14 @@ class WatchList:
         return (*self.source_files, *self.prompts)
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Folders to watch, with their inode numbers, and the files in them that matter."""
+
+    folders: dict[Path, int]
+    files: frozenset[str]
+
+
 class ProjectWatcher:
     """Calls back, one call at a time, when the content of a watched file is different.
 
@@ -111,36 +119,41 @@ class ProjectWatcher:
     async def _run(self) -> None:
         while not self._stopped:
             self._rearm.clear()
-            folders = await asyncio.to_thread(_folders, self._watched.files())
+            plan = await asyncio.to_thread(_plan, self._watched.files())
             try:
-                await self._until_rearmed(folders)
+                await self._until_rearmed(plan)
             except (OSError, RuntimeError) as error:
                 # Out of watches, or a folder vanished meanwhile: contents are compared without events.
                 _logger.warning("cannot watch the project's folders, comparing contents instead: %s", error)
                 await self._report()
                 await self._pause()
 
-    async def _until_rearmed(self, folders: Mapping[Path, int]) -> None:
-        events = self._events(folders)
+    async def _until_rearmed(self, plan: _Plan) -> None:
+        events = self._events(plan)
         pending = asyncio.ensure_future(anext(events, None))
         try:
             await asyncio.sleep(0)  # its first step arms the watch, so that nothing falls between
             await self._report()
-            while await pending is not None and not self._rearm.is_set():
+            while (changes := await pending) is not None and not self._rearm.is_set():
                 pending = asyncio.ensure_future(anext(events, None))
                 await self._report()
-                if await asyncio.to_thread(_folders, self._watched.files()) != folders:
-                    return  # a folder was removed or made anew; its old watch is dead
+                if await self._outdated(plan, changes):
+                    return
         finally:
             pending.cancel()
             await asyncio.wait([pending])
             await events.aclose()
 
-    def _events(self, folders: Mapping[Path, int]) -> AsyncGenerator[set[tuple[Change, str]], None]:
-        files = self._watched.files()
-        interesting = {*files, *(str(Path(file).resolve()) for file in files), *map(str, folders)}
+    async def _outdated(self, plan: _Plan, changes: Collection[tuple[Change, str]]) -> bool:
+        """Whether a link leads elsewhere or a folder was made anew (inode numbers alone are used again)."""
+        if any(change is not Change.modified and Path(path) in plan.folders for change, path in changes):
+            return True
+        return await asyncio.to_thread(_plan, self._watched.files()) != plan
+
+    def _events(self, plan: _Plan) -> AsyncGenerator[set[tuple[Change, str]], None]:
+        interesting = {*plan.files, *map(str, plan.folders)}
         return awatch(
-            *folders,
+            *plan.folders,
             watch_filter=lambda _, path: path in interesting,
             recursive=False,
             debounce=int(self._debounce * 1000),
@@ -198,19 +211,24 @@ def _contents(files: Collection[str]) -> dict[str, str]:
     return result
 
 
-def _folders(files: Collection[str]) -> dict[Path, int]:
-    """The folders to watch, with their inode numbers: where the files are, where links lead, and one above.
+def _plan(files: Collection[str]) -> _Plan:
+    """Find out what to watch: where the files are, where links lead, and one folder above each.
 
     The folder above shows that a folder itself was replaced.
     """
-    wanted: dict[Path, int] = {}
-    for file in files:
-        for path in (Path(file), Path(file).resolve()):
-            for folder in (path.parent, path.parent.parent):
-                if folder in wanted:
-                    continue
-                try:
-                    wanted[folder] = folder.stat().st_ino
-                except OSError:
-                    continue
-    return wanted
+    paths = {path for file in files for path in _ends(Path(file))}
+    folders: dict[Path, int] = {}
+    for folder in {above for path in paths for above in (path.parent, path.parent.parent)}:
+        try:
+            folders[folder] = folder.stat().st_ino
+        except OSError:
+            continue
+    return _Plan(folders, frozenset(map(str, paths)))
+
+
+def _ends(path: Path) -> tuple[Path, ...]:
+    """A file and, when it is a link, where it leads."""
+    try:
+        return path, path.resolve()
+    except (OSError, RuntimeError):  # a circle of links
+        return (path,)

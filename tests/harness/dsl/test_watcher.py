@@ -37,7 +37,7 @@ class Heard:
 
 
 @asynccontextmanager
-async def watching(root: Path, *, poll_seconds: float = 5.0, missing: float = 1.0) -> AsyncIterator[Heard]:
+async def watching(root: Path, *, poll_seconds: float = 600.0, missing: float = 1.0) -> AsyncIterator[Heard]:
     heard = Heard()
     watched = WatchList.of(compiled(root, TEXT, FILES).require())
     watcher = ProjectWatcher(
@@ -120,14 +120,48 @@ async def test_a_file_that_stays_away_is_reported_and_again_when_it_is_back(tmp_
 
 
 async def test_a_folder_that_is_replaced_is_watched_again(tmp_path: Path) -> None:
-    async with watching(tmp_path) as heard:
+    both = ("primary.subagents.helper", "primary.subagents.twin")
+    async with watching(tmp_path, poll_seconds=600) as heard:
         for text in ("First.\n", "Second.\n"):
             shutil.rmtree(tmp_path / "prompts")
             (tmp_path / "prompts").mkdir()
             (tmp_path / "prompts/shared.md").write_text(text)
             (tmp_path / "prompts/primary.md").write_text("You help.\n")
-            change = await heard.next()
-            assert change.agents == ("primary.subagents.helper", "primary.subagents.twin")
+            assert (await heard.next()).agents == both
+            for _ in range(3):
+                in_place(tmp_path / "prompts/shared.md")
+                assert (await heard.next()).agents == both
+
+
+async def test_a_linked_prompt_is_watched_at_both_ends(tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    for name in ("one.md", "two.md"):
+        (tmp_path / "texts" / name).write_text(name)
+    (tmp_path / "prompts").mkdir()
+    link = tmp_path / "prompts/primary.md"
+    heard = Heard()
+    project = compiled(tmp_path, MINIMAL).require()
+    link.unlink()
+    link.symlink_to("../texts/one.md")
+    watcher = ProjectWatcher(WatchList.of(project), heard, debounce_seconds=0.02, poll_seconds=600)
+    await watcher.start()
+    try:
+        in_place(tmp_path / "texts/one.md")
+        assert (await heard.next()).agents == ("primary",)
+        fresh = tmp_path / "prompts/fresh"
+        fresh.symlink_to("../texts/two.md")
+        fresh.rename(link)
+        assert (await heard.next()).agents == ("primary",)
+        in_place(tmp_path / "texts/two.md")
+        assert (await heard.next()).agents == ("primary",)
+        link.unlink()
+        link.symlink_to(link)  # a circle
+        assert (await heard.next()).agents == ("primary",)
+        link.unlink()
+        link.write_text("A file again.\n")
+        assert (await heard.next()).agents == ("primary",)
+    finally:
+        await asyncio.wait_for(watcher.stop(), PATIENCE)
 
 
 async def test_writing_the_same_content_is_no_change(tmp_path: Path) -> None:
@@ -156,7 +190,7 @@ async def test_contents_are_compared_where_no_events_come(
 async def test_other_files_can_be_watched_after_a_compilation(tmp_path: Path) -> None:
     heard = Heard()
     project = compiled(tmp_path, MINIMAL).require()
-    watcher = ProjectWatcher(WatchList.of(project), heard, debounce_seconds=0.02)
+    watcher = ProjectWatcher(WatchList.of(project), heard, debounce_seconds=0.02, poll_seconds=600)
     await watcher.start()
     try:
         (tmp_path / ".kaged/project.yaml").write_text(TEXT)
@@ -173,7 +207,9 @@ async def test_a_file_that_a_broken_version_looks_for_is_noticed_when_it_appears
     good = compiled(tmp_path, MINIMAL).require()
     broken = compiled(tmp_path, TEXT)
     assert broken.project is None
-    watcher = ProjectWatcher(WatchList.of(good, also=broken.watch_files), heard, debounce_seconds=0.02)
+    watcher = ProjectWatcher(
+        WatchList.of(good, also=broken.watch_files), heard, debounce_seconds=0.02, poll_seconds=600
+    )
     await watcher.start()
     try:
         (tmp_path / ".kaged/other.md").write_text("Other.\n")
@@ -195,7 +231,7 @@ async def test_a_listener_that_fails_hears_the_next_change(
             raise ValueError("does not compile")
 
     watcher = ProjectWatcher(
-        WatchList.of(compiled(tmp_path, MINIMAL).require()), listener, debounce_seconds=0.02
+        WatchList.of(compiled(tmp_path, MINIMAL).require()), listener, debounce_seconds=0.02, poll_seconds=600
     )
     await watcher.start()
     try:
