@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from pydantic import Field
@@ -33,11 +34,13 @@ from app.harness.providers.transcript import (
     ENDINGS,
     CallPart,
     ErrorPart,
+    Part,
     Step,
     Transcript,
     load_transcript,
 )
 from app.harness.providers.wire_json import dump, read_arguments
+from app.harness.session_rows import NUDGE
 from app.messages import (
     AssistantMessage,
     ModelMessage,
@@ -97,11 +100,11 @@ class ReplayProvider:
         transcript = await self._transcript(request.model)
         place = self._place(transcript, request)
         step = place.steps[place.index]
-        self._check(step, place, request)
+        answer = self._answer(step, place, request)
         delay = transcript.chunk_delay if step.chunk_delay is None else step.chunk_delay
         calls = 0
         written = 0
-        for number, part in enumerate(step.answer):
+        for number, part in enumerate(answer):
             if part.text is not None or part.thinking is not None:
                 thinking = part.text is None
                 for chunk in _CHUNKS.findall(part.text or part.thinking or ""):
@@ -178,15 +181,19 @@ class ReplayProvider:
             raise self._error(message, request.model)
         return place
 
-    def _check(self, step: Step, place: Place, request: ModelRequest) -> None:
+    def _answer(self, step: Step, place: Place, request: ModelRequest) -> tuple[Part, ...]:
+        """Return what to play: the answer, or the step's other one when it expects something else."""
         if step.expect is None:
-            return
+            return step.answer
         found = {"user": _last_user(request.messages), "tool_result": _last_results(request.messages)}
         for what, text in found.items():
             pattern = getattr(step.expect, what)
             if pattern is not None and not re.search(pattern, text):
+                if step.otherwise is not None:
+                    return step.otherwise
                 message = f"{place.title}, step {place.index + 1} expects {what} to match {pattern!r}, got: "
                 raise self._error(message + text[:500], request.model)
+        return step.answer
 
     def _fail(self, error: ErrorPart, request: ModelRequest, step: int, part: int) -> None:
         if error.times is not None:
@@ -214,7 +221,6 @@ def find_place(transcript: Transcript, messages: Sequence[ModelMessage]) -> Plac
     that arrived between tool results and the next answer steers it and begins nothing."""
     for start in _beginnings(messages):
         text = _own_words(messages[start])
-        answers = sum(isinstance(message, AssistantMessage) for message in messages[start:])
         matching = [one for one in transcript.conversations if one.matches(text)]
         if matching:
             first = matching[0]
@@ -225,10 +231,31 @@ def find_place(transcript: Transcript, messages: Sequence[ModelMessage]) -> Plac
             )
             alike = [one for one in matching if (one.when, one.says) == (first.when, first.says)]
             chosen = alike[min(turn, len(alike) - 1)]
-            return Place(chosen.steps, answers, repr(first.when or first.says))
-        if not _steers(messages, start):
-            return Place(_fallback(transcript), answers, "the fallback")
+            return Place(chosen.steps, _index(chosen.steps, messages[start:]), repr(first.when or first.says))
+        if text != NUDGE and not _steers(messages, start):
+            fallback = _fallback(transcript)
+            return Place(fallback, _index(fallback, messages[start:]), "the fallback")
     return Place(_fallback(transcript), 0, "the fallback")
+
+
+def _index(steps: Sequence[Step], messages: Sequence[ModelMessage]) -> int:
+    """Return how many of the steps have been played in `messages`.
+
+    A step that was cut off is played again when the run goes on, unless the transcript itself
+    ended it for its length."""
+    index = 0
+    for before, message in pairwise((None, *messages)):
+        if isinstance(message, AssistantMessage):
+            index += 1
+        elif (
+            isinstance(before, AssistantMessage)
+            and isinstance(message, UserMessage)
+            and _own_words(message) == NUDGE
+            and index <= len(steps)
+            and steps[index - 1].stop_reason != "length"
+        ):
+            index -= 1
+    return index
 
 
 def _beginnings(messages: Sequence[ModelMessage]) -> list[int]:

@@ -95,11 +95,13 @@ class Counts(Usage):
 
 
 class Step(Strict):
-    """One answer of the model. `chunk_delay` is seconds before each word; `stop_reason` defaults to
-    `toolUse` when there is a call, else `stop`; `usage` defaults to an estimate."""
+    """One answer of the model. `otherwise` is played in its place when `expect` is not met;
+    `chunk_delay` is seconds before each word; `stop_reason` defaults to `toolUse` when there is a
+    call, else `stop`; `usage` defaults to an estimate."""
 
     answer: tuple[Part, ...] = Field(min_length=1)
     expect: Expectation | None = None
+    otherwise: tuple[Part, ...] | None = Field(default=None, min_length=1)
     usage: Counts | None = None
     stop_reason: Literal["stop", "length", "toolUse"] | None = None
     chunk_delay: float | None = Field(default=None, ge=0)
