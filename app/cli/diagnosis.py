@@ -150,7 +150,7 @@ async def _provider(name: str, provider: ProviderSettings) -> Finding:
         transcript = provider.transcript
         if transcript is None:
             return Finding("providers", name, "absent", "no transcript", f"set providers.{name}.transcript")
-        found = await asyncio.to_thread(transcript.is_file)
+        found = await asyncio.to_thread(transcript.exists)
         advice = None if found else "record one with `kaged record`"
         return Finding("providers", name, "ok" if found else "absent", str(transcript), advice)
     if provider.missing_env:
