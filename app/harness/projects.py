@@ -201,8 +201,8 @@ class ProjectRegistry:
         project.diagnostics = project.row.diagnostics
         if compiled is not None:
             project.compiled = compiled
-            if project.watcher is not None:
-                await project.watcher.watch(WatchList.of(compiled))
+        if project.watcher is not None:
+            await project.watcher.watch(watch_list(project.compiled, result))
         await self._store(project.row, compiled)
         if compiled is None:
             log.error(
@@ -237,7 +237,7 @@ class ProjectRegistry:
         if compiled is not None and result.project is not None:
             project.prompts[compiled.digest] = await PromptStore.open(compiled)
         self._projects[row.id] = project
-        watched = WatchList.of(compiled) if compiled is not None else WatchList(result.watch_files, {})
+        watched = watch_list(compiled, result)
         project.watcher = ProjectWatcher(watched, lambda change: self._changed(row.id, change))
         await project.watcher.start()
         return project
@@ -277,6 +277,12 @@ class ProjectRegistry:
                 log.error("prompt %s of %s cannot be read: %s", failure.file, project_id, failure.message)
         if changed:
             await self._prompts_changed(project_id, tuple(changed))
+
+
+def watch_list(compiled: CompiledProject | None, result: CompileResult) -> WatchList:
+    """What to watch: the version in use, and what a newer one that does not compile was looking for."""
+    missed = () if result.project is not None else result.watch_files
+    return WatchList.of(compiled, also=missed) if compiled is not None else WatchList(missed, {})
 
 
 def project_root(path: str) -> Path:

@@ -1,0 +1,117 @@
+"""A loaded project follows its files: new versions for new sessions, the last good one while it is broken."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from app.errors import ProjectFileInvalid
+from app.harness.projects import LoadedProject, ProjectRegistry
+from app.storage.storage import Storage
+from app.tools.catalog import build_registry
+from app.tools.read_tracker import ReadTracker
+from tests.harness.dsl.projects import MINIMAL, write_project
+
+TEXT = MINIMAL + "  tools: {file.read: {enabled: true}}\n"
+
+
+class Daemon:
+    """A project registry over a real database, and the prompt changes it told about."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.reloaded: list[tuple[str, ...]] = []
+        self.registry = ProjectRegistry(
+            storage,
+            build_registry(reads=ReadTracker()),
+            known_models=lambda: ["smart"],
+            prompts_changed=self._prompts_changed,
+        )
+
+    async def _prompts_changed(self, project_id: str, agents: tuple[str, ...]) -> None:
+        self.reloaded.append(agents)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("the condition did not come true")
+
+
+@pytest.fixture
+async def daemon(tmp_path: Path) -> AsyncIterator[Daemon]:
+    storage = await Storage.open(None, tmp_path / "data")
+    daemon = Daemon(storage)
+    yield daemon
+    await daemon.registry.close()
+    await storage.close()
+
+
+@pytest.fixture
+async def loaded(daemon: Daemon, tmp_path: Path) -> LoadedProject:
+    return await daemon.registry.load(write_project(tmp_path / "project", TEXT))
+
+
+@pytest.mark.requirement("R2.2.9")
+async def test_a_saved_project_file_is_compiled_for_new_sessions(
+    daemon: Daemon, loaded: LoadedProject
+) -> None:
+    before = daemon.registry.compiled(loaded.id)
+    write_project(loaded.root, TEXT + "  max_steps: 7\n")
+    await until(lambda: daemon.registry.compiled(loaded.id).root.max_steps == 7)
+    assert daemon.registry.compiled(loaded.id).digest != before.digest
+    assert await daemon.registry.snapshot(loaded.id, before.digest) == before
+
+
+@pytest.mark.requirement("R2.2.9")
+async def test_a_file_that_no_longer_compiles_leaves_the_last_good_version_and_says_so(
+    daemon: Daemon, loaded: LoadedProject, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = daemon.registry.compiled(loaded.id)
+    with caplog.at_level(logging.ERROR):
+        write_project(loaded.root, TEXT + "nonsense: 1\n")
+        await until(lambda: daemon.registry.get(loaded.id).row.state == "invalid")
+        await until(lambda: "error[unknown_key]" in caplog.text)
+    assert daemon.registry.compiled(loaded.id) == before
+    with pytest.raises(ProjectFileInvalid, match="unknown key `nonsense`"):
+        await daemon.registry.reload(loaded.id)
+
+
+async def test_a_project_heals_when_the_file_it_was_missing_appears(
+    daemon: Daemon, loaded: LoadedProject
+) -> None:
+    write_project(loaded.root, TEXT.replace("prompts/primary.md", "prompts/new.md"))
+    await until(lambda: daemon.registry.get(loaded.id).row.state == "invalid")
+    write_project(
+        loaded.root, TEXT.replace("prompts/primary.md", "prompts/new.md"), {"prompts/new.md": "New.\n"}
+    )
+    await until(lambda: daemon.registry.get(loaded.id).row.state == "loaded")
+    assert daemon.registry.compiled(loaded.id).root.system_prompt_file.endswith("prompts/new.md")
+
+
+@pytest.mark.requirement("R2.2.9")
+async def test_a_saved_prompt_is_read_again(daemon: Daemon, loaded: LoadedProject) -> None:
+    store = await daemon.registry.prompts_of(loaded.id, daemon.registry.compiled(loaded.id))
+    (loaded.root / "prompts/primary.md").write_text("You help more.\n")
+    await until(lambda: daemon.reloaded == [("primary",)])
+    assert store.get("primary").text == "You help more.\n"
+
+
+async def test_two_copies_of_a_project_keep_their_own_prompts(
+    daemon: Daemon, loaded: LoadedProject, tmp_path: Path
+) -> None:
+    copy = await daemon.registry.load(
+        write_project(tmp_path / "copy", TEXT, {"prompts/primary.md": "You copy.\n"})
+    )
+    digest = daemon.registry.compiled(copy.id).digest
+    again = await daemon.registry.snapshot(copy.id, digest)
+    assert again is not None
+    assert (await daemon.registry.prompts_of(copy.id, again)).get("primary").text == "You copy.\n"
+    assert (await daemon.registry.prompts_of(loaded.id, daemon.registry.compiled(loaded.id))).get(
+        "primary"
+    ).text == "You help.\n"
