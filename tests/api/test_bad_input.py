@@ -32,6 +32,7 @@ def error_of(answer: httpx2.Response, status: int, code: str, reason: str | None
     return error
 
 
+@pytest.mark.requirement("R2.7.9", "R2.13.1")
 async def test_an_unknown_session_is_not_found_on_every_route(client: httpx2.AsyncClient) -> None:
     base = f"/api/v1/sessions/{UNKNOWN}"
     for method, path, body in [
@@ -70,6 +71,7 @@ async def test_unknown_projects_runs_and_providers_are_not_found(client: httpx2.
     error_of(await client.post("/api/v1/providers/nobody/test"), 404, "not_found")
 
 
+@pytest.mark.requirement("R2.13.2")
 async def test_an_event_that_the_state_forbids_is_a_conflict_that_names_the_state(
     client: httpx2.AsyncClient, session_id: str
 ) -> None:
@@ -81,6 +83,7 @@ async def test_an_event_that_the_state_forbids_is_a_conflict_that_names_the_stat
     assert error_of(answer, 409, "conflict")["details"]["state"] == "archived"
 
 
+@pytest.mark.requirement("R2.13.3")
 async def test_a_body_of_20_megabytes_is_refused(client: httpx2.AsyncClient) -> None:
     body = b'{"path": "' + b"x" * (20 * 1024 * 1024) + b'"}'
     answer = await client.post(
@@ -91,6 +94,7 @@ async def test_a_body_of_20_megabytes_is_refused(client: httpx2.AsyncClient) -> 
     error_of(await client.get("/api/v1/nothing-here"), 404, "not_found")
 
 
+@pytest.mark.requirement("R2.13.3")
 async def test_a_body_of_20_megabytes_that_is_not_announced_is_refused(client: httpx2.AsyncClient) -> None:
     async def chunks() -> AsyncIterator[bytes]:
         for _ in range(20):
@@ -121,6 +125,7 @@ async def test_a_large_body_without_a_token_still_gets_its_answer(daemon: Daemon
         (b"[" * 100_000 + b"]" * 100_000, None, {}),
     ],
 )
+@pytest.mark.requirement("R2.13.4", "R2.13.5")
 async def test_a_body_that_is_not_sound_json_is_told_where(
     client: httpx2.AsyncClient, body: bytes, reason: str | None, details: dict[str, Any]
 ) -> None:
@@ -153,6 +158,7 @@ async def test_wrong_query_values_are_named(client: httpx2.AsyncClient, query: s
 
 
 @pytest.mark.parametrize("path", ["/api/v1/sessions/ses_%00", "/%00", "/api/v1/sessions?text=%00"])
+@pytest.mark.requirement("R2.13.5")
 async def test_an_address_with_a_nul_is_refused(client: httpx2.AsyncClient, path: str) -> None:
     error_of(await client.get(path), 400, "bad_request", "nul_character")
 
@@ -169,6 +175,7 @@ async def test_an_unknown_route_is_not_found(client: httpx2.AsyncClient) -> None
     error_of(await client.get("/docs"), 404, "not_found", "no_such_route")
 
 
+@pytest.mark.requirement("R2.7.9")
 async def test_a_wrong_method_is_told_the_right_ones(client: httpx2.AsyncClient) -> None:
     answer = await client.put("/api/v1/sessions", json={})
     error = error_of(answer, 405, "method_not_allowed")
@@ -176,6 +183,7 @@ async def test_a_wrong_method_is_told_the_right_ones(client: httpx2.AsyncClient)
     assert answer.headers["allow"] == ", ".join(error["details"]["allow"])
 
 
+@pytest.mark.requirement("R2.13.6")
 async def test_an_expired_token_is_refused_with_the_reason(daemon: Daemon) -> None:
     created = await daemon.services.access.create("old", expires_at=1)
     async with daemon.client(token=created.secret) as client:
@@ -195,6 +203,7 @@ async def test_a_request_id_is_taken_over_when_it_is_sound(client: httpx2.AsyncC
     assert is_id(error_of(made, 404, "not_found")["request_id"], "req")
 
 
+@pytest.mark.requirement("R2.7.9")
 async def test_a_defect_is_answered_without_its_inside(
     daemon: Daemon, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -16,6 +16,7 @@ from tests.api.daemon import Daemon, running_daemon, write_project
 KEY = {"idempotency-key": "order-66"}
 
 
+@pytest.mark.requirement("R2.7.10")
 async def test_the_same_request_again_gives_the_first_answer(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
@@ -69,6 +70,7 @@ async def test_a_refused_request_may_be_sent_again(client: httpx2.AsyncClient, t
     assert (refused.status_code, loaded.status_code) == (404, 200)
 
 
+@pytest.mark.requirement("R2.7.10")
 async def test_the_answer_is_remembered_over_a_restart(
     tmp_path: Path, model_settings: dict[str, Any]
 ) -> None:

@@ -27,6 +27,7 @@ async def run_of(daemon: Daemon, session_id: str, content: str) -> dict[str, Any
         return run
 
 
+@pytest.mark.requirement("R2.7.6")
 async def test_loading_a_project_twice_gives_the_same_project(
     client: httpx2.AsyncClient, project_id: str, tmp_path: Path
 ) -> None:
@@ -63,6 +64,7 @@ async def test_a_folder_without_a_project_is_not_found(client: httpx2.AsyncClien
         assert answer.status_code == 404, answer.text
 
 
+@pytest.mark.requirement("R2.7.6", "R2.2.7")
 async def test_the_project_file_is_shown_as_written_and_as_it_amounts_to(
     client: httpx2.AsyncClient, project_id: str, tmp_path: Path
 ) -> None:
@@ -110,6 +112,7 @@ async def test_a_project_file_can_be_checked_without_a_project(client: httpx2.As
     assert not_text.json()["valid"] is False
 
 
+@pytest.mark.requirement("R2.7.1")
 async def test_a_session_is_created_found_renamed_archived_and_deleted(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
@@ -132,6 +135,7 @@ async def test_a_session_is_created_found_renamed_archived_and_deleted(
     assert (await client.get(path)).status_code == 404
 
 
+@pytest.mark.requirement("R2.7.1", "R2.7.11")
 async def test_sessions_are_listed_newest_first_by_filters_and_pages(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
@@ -162,6 +166,7 @@ async def test_sessions_are_listed_newest_first_by_filters_and_pages(
         assert page["total"] == count, params
 
 
+@pytest.mark.requirement("R2.7.2", "R2.7.4")
 async def test_a_message_is_answered_once_it_and_its_run_are_stored(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -187,6 +192,7 @@ async def test_a_message_is_answered_once_it_and_its_run_are_stored(
     assert [item["id"] for item in runs["items"]] == [run["id"]]
 
 
+@pytest.mark.requirement("R2.7.3")
 async def test_a_message_during_a_run_is_queued_or_refused(
     client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -213,6 +219,7 @@ async def test_a_mode_given_twice_must_agree(client: httpx2.AsyncClient, session
     assert answer.json()["error"]["details"]["fields"]["mode"]
 
 
+@pytest.mark.requirement("R2.7.4")
 async def test_cancel_and_pause_stop_a_stalled_run_and_resume_goes_on(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -267,12 +274,14 @@ async def test_an_import_that_is_no_export_is_refused(client: httpx2.AsyncClient
     assert answer.status_code == 400, answer.text
 
 
+@pytest.mark.requirement("R2.7.6")
 async def test_the_prompts_of_a_session_are_shown(client: httpx2.AsyncClient, session_id: str) -> None:
     answer = (await client.get(f"/api/v1/sessions/{session_id}/prompts")).json()
     assert answer["prompts"][0]["agent_path"] == "primary"
     assert answer["prompts"][0]["file"] == "prompts/primary.md"
 
 
+@pytest.mark.requirement("R2.7.5")
 async def test_tools_are_listed_for_all_and_for_an_agent(client: httpx2.AsyncClient, project_id: str) -> None:
     tools = {tool["name"]: tool for tool in (await client.get("/api/v1/tools")).json()["tools"]}
     assert tools["file.read"]["wire_name"] == "file_read"
@@ -288,6 +297,7 @@ async def test_tools_are_listed_for_all_and_for_an_agent(client: httpx2.AsyncCli
     assert unknown.json()["error"]["details"]["agents"] == ["primary"]
 
 
+@pytest.mark.requirement("R2.7.5")
 async def test_a_tool_is_called_as_an_agent_with_its_permissions(
     client: httpx2.AsyncClient, session_id: str
 ) -> None:
@@ -302,6 +312,7 @@ async def test_a_tool_is_called_as_an_agent_with_its_permissions(
     assert refused.json()["type"] == "error"
 
 
+@pytest.mark.requirement("R2.7.6")
 async def test_providers_and_models_are_listed_and_tested(
     client: httpx2.AsyncClient, model: FakeProvider
 ) -> None:
@@ -318,6 +329,7 @@ async def test_providers_and_models_are_listed_and_tested(
     assert failed["error"]
 
 
+@pytest.mark.requirement("R2.7.6")
 async def test_the_audit_trail_is_filtered_and_paged(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:

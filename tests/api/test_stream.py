@@ -41,6 +41,7 @@ async def session_in(daemon: Daemon, root: Path) -> str:
 
 
 @pytest.mark.parametrize("token", ["", "kgd_wrong"])
+@pytest.mark.requirement("R2.8.5")
 async def test_without_a_valid_token_the_socket_closes_with_4401(
     daemon: Daemon, session_id: str, token: str
 ) -> None:
@@ -50,6 +51,7 @@ async def test_without_a_valid_token_the_socket_closes_with_4401(
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null"])
+@pytest.mark.requirement("R2.8.5", "R2.13.7")
 async def test_a_foreign_origin_closes_with_4403_even_with_a_token(
     daemon: Daemon, session_id: str, origin: str
 ) -> None:
@@ -62,6 +64,7 @@ async def test_a_wrong_host_closes_with_4403(daemon: Daemon, session_id: str) ->
         assert await close_code(socket) == 4403
 
 
+@pytest.mark.requirement("R2.8.5")
 async def test_an_unknown_session_closes_with_4404(daemon: Daemon) -> None:
     async with daemon.websocket(f"/sessions/{UNKNOWN}/ws") as socket:
         assert await close_code(socket) == 4404
@@ -93,6 +96,7 @@ async def test_a_browser_that_launched_connects_with_its_cookie(daemon: Daemon, 
         assert (await next_frame(socket))["type"] == "sync"
 
 
+@pytest.mark.requirement("R2.8.1")
 async def test_a_run_is_streamed_from_start_to_end(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -112,6 +116,7 @@ async def test_a_run_is_streamed_from_start_to_end(
     assert kinds.count("message.start") == kinds.count("message.end") == 1
 
 
+@pytest.mark.requirement("R2.8.1", "R2.8.3")
 async def test_coming_back_with_after_seq_gives_the_rest_and_nothing_twice(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -130,6 +135,7 @@ async def test_coming_back_with_after_seq_gives_the_rest_and_nothing_twice(
     assert rest == [frame for frame in durable if frame["seq"] > middle]
 
 
+@pytest.mark.requirement("R2.8.6")
 async def test_a_ping_is_answered_with_its_id(daemon: Daemon, session_id: str) -> None:
     async with daemon.websocket(f"/sessions/{session_id}/ws") as socket:
         await send(socket, {"type": "ping", "id": "a1"})
@@ -142,6 +148,7 @@ async def test_a_ping_is_answered_with_its_id(daemon: Daemon, session_id: str) -
     assert second["type"] == "pong"
 
 
+@pytest.mark.requirement("R2.8.6")
 async def test_a_client_gets_only_the_channels_that_it_asked_for(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -157,6 +164,7 @@ async def test_a_client_gets_only_the_channels_that_it_asked_for(
     assert {frame["channel"] for frame in frames} == {"output"}
 
 
+@pytest.mark.requirement("R2.8.6")
 async def test_cancel_over_the_socket_stops_the_run(
     daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider
 ) -> None:
@@ -242,6 +250,7 @@ async def test_the_socket_for_all_sessions_tells_states(
     assert states == ["running", "idle"]
 
 
+@pytest.mark.requirement("R2.8.5")
 async def test_a_silent_client_of_a_silent_session_is_closed_with_4408(
     quick_daemon: Daemon, tmp_path: Path
 ) -> None:
@@ -250,6 +259,7 @@ async def test_a_silent_client_of_a_silent_session_is_closed_with_4408(
         assert await close_code(socket) == 4408
 
 
+@pytest.mark.requirement("R2.8.6")
 async def test_a_client_that_pings_stays(quick_daemon: Daemon, tmp_path: Path) -> None:
     session = await session_in(quick_daemon, tmp_path / "shop")
     async with quick_daemon.websocket(f"/sessions/{session}/ws") as socket:
@@ -270,6 +280,7 @@ async def test_a_revoked_token_loses_its_sockets(quick_daemon: Daemon, tmp_path:
         assert await close_code(socket) == 4401
 
 
+@pytest.mark.requirement("R2.8.5")
 async def test_a_restarting_daemon_closes_with_1012(daemon: Daemon, session_id: str) -> None:
     async with daemon.websocket(f"/sessions/{session_id}/ws") as one, daemon.websocket("/ws") as all_sessions:
         await next_frame(one, "sync")
@@ -280,6 +291,7 @@ async def test_a_restarting_daemon_closes_with_1012(daemon: Daemon, session_id: 
         assert await close_code(late) == 1012
 
 
+@pytest.mark.requirement("R2.8.4")
 async def test_a_client_that_does_not_read_is_closed_with_4008_and_delays_nobody(
     daemon: Daemon, session_id: str
 ) -> None:
@@ -308,3 +320,41 @@ async def test_a_hundred_sockets_come_and_go_without_a_trace(daemon: Daemon, ses
             return
         await asyncio.sleep(0.01)
     pytest.fail(f"{len(stream.subscribers)} subscribers are left")
+
+
+@pytest.mark.requirement("R2.8.3")
+async def test_a_client_comes_back_after_a_restart_and_misses_nothing(
+    tmp_path: Path, model: FakeProvider, model_settings: dict[str, Any]
+) -> None:
+    model.script(text_reply("A shop."), text_reply("Still a shop."))
+    seen: list[dict[str, Any]] = []
+    async with running_daemon(tmp_path / "data", **model_settings) as daemon:
+        session = await session_in(daemon, tmp_path / "shop")
+        await converse(daemon, session, 0, seen)
+    before = list(seen)
+    async with running_daemon(tmp_path / "data", **model_settings) as daemon:
+        await converse(daemon, session, seen[-1]["seq"], seen)
+        async with daemon.websocket(f"/sessions/{session}/ws") as socket:
+            whole = [await next_frame(socket, "sync")]
+            while whole[-1]["seq"] < seen[-1]["seq"]:
+                whole.append(await next_frame(socket))
+    seqs = [frame["seq"] for frame in seen]
+    assert seqs == sorted(set(seqs))
+    assert seen[len(before)]["seq"] > before[-1]["seq"]
+    assert whole[1:] == [frame for frame in seen if frame["type"] != "message.delta"]
+
+
+async def converse(daemon: Daemon, session: str, after: int, seen: list[dict[str, Any]]) -> None:
+    """Post a message and add all frames later than `after` to `seen`, to the end of the run."""
+    async with (
+        daemon.client() as client,
+        daemon.websocket(f"/sessions/{session}/ws?after_seq={after}") as socket,
+    ):
+        assert (await next_frame(socket))["type"] == "sync"
+        await client.post(f"/api/v1/sessions/{session}/messages", json={"content": "What is this?"})
+        while True:
+            frame = await next_frame(socket)
+            if frame["type"] != "heartbeat":
+                seen.append(frame)
+            if frame["type"] == "session.state" and frame["payload"]["state"] == "idle":
+                return
