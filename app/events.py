@@ -18,6 +18,8 @@ from app.messages import Cost, StopReason, Usage
 
 Channel = Literal["output", "events", "pty"]
 
+ROOT_AGENT = "primary"
+
 
 class EventPayload(BaseModel):
     """Base of all payloads: what it is called, where it goes, whether it is kept."""
@@ -105,6 +107,10 @@ class MessageToolResult(EventPayload):
     is_error: bool = Field(serialization_alias="isError")
     duration_ms: float | None = Field(default=None, serialization_alias="durationMs")
     content_ref: str | None = Field(default=None, serialization_alias="contentRef")
+
+    def wire(self) -> dict[str, Any]:
+        """Leave out what does not apply."""
+        return {name: value for name, value in super().wire().items() if value is not None}
 
 
 class MessageEnd(EventPayload):
@@ -307,7 +313,10 @@ def encode_frame(
     agent_path: str | None = None,
     parent_tool_call_id: str | None = None,
 ) -> bytes:
-    """Return the JSON of one frame; `created_at` is milliseconds since the epoch."""
+    """Return the JSON of one frame; `created_at` is milliseconds since the epoch.
+
+    A frame without `agent_path` is the root agent's or nobody's: most frames are, and they are
+    stored for long."""
     envelope: dict[str, Any] = {
         "seq": seq,
         "channel": payload.CHANNEL,
@@ -316,7 +325,7 @@ def encode_frame(
     }
     if run_id is not None:
         envelope["run_id"] = run_id
-    if agent_path is not None:
+    if agent_path is not None and agent_path != ROOT_AGENT:
         envelope["agent_path"] = agent_path
     if parent_tool_call_id is not None:
         envelope["parent_tool_call_id"] = parent_tool_call_id

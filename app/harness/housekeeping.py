@@ -23,6 +23,8 @@ log = logging.getLogger("kaged.daemon")
 DAY_MS = 24 * 60 * 60 * 1000
 TRIM_EVERY_SECONDS = 600.0
 IDEMPOTENCY_DAYS = 1
+FREED_PAGES = 2_000
+"""How many pages of the database file one write gives back at most."""
 
 
 async def heartbeat_forever(hub: EventHub, every: float) -> None:
@@ -55,6 +57,8 @@ async def trim_once(storage: Storage, hub: EventHub, settings: StorageSettings) 
     await storage.write(lambda uow: uow.access.purge_keys(at - IDEMPOTENCY_DAYS * DAY_MS))
     if trimmed:
         await hub.refresh_trim_points()
+        while await storage.write(lambda uow: uow.release_space(FREED_PAGES)):
+            pass
 
 
 async def reload_config_forever(settings: Settings, router: ProviderRouter) -> None:
