@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.errors import KagedError, NotFound, ProjectFileInvalid, ValidationFailed
+from app.errors import Conflict, KagedError, NotFound, ProjectFileInvalid, ValidationFailed
 from app.harness.dsl.catalog import ToolCatalog
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.dsl.compiler import CompileResult, compile_in_thread
+from app.harness.dsl.prompt_files import PromptProblem
 from app.harness.dsl.watcher import ProjectChange, ProjectWatcher, WatchList
 from app.harness.prompts.store import PromptStore
 from app.ids import new_id, now_ms
@@ -28,6 +29,8 @@ log = logging.getLogger("kaged.projects")
 
 PROJECT_FOLDER = ".kaged"
 PROJECT_FILE = "project.yaml"
+COMPILED_HERE = "application/json"
+"""The media type of what this daemon compiled itself; only such a version is ever run."""
 
 
 @dataclass(slots=True)
@@ -128,10 +131,17 @@ class ProjectRegistry:
         return self.get(project_id).root
 
     async def prompts_of(self, project_id: str, compiled: CompiledProject) -> PromptStore:
-        """Return the current prompts of a compiled version of a project."""
+        """Return the current prompts of a compiled version of a project.
+
+        Raises `Conflict` when a prompt file cannot be read and no good text of it is known."""
         stores = self.get(project_id).prompts
         if compiled.digest not in stores:
-            stores[compiled.digest] = await PromptStore.open(compiled)
+            try:
+                stores[compiled.digest] = await PromptStore.open(compiled)
+            except PromptProblem as problem:
+                raise Conflict(
+                    f"A prompt of this project cannot be read: {problem.message}.", reason="prompt_unreadable"
+                ) from None
         return stores[compiled.digest]
 
     async def source_texts(self, project_id: str) -> dict[str, str]:
@@ -150,7 +160,7 @@ class ProjectRegistry:
         found = self._snapshots.get(digest)
         if found is None:
             blob = await self._storage.read(lambda uow: uow.blobs.get(digest))
-            if blob is None:
+            if blob is None or blob.media_type != COMPILED_HERE:
                 return project.compiled
             found = await asyncio.to_thread(CompiledProject.model_validate_json, blob.content)
             self._snapshots[digest] = found
@@ -192,7 +202,9 @@ class ProjectRegistry:
     async def _last_good(self, row: Project) -> CompiledProject | None:
         digest = row.compiled_digest
         blob = await self._storage.read(lambda uow: uow.blobs.get(digest)) if digest else None
-        return CompiledProject.model_validate_json(blob.content) if blob is not None else None
+        if blob is None or blob.media_type != COMPILED_HERE:
+            return None
+        return CompiledProject.model_validate_json(blob.content)
 
     async def _reload(self, project: LoadedProject) -> LoadedProject:
         result = await self._compile(project.root)
@@ -201,6 +213,9 @@ class ProjectRegistry:
         project.diagnostics = project.row.diagnostics
         if compiled is not None:
             project.compiled = compiled
+            if compiled.digest in project.prompts:
+                # While another version was in use nobody watched the prompts of this one.
+                await project.prompts[compiled.digest].reload()
         if project.watcher is not None:
             await project.watcher.watch(watch_list(project.compiled, result))
         await self._store(project.row, compiled)
@@ -247,7 +262,7 @@ class ProjectRegistry:
 
         def store(uow: UnitOfWork) -> None:
             if content is not None and row.compiled_digest is not None:
-                uow.blobs.put(row.compiled_digest, "application/json", content)
+                uow.blobs.put(row.compiled_digest, COMPILED_HERE, content)
             if uow.projects.get(row.id) is None:
                 uow.projects.add(row)
             else:

@@ -22,13 +22,14 @@ from app.harness.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
 from app.harness.recovery import recover
 from app.harness.session import Session
+from app.harness.session_record import Work
 from app.harness.session_rows import Mode, PostedMessage
 from app.harness.session_services import SessionServices
 from app.harness.transfer import export_session, import_session
 from app.ids import new_id, now_ms
 from app.observability import Redactor
 from app.states import SessionState
-from app.storage.models import Run
+from app.storage.models import AuditEvent, Run
 from app.storage.models import Session as SessionRow
 from app.storage.pages import Page
 from app.storage.storage import Storage
@@ -244,7 +245,8 @@ class SessionManager:
         """Tell the live sessions of a project that prompts have new texts."""
         for session in list(self._live.values()):
             if session.row.project_id == project_id and session.row.state != SessionState.ARCHIVED:
-                session.stream.record([PromptReloaded(agents=agents)])
+                told = PromptReloaded(agents=agents)
+                await session.stream.record([told], audit_of(session.row, told))
 
     async def _session(self, session_id: str) -> Session:
         found = self._live.get(session_id)
@@ -284,3 +286,16 @@ class SessionManager:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def audit_of(session: SessionRow, told: PromptReloaded) -> Work:
+    """Return the work that puts an event of a session into the audit trail."""
+    row = AuditEvent(
+        created_at=now_ms(),
+        event=told.TYPE,
+        actor="daemon",
+        project_id=session.project_id,
+        session_id=session.id,
+        data=told.wire(),
+    )
+    return lambda uow: uow.audit.add_many([row])

@@ -1,23 +1,22 @@
 """A session as a file: JSON lines out, JSON lines in, the same bytes again.
 
-Owns: the format (one object per line, tagged by `kind`; the header first). Never: where the
-bytes go. Ids are kept, so an import into the daemon that still has the session is refused.
+Owns: which rows make up a session, and their order. Never: the format of a line
+(`transfer_lines`) or where the bytes go. Ids are kept, so an import into the daemon that still
+has the session is refused.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
-import orjson
-from pydantic import ValidationError
-from sqlmodel import SQLModel
-
-from app.errors import Conflict, ValidationFailed
-from app.ids import is_id
+from app.errors import Conflict
+from app.harness.transfer_lines import FORMAT, ImportedRow, ImportedSession, line, read_lines
+from app.ids import now_ms
 from app.states import SessionState
-from app.storage.models import Checkpoint, Event, Message, Run, Step, ToolCall
+from app.storage.models import AuditEvent, Checkpoint, Event, Message, Run, Step, ToolCall
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -25,20 +24,10 @@ from app.storage.unit_of_work import UnitOfWork
 if TYPE_CHECKING:
     from app.harness.projects import ProjectRegistry
 
-FORMAT = 1
 PAGE = 500
 
-_KINDS: dict[str, type[SQLModel]] = {
-    "run": Run,
-    "step": Step,
-    "message": Message,
-    "tool_call": ToolCall,
-    "checkpoint": Checkpoint,
-}
-
-
-def _line(kind: str, data: dict[str, Any]) -> bytes:
-    return orjson.dumps({"kind": kind, "data": data}, option=orjson.OPT_SORT_KEYS) + b"\n"
+IMPORTED = "application/json; imported"
+"""The media type of a compiled project that came with a session: carried along, never run."""
 
 
 async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[bytes]:
@@ -49,53 +38,78 @@ async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[byt
             reason="run_in_progress",
             details={"state": row.state},
         )
-    project = await storage.read(lambda uow: uow.projects.get(row.project_id))
-    compiled = await storage.read(lambda uow: uow.blobs.get(row.compiled_digest or ""))
-    header = {
-        "format": FORMAT,
-        "project": project.slug if project is not None else "",
-        "session": {k: v for k, v in row.model_dump().items() if k != "project_id"},
-        "compiled": base64.b64encode(compiled.content).decode() if compiled is not None else None,
-    }
-    yield _line("session", header)
-    async for part in _pages(storage, lambda uow, cursor: uow.runs.list(row.id, limit=100, cursor=cursor)):
-        for run in part:
-            yield _line("run", run.model_dump())
-            steps, calls = await storage.read(
-                lambda uow, run=run: (uow.runs.steps(run.id), uow.tool_calls.for_run(run.id))  # type: ignore[misc]
-            )
-            for step in steps:
-                yield _line("step", step.model_dump())
-            for call in calls:
-                yield _line("tool_call", call.model_dump())
-    async for part in _pages(
+    yield line("session", await _header(storage, row))
+    async for run in _pages(storage, lambda uow, cursor: uow.runs.list(row.id, limit=100, cursor=cursor)):
+        yield line("run", run.model_dump())
+        for kind, part in await storage.read(lambda uow, run=run: _parts_of(uow, run.id)):  # type: ignore[misc]
+            yield line(kind, part.model_dump())
+    for call in await storage.read(lambda uow: uow.tool_calls.direct(row.id)):
+        yield line("tool_call", call.model_dump())
+    async for message in _pages(
         storage,
         lambda uow, cursor: uow.messages.page(row.id, include_superseded=True, limit=100, cursor=cursor),
     ):
-        for message in part:
-            yield _line("message", message.model_dump())
-    async for part in _pages(
+        yield line("message", message.model_dump())
+    async for checkpoint in _pages(
         storage, lambda uow, cursor: uow.checkpoints.list(row.id, limit=100, cursor=cursor)
     ):
-        for checkpoint in part:
-            yield _line("checkpoint", checkpoint.model_dump())
+        yield line("checkpoint", checkpoint.model_dump())
     async for event in _events(storage, row.id):
-        yield _line(
-            "event",
-            {
-                "seq": event.seq,
-                "type": event.type,
-                "created_at": event.created_at,
-                "frame": event.frame.decode(),
-            },
+        yield line("event", {**event.model_dump(exclude={"session_id"}), "frame": event.frame.decode()})
+
+
+async def import_session(
+    storage: Storage, projects: ProjectRegistry, chunks: AsyncIterator[bytes], actor: str
+) -> SessionRow:
+    """Store an exported session in one unit; nothing is stored when any line is wrong."""
+    content = bytearray()
+    async for chunk in chunks:
+        content += chunk
+    found = await asyncio.to_thread(lambda: read_lines(bytes(content).split(b"\n")))
+    project = projects.by_slug(found.project)
+    if project is None:
+        raise Conflict(
+            f"The session belongs to project {found.project!r}, which is not loaded here.",
+            reason="project_not_loaded",
+            details={"project": found.project},
         )
+    session = found.session.model_copy(update={"project_id": project.id})
+    if await storage.read(lambda uow: uow.sessions.get(session.id)) is not None:
+        raise Conflict(
+            f"Session {session.id} is here already; delete it first to import it again.",
+            reason="session_exists",
+            details={"session_id": session.id},
+        )
+    await storage.write(lambda uow: _store(uow, session, found, actor), durable=True)
+    return session
 
 
-async def _pages(storage: Storage, read: Callable[[UnitOfWork, str | None], Any]) -> AsyncIterator[list[Any]]:
+async def _header(storage: Storage, row: SessionRow) -> dict[str, Any]:
+    def read(uow: UnitOfWork) -> tuple[str, bytes | None]:
+        project = uow.projects.get(row.project_id)
+        compiled = uow.blobs.get(row.compiled_digest) if row.compiled_digest is not None else None
+        return project.slug if project is not None else "", compiled.content if compiled is not None else None
+
+    slug, compiled = await storage.read(read)
+    return {
+        "format": FORMAT,
+        "project": slug,
+        "session": row.model_dump(exclude={"project_id"}),
+        "compiled": base64.b64encode(compiled).decode() if compiled is not None else None,
+    }
+
+
+def _parts_of(uow: UnitOfWork, run_id: str) -> list[tuple[str, Step | ToolCall]]:
+    steps = [("step", step) for step in uow.runs.steps(run_id)]
+    return [*steps, *(("tool_call", call) for call in uow.tool_calls.for_run(run_id))]
+
+
+async def _pages(storage: Storage, read: Callable[[UnitOfWork, str | None], Any]) -> AsyncIterator[Any]:
     cursor: str | None = None
     while True:
         page = await storage.read(lambda uow, cursor=cursor: read(uow, cursor))  # type: ignore[misc]
-        yield page.items
+        for row in page.items:
+            yield row
         cursor = page.next_cursor
         if cursor is None:
             return
@@ -112,96 +126,27 @@ async def _events(storage: Storage, session_id: str) -> AsyncIterator[Event]:
         after = rows[-1].seq if rows else last
 
 
-async def import_session(
-    storage: Storage, projects: ProjectRegistry, lines: AsyncIterator[bytes], actor: str
-) -> SessionRow:
-    """Store an exported session in one unit; nothing is stored when any line is wrong."""
-    parsed: list[tuple[int, str, dict[str, Any]]] = []
-    number = 0
-    async for line in _split(lines):
-        number += 1
-        if line.strip():
-            parsed.append((number, *_parse(line, number)))
-    if not parsed or parsed[0][1] != "session":
-        raise _wrong(1, "the first line must be the session itself")
-    header = parsed[0][2]
-    session, compiled = _session(header, projects)
-    rows = [_row(session.id, kind, data, at) for at, kind, data in parsed[1:]]
-    if await storage.read(lambda uow: uow.sessions.get(session.id)) is not None:
-        raise Conflict(
-            f"Session {session.id} is here already; delete it first to import it again.",
-            reason="session_exists",
-            details={"session_id": session.id},
-        )
-
-    def store(uow: UnitOfWork) -> None:
-        if compiled is not None and session.compiled_digest is not None:
-            uow.blobs.put(session.compiled_digest, "application/json", compiled)
-        uow.sessions.add(session)
-        for row in rows:
-            _add(uow, row)
-
-    await storage.write(store, durable=True)
-    return session
+def _store(uow: UnitOfWork, session: SessionRow, found: ImportedSession, actor: str) -> None:
+    if found.compiled is not None and session.compiled_digest is not None:
+        uow.blobs.put(session.compiled_digest, IMPORTED, found.compiled)
+    uow.sessions.add(session)
+    for row in found.rows:
+        _add(uow, row)
+    uow.audit.add_many(
+        [
+            AuditEvent(
+                created_at=now_ms(),
+                event="session.imported",
+                actor=actor,
+                project_id=session.project_id,
+                session_id=session.id,
+                data={"lines": len(found.rows) + 1},
+            )
+        ]
+    )
 
 
-async def _split(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    rest = b""
-    async for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            yield line
-    if rest:
-        yield rest
-
-
-def _parse(line: bytes, number: int) -> tuple[str, dict[str, Any]]:
-    try:
-        value = orjson.loads(line)
-        return str(value["kind"]), dict(value["data"])
-    except (ValueError, KeyError, TypeError):
-        raise _wrong(number, 'it is not a JSON object with "kind" and "data"') from None
-
-
-def _session(header: dict[str, Any], projects: ProjectRegistry) -> tuple[SessionRow, bytes | None]:
-    if header.get("format") != FORMAT:
-        raise _wrong(1, f"its format is {header.get('format')!r}; this daemon reads format {FORMAT}")
-    project = projects.by_slug(str(header.get("project")))
-    if project is None:
-        raise Conflict(
-            f"The session belongs to project {header.get('project')!r}, which is not loaded here.",
-            reason="project_not_loaded",
-            details={"project": header.get("project")},
-        )
-    try:
-        session = SessionRow.model_validate({**header["session"], "project_id": project.id})
-        compiled = header.get("compiled")
-        content = base64.b64decode(compiled, validate=True) if compiled else None
-    except (ValidationError, ValueError, KeyError, TypeError) as problem:
-        raise _wrong(1, f"the session's fields are wrong: {problem}") from None
-    if not is_id(session.id, "ses"):
-        raise _wrong(1, "the session's id is not a session id")
-    return session, content
-
-
-def _row(session_id: str, kind: str, data: dict[str, Any], number: int) -> SQLModel:
-    try:
-        if kind == "event":
-            frame = str(data["frame"]).encode()
-            orjson.loads(frame)
-            return Event.model_validate({**data, "session_id": session_id, "frame": frame})
-        model = _KINDS.get(kind)
-        if model is None:
-            raise _wrong(number, f"kind {kind!r} is not known")
-        row = model.model_validate(data)
-    except (ValidationError, ValueError, KeyError, TypeError) as problem:
-        raise _wrong(number, f"the {kind} is wrong: {problem}") from None
-    if getattr(row, "session_id", session_id) != session_id:
-        raise _wrong(number, f"the {kind} belongs to another session")
-    return row
-
-
-def _add(uow: UnitOfWork, row: SQLModel) -> None:
+def _add(uow: UnitOfWork, row: ImportedRow) -> None:
     match row:
         case Run():
             uow.runs.add(row)
@@ -215,9 +160,3 @@ def _add(uow: UnitOfWork, row: SQLModel) -> None:
             uow.checkpoints.add(row)
         case Event():
             uow.events.add_many([row])
-
-
-def _wrong(number: int, problem: str) -> ValidationFailed:
-    return ValidationFailed(
-        f"Line {number} of the export cannot be read: {problem}.", fields={f"lines.{number}": problem}
-    )

@@ -41,6 +41,7 @@ QUERIES: dict[str, Query] = {
     "runs.steps": lambda u: u.runs.steps("run_00001"),
     "runs.update_step": lambda u: u.runs.update_step("run_00001", 1, ended_at=1),
     "tool_calls.for_run": lambda u: u.tool_calls.for_run("run_00001"),
+    "tool_calls.direct": lambda u: u.tool_calls.direct("ses_00001"),
     "tool_calls.unfinished": lambda u: u.tool_calls.unfinished("ses_00001"),
     "checkpoints.list": lambda u: u.checkpoints.list("ses_00001"),
     "checkpoints.open": lambda u: u.checkpoints.open("ses_00001"),

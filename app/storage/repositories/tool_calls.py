@@ -16,6 +16,11 @@ class ToolCallRepository(RowsById[ToolCall]):
         statement = select(ToolCall).where(self.c.run_id == run_id)
         return self._all(statement.order_by(self.c.step, self.c.id))
 
+    def direct(self, session_id: str) -> list[ToolCall]:
+        """Return the operators' own calls in a session, the oldest first."""
+        statement = select(ToolCall).where(self.c.session_id == session_id, self.c.run_id.is_(None))
+        return self._all(statement.order_by(self.c.id))
+
     def unfinished(self, session_id: str) -> list[ToolCall]:
         """Return the calls that are pending or running, in the order asked."""
         statement = select(ToolCall).where(

@@ -1,0 +1,241 @@
+"""The lines of an exported session, read back: every line is checked before anything is stored.
+
+Owns: the format of the lines and what makes one wrong. Pure: bytes in, rows out. Never: storage.
+What a run or call was doing cannot be carried over, so only finished ones are taken.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import orjson
+from pydantic import ValidationError
+
+from app.errors import ValidationFailed
+from app.harness.history import assistant_blocks, tool_result, user_message
+from app.ids import Prefix, is_id
+from app.states import RUN_MOVES, TOOL_CALL_MOVES, SessionState
+from app.storage.models import Checkpoint, Event, Message, Run, Step, ToolCall
+from app.storage.models import Session as SessionRow
+
+FORMAT = 1
+
+ImportedRow = Run | Step | Message | ToolCall | Checkpoint | Event
+RowT = TypeVar("RowT", SessionRow, Run, Step, Message, ToolCall, Checkpoint, Event)
+
+ROLES = frozenset({"operator", "primary", "tool", "system"})
+AT_REST = frozenset({SessionState.IDLE.value, SessionState.PAUSED.value, SessionState.ARCHIVED.value})
+ENDED_RUNS = frozenset(state.value for state, moves in RUN_MOVES.items() if not moves)
+ENDED_CALLS = frozenset(state.value for state, moves in TOOL_CALL_MOVES.items() if not moves)
+
+_LARGEST = 2**63
+
+
+class WrongLine(Exception):
+    """Why a line cannot be taken."""
+
+
+@dataclass(slots=True)
+class ImportedSession:
+    """A whole export, checked. `project` is the slug of the project that it belongs to;
+    `compiled` the project as it was compiled for the session, as stored."""
+
+    session: SessionRow
+    project: str
+    compiled: bytes | None
+    rows: list[ImportedRow] = field(default_factory=list)
+
+
+def line(kind: str, data: dict[str, Any]) -> bytes:
+    """Return one line of an export."""
+    return orjson.dumps({"kind": kind, "data": data}, option=orjson.OPT_SORT_KEYS) + b"\n"
+
+
+def read_lines(lines: Iterable[bytes]) -> ImportedSession:
+    """Return what the lines say; raise `ValidationFailed` naming the first line that is wrong.
+
+    The session's `project_id` is left empty: it is another one here."""
+    reader: _Reader | None = None
+    for number, raw in enumerate(lines, 1):
+        if not raw.strip():
+            continue
+        try:
+            kind, data = _parse(raw)
+            if reader is None:
+                if kind != "session":
+                    raise WrongLine("the first line must be the session itself")
+                reader = _Reader(_header(data))
+            else:
+                reader.take(kind, data)
+        except WrongLine as problem:
+            raise wrong(number, str(problem)) from None
+    if reader is None:
+        raise wrong(1, "there is no line at all")
+    return reader.found
+
+
+def wrong(number: int, problem: str) -> ValidationFailed:
+    return ValidationFailed(
+        f"Line {number} of the export cannot be read: {problem}.", fields={f"lines.{number}": problem}
+    )
+
+
+class _Reader:
+    """Takes the lines after the first one, each of which may refer to those before it."""
+
+    def __init__(self, found: ImportedSession) -> None:
+        self.found = found
+        self._ids: set[str] = set()
+        self._runs: set[str] = set()
+        self._steps: set[tuple[str, int]] = set()
+        self._last_seq = 0
+
+    def take(self, kind: str, data: dict[str, Any]) -> None:
+        match kind:
+            case "run":
+                row: ImportedRow = self._run(data)
+            case "step":
+                row = self._step(data)
+            case "message":
+                row = self._message(data)
+            case "tool_call":
+                row = self._tool_call(data)
+            case "checkpoint":
+                row = self._of_session(_row(Checkpoint, data), "ckp")
+            case "event":
+                row = self._event(data)
+            case _:
+                raise WrongLine(f"kind {kind!r} is not known")
+        self.found.rows.append(row)
+
+    def _run(self, data: dict[str, Any]) -> Run:
+        run = self._of_session(_row(Run, data), "run")
+        if run.state not in ENDED_RUNS:
+            raise WrongLine(f"a run in the state {run.state!r} cannot be imported")
+        self._runs.add(run.id)
+        return run
+
+    def _step(self, data: dict[str, Any]) -> Step:
+        step = _row(Step, data)
+        if step.run_id not in self._runs:
+            raise WrongLine(f"its run {step.run_id!r} is not among the lines before it")
+        if (step.run_id, step.number) in self._steps:
+            raise WrongLine(f"step {step.number} of {step.run_id} is there twice")
+        self._steps.add((step.run_id, step.number))
+        return step
+
+    def _message(self, data: dict[str, Any]) -> Message:
+        message = self._of_session(_row(Message, data), "msg")
+        if message.role not in ROLES:
+            raise WrongLine(f"role {message.role!r} is not known")
+        if not message.complete:
+            raise WrongLine("a message in flight cannot be imported")
+        try:
+            if message.role == "primary":
+                assistant_blocks(message)
+            elif message.role == "tool":
+                tool_result(message)
+            else:
+                user_message(message)
+        except (ValidationError, KeyError, TypeError, AttributeError) as problem:
+            raise WrongLine(f"its details cannot be used: {_first_line(problem)}") from None
+        return message
+
+    def _tool_call(self, data: dict[str, Any]) -> ToolCall:
+        call = self._of_session(_row(ToolCall, data), "tcl")
+        if call.state not in ENDED_CALLS:
+            raise WrongLine(f"a tool call in the state {call.state!r} cannot be imported")
+        if call.run_id is not None and call.run_id not in self._runs:
+            raise WrongLine(f"its run {call.run_id!r} is not among the lines before it")
+        return call
+
+    def _event(self, data: dict[str, Any]) -> Event:
+        text = data.get("frame")
+        if not isinstance(text, str):
+            raise WrongLine("the frame is not a text")
+        try:
+            frame = orjson.loads(text)
+            fits = (frame["session_id"], frame["seq"], frame["type"]) == (
+                self.found.session.id,
+                data.get("seq"),
+                data.get("type"),
+            )
+        except (ValueError, KeyError, TypeError):
+            raise WrongLine("the frame is not the JSON of an event") from None
+        if not fits:
+            raise WrongLine("the frame is not the one of this event")
+        event = _row(Event, {**data, "session_id": self.found.session.id, "frame": text.encode()})
+        if not self._last_seq < event.seq <= self.found.session.seq_reserved:
+            raise WrongLine(f"seq {event.seq} is out of order")
+        self._last_seq = event.seq
+        return event
+
+    def _of_session(self, row: RowT, prefix: Prefix) -> RowT:
+        """Return a row that has an id and names the session; both are checked."""
+        identity = getattr(row, "id", "")
+        if not is_id(identity, prefix):
+            raise WrongLine(f"{identity!r} is not an id of its kind")
+        if identity in self._ids:
+            raise WrongLine(f"{identity} is there twice")
+        if getattr(row, "session_id", None) != self.found.session.id:
+            raise WrongLine("it belongs to another session")
+        self._ids.add(identity)
+        return row
+
+
+def _parse(raw: bytes) -> tuple[str, dict[str, Any]]:
+    try:
+        value = orjson.loads(raw)
+        kind, data = value["kind"], value["data"]
+    except (ValueError, KeyError, TypeError):
+        raise WrongLine('it is not a JSON object with "kind" and "data"') from None
+    if not isinstance(kind, str) or not isinstance(data, dict) or len(value) != 2:
+        raise WrongLine('it is not a JSON object with "kind" and "data"')
+    return kind, data
+
+
+def _header(data: dict[str, Any]) -> ImportedSession:
+    if data.get("format") != FORMAT:
+        raise WrongLine(f"its format is {data.get('format')!r}; this daemon reads format {FORMAT}")
+    fields, project, compiled = data.get("session"), data.get("project"), data.get("compiled")
+    if not isinstance(fields, dict) or not isinstance(project, str):
+        raise WrongLine("the session or its project is missing")
+    session = _row(SessionRow, {**fields, "project_id": ""})
+    if not is_id(session.id, "ses"):
+        raise WrongLine("the session's id is not a session id")
+    if session.state not in AT_REST:
+        raise WrongLine(f"a session in the state {session.state!r} cannot be imported")
+    return ImportedSession(session, project, _compiled(compiled))
+
+
+def _compiled(encoded: object) -> bytes | None:
+    if encoded is None:
+        return None
+    try:
+        return base64.b64decode(encoded, validate=True)  # type: ignore[arg-type]
+    except (binascii.Error, TypeError, ValueError):
+        raise WrongLine("the compiled project is not base64") from None
+
+
+def _row(model: type[RowT], data: dict[str, Any]) -> RowT:
+    unknown = sorted(data.keys() - model.model_fields.keys())
+    if unknown:
+        raise WrongLine(f"{unknown[0]!r} is not known here")
+    for name, value in data.items():
+        if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+            raise WrongLine(f"{name} is out of range")
+    try:
+        return model.model_validate(data, strict=True)
+    except ValidationError as problem:
+        raise WrongLine(f"its fields are wrong: {_first_line(problem)}") from None
+
+
+def _first_line(problem: Exception) -> str:
+    if isinstance(problem, ValidationError):
+        first = problem.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'value'}: {first['msg']}"
+    return str(problem)
