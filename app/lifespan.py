@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.api.access_tokens import AccessControl
+from app.access_tokens import AccessControl
 from app.config import Settings
 from app.harness.capacity import Capacity
 from app.harness.event_hub import EventHub
