@@ -9,6 +9,7 @@ from __future__ import annotations
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.access_tokens import AccessControl
 from app.api.access_rules import (
     PUBLIC_PATHS,
     SAFE_METHODS,
@@ -18,7 +19,6 @@ from app.api.access_rules import (
     check_origin,
     check_write,
 )
-from app.api.access_tokens import AccessControl
 from app.config import Settings
 
 PRINCIPAL_KEY = "kaged.principal"

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 
-from app.api.access_tokens import AccessControl, Principal, csrf_token
+from app.access_tokens import AccessControl, Principal, csrf_token
 from app.config import AuthSettings, Settings
 from app.errors import Forbidden, Unauthenticated
 

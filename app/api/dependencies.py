@@ -12,8 +12,8 @@ from typing import Annotated
 from fastapi import Depends, Path, Query
 from starlette.requests import HTTPConnection
 
+from app.access_tokens import Principal
 from app.api.access_middleware import PRINCIPAL_KEY
-from app.api.access_tokens import Principal
 from app.errors import Forbidden
 from app.lifespan import Services
 

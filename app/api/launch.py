@@ -13,8 +13,8 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app import __version__
+from app.access_tokens import BROWSER_SESSION_DAYS, csrf_token
 from app.api.access_rules import cookie_names
-from app.api.access_tokens import BROWSER_SESSION_DAYS, csrf_token
 from app.api.dependencies import PrincipalDep, ServicesDep
 from app.api.kaged_route import noun_router
 

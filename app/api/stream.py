@@ -15,8 +15,8 @@ from typing import Annotated, Protocol
 from fastapi import APIRouter, Query, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
+from app.access_tokens import Principal
 from app.api.access_middleware import SECRET_KEY
-from app.api.access_tokens import Principal
 from app.api.client_frames import (
     Cancel,
     Pause,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.api.access_tokens import AccessControl, token_digest
+from app.access_tokens import AccessControl, token_digest
 from app.config import AuthSettings
-from app.errors import ConfigError, Unauthenticated
+from app.errors import ConfigError, Unauthenticated, ValidationFailed
 from app.storage.storage import Storage
 
 AT = 1_767_225_600_000
@@ -114,3 +114,12 @@ async def test_each_start_has_its_own_launch_code(storage: Storage, tmp_path: Pa
     with pytest.raises(Unauthenticated):
         await second.exchange(first.launch_code())
     await second.exchange(second.launch_code())
+
+
+@pytest.mark.parametrize("name", ["daemon", "browser"])
+async def test_the_names_of_the_daemons_own_tokens_are_not_given_away(
+    storage: Storage, tmp_path: Path, name: str
+) -> None:
+    access = await opened(storage, tmp_path)
+    with pytest.raises(ValidationFailed):
+        await access.create(name)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.config import AuthSettings
-from app.errors import ConfigError, Conflict, NotFound, Unauthenticated
+from app.errors import ConfigError, Conflict, NotFound, Unauthenticated, ValidationFailed
 from app.ids import new_id, now_ms
 from app.storage.models import AccessToken
 from app.storage.storage import Storage
@@ -33,6 +33,7 @@ TOKEN_PREFIX = "kgd_"
 BROWSER_SESSION_DAYS = 30
 DAEMON_TOKEN_NAME = "daemon"
 BROWSER_TOKEN_NAME = "browser"
+_RESERVED_NAMES = (DAEMON_TOKEN_NAME, BROWSER_TOKEN_NAME)
 
 _CACHE_SECONDS = 5.0
 _CACHE_ENTRIES = 1_024
@@ -132,7 +133,7 @@ class AccessControl:
         if row is None:
             raise Unauthenticated("This token is not known here.", reason="token_unknown")
         self._check_validity(row)
-        actor = "operator" if row.name in (DAEMON_TOKEN_NAME, BROWSER_TOKEN_NAME) else f"token:{row.name}"
+        actor = "operator" if row.name in _RESERVED_NAMES else f"token:{row.name}"
         return Principal(actor, "operator" if row.scope == "operator" else "read-only", via, row.id)
 
     async def confirm(self, principal: Principal, secret: str | None) -> None:
@@ -143,7 +144,16 @@ class AccessControl:
     async def create(
         self, name: str, *, scope: Scope = "operator", expires_at: int | None = None
     ) -> CreatedToken:
-        """Make a token. `expires_at` is milliseconds since the epoch; None never expires."""
+        """Make a token. `expires_at` is milliseconds since the epoch; None never expires.
+
+        Raises `ValidationFailed` for a name that the daemon's own tokens bear."""
+        if name in _RESERVED_NAMES:
+            raise ValidationFailed(
+                "This name is the daemon's own.", fields={"name": f"choose another than {name!r}"}
+            )
+        return await self._create(name, scope=scope, expires_at=expires_at)
+
+    async def _create(self, name: str, *, scope: Scope, expires_at: int | None) -> CreatedToken:
         secret = new_secret()
         row = AccessToken(
             id=new_id("tok"),
@@ -192,7 +202,7 @@ class AccessControl:
             )
         self._launches += 1
         expires_at = self._clock() + BROWSER_SESSION_DAYS * _DAY_MS
-        return await self.create(BROWSER_TOKEN_NAME, expires_at=expires_at)
+        return await self._create(BROWSER_TOKEN_NAME, scope="operator", expires_at=expires_at)
 
     async def _find(self, digest: str) -> AccessToken | None:
         cached = self._cache.get(digest)
