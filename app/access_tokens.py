@@ -1,8 +1,8 @@
 """Who may talk to the daemon: tokens, the one-time launch code, browser sessions.
 
 Owns: making, verifying and revoking tokens; the token file of the first start (mode 0600).
-Never: HTTP (headers, cookies and close codes are read and written in `access_rules` and
-`launch`). Only SHA-256 digests are stored. Proven by `tests/api/test_access_tokens.py`.
+Never: HTTP (headers, cookies and close codes are read and written in `api/access_rules` and
+`api/launch`). Only SHA-256 digests are stored. Proven by `tests/api/test_access_tokens.py`.
 """
 
 from __future__ import annotations
