@@ -6,6 +6,7 @@ Owns: the parts of a scripted answer. Never: a wire format (`wire_*`) or sockets
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -73,6 +74,14 @@ class Raw:
 @dataclass(frozen=True, slots=True)
 class Delay:
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Delay):
+    """Say nothing more until the test sets `gate`."""
+
+    seconds: float = 0.0
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from tests.fakes.provider_script import (
     Delay,
     Disconnect,
     Document,
+    Hold,
     RecordedRequest,
     Reply,
     Responder,
@@ -247,6 +248,8 @@ class _Connection(asyncio.Protocol):
 
     async def _obey(self, control: Control) -> None:
         match control:
+            case Hold():
+                await control.gate.wait()
             case Delay(seconds):
                 await asyncio.sleep(seconds)
             case Stall():

@@ -10,7 +10,8 @@ import pytest
 
 from tests.api.daemon import Daemon, running_daemon
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, write_project
+from tests.harness.driving import Driver, driven, write_project
+from tests.harness.laboratory import LAB_YAML, Laboratory
 
 
 @pytest.fixture
@@ -43,4 +44,21 @@ async def driver(daemon: Daemon, project_root: Path) -> AsyncIterator[Driver]:
         driver = Driver(daemon, client)
         await driver.load(project_root)
         await driver.new_session()
+        yield driver
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch) -> Laboratory:
+    """Tools that wait or break, in the registry of every daemon that the test starts."""
+    laboratory = Laboratory()
+    monkeypatch.setattr("app.lifespan.build_registry", laboratory.build_registry)
+    return laboratory
+
+
+@pytest.fixture
+async def lab_driver(
+    lab: Laboratory, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> AsyncIterator[Driver]:
+    root = write_project(tmp_path / "lab", LAB_YAML)
+    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
         yield driver

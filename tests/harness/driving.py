@@ -18,7 +18,7 @@ import orjson
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from tests.api.daemon import Daemon
+from tests.api.daemon import Daemon, running_daemon
 
 Frame = dict[str, Any]
 
@@ -63,7 +63,9 @@ class Watch:
         self.closed = True
         self._changed.set()
 
-    async def until(self, condition: Callable[[Frame], bool], *, seconds: float = 15, start: int = 0) -> Frame:
+    async def until(
+        self, condition: Callable[[Frame], bool], *, seconds: float = 15, start: int = 0
+    ) -> Frame:
         """Return the first frame from `start` on that fulfils `condition`."""
         async with asyncio.timeout(seconds):
             at = start
@@ -78,6 +80,15 @@ class Watch:
 
     async def until_type(self, *types: str, **options: Any) -> Frame:
         return await self.until(lambda frame: frame["type"] in types, **options)
+
+    async def until_text(self, text: str) -> None:
+        """Wait until the model has said exactly `text`, over all messages."""
+        await self.until(lambda _: self.text() == text)
+
+    async def until_state(self, state: str, *, start: int = 0) -> Frame:
+        return await self.until(
+            lambda f: f["type"] == "session.state" and f["payload"]["state"] == state, start=start
+        )
 
     def of(self, *types: str) -> list[Frame]:
         return [frame for frame in self.frames if frame["type"] in types]
@@ -121,6 +132,13 @@ class Driver:
     async def post(self, content: str, **values: Any) -> Any:
         return await self.session_call("POST", "/messages", {"content": content, **values})
 
+    async def state(self) -> str:
+        state: str = (await self.session_call("GET"))["state"]
+        return state
+
+    async def last_run(self) -> Any:
+        return (await self.session_call("GET", "/runs"))["items"][0]
+
     async def messages(self) -> list[dict[str, Any]]:
         found, cursor = [], None
         while True:
@@ -150,7 +168,9 @@ class Driver:
         async with self.watching(seq) as watch:
             await self.post(content, **values)
             await watch.until_type("run.ended")
-            await watch.until(lambda f: f["type"] == "session.state" and f["payload"]["previous"] == "running")
+            await watch.until(
+                lambda f: f["type"] == "session.state" and f["payload"]["previous"] == "running"
+            )
         check_stream(watch.frames)
         return watch
 
@@ -170,3 +190,24 @@ def check_stream(frames: list[Frame]) -> None:
     assert Counter(f["payload"]["step"] for f in live if f["type"] == "step.started") == Counter(
         f["payload"]["step"] for f in live if f["type"] == "step.ended"
     )
+
+
+DRIVERS = ("openai", "openai-responses", "anthropic", "google")
+
+
+def provider_settings(driver: str, base_url: str, **more: Any) -> dict[str, Any]:
+    """Return the settings of a provider `fake` that speaks one of the wire protocols."""
+    path = {"openai": "/v1", "openai-responses": "/v1", "anthropic": "", "google": "/v1beta"}[driver]
+    return {"fake": {"driver": driver, "base_url": base_url + path, "api_key": "sk-test-secret", **more}}
+
+
+@asynccontextmanager
+async def driven(
+    data_dir: Path, root: Path, *, session: dict[str, Any] | None = None, **settings: Any
+) -> AsyncIterator[Driver]:
+    """Run a daemon with `settings` over `root` and drive a new session of it."""
+    async with running_daemon(data_dir, **settings) as daemon, daemon.client() as client:
+        driver = Driver(daemon, client)
+        await driver.load(root)
+        await driver.new_session(**(session or {}))
+        yield driver
