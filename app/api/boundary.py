@@ -7,7 +7,6 @@ Pure ASGI: bodies and streams pass through in pieces.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 
@@ -16,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from app.api.error_handlers import REQUEST_ID_KEY, error_response, refuse_websocket
+from app.api.web.sign_in import sign_in_page
 from app.config import Settings
 from app.errors import BadRequest, InternalError, KagedError, PayloadTooLarge
 from app.ids import new_id
@@ -28,12 +28,10 @@ IMPORT_PATH = "/api/v1/sessions/import"
 MAX_IMPORT_BYTES = 256 * 1024 * 1024
 """A session with its events is larger than any other body."""
 
-_DRAIN_BYTES = 64 * 1024 * 1024
-_DRAIN_SECONDS = 10.0
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 
 _SECURITY_HEADERS = (
@@ -81,8 +79,8 @@ class BoundaryMiddleware:
             known = error if isinstance(error, KagedError) else _defect(error, scope, request_id)
             if started:
                 raise
-            await body.drain()
-            await error_response(known, request_id)(scope, receive, decorated)
+            answer = sign_in_page(scope, known) or error_response(known, request_id)
+            await answer(scope, receive, decorated)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = _request_id(scope)
@@ -108,18 +106,15 @@ class BoundaryMiddleware:
 
 
 class _BoundedBody:
-    """A request's body up to a limit. A refused body is still read for a while: a client that is
-    busy sending would otherwise see a broken connection in place of the answer."""
+    """A request's body up to a limit. What a client goes on sending after the answer is read and
+    dropped by the server, so that the answer reaches it."""
 
     def __init__(self, scope: Scope, receive: Receive, limit: int) -> None:
-        headers = Headers(scope=scope)
-        announced = headers.get("content-length", "")
+        announced = Headers(scope=scope).get("content-length", "")
         self._receive = receive
         self._limit = limit
         self._received = 0
         self._announced = int(announced) if announced.isdigit() else 0
-        self._complete = not self._announced and "transfer-encoding" not in headers
-        self._client_waits = "expect" in headers
 
     def check_announced(self) -> None:
         """Refuse a body whose announced length is too large, before any of it is kept."""
@@ -130,26 +125,9 @@ class _BoundedBody:
         message = await self._receive()
         if message["type"] == "http.request":
             self._received += len(message.get("body", b""))
-            self._complete = not message.get("more_body", False)
             if self._received > self._limit:
-                await self.drain()
                 raise _too_large(self._limit)
-        else:
-            self._complete = True
         return message
-
-    async def drain(self) -> None:
-        """Read and drop what the client is still sending, within bounds."""
-        if self._client_waits and not self._received:
-            return
-        try:
-            async with asyncio.timeout(_DRAIN_SECONDS):
-                while not self._complete and self._received < self._limit + _DRAIN_BYTES:
-                    message = await self._receive()
-                    self._received += len(message.get("body", b""))
-                    self._complete = not message.get("more_body", False)
-        except TimeoutError:
-            self._complete = True
 
 
 def _request_id(scope: Scope) -> str:

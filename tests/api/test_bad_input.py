@@ -106,6 +106,21 @@ async def test_a_body_of_20_megabytes_that_is_not_announced_is_refused(client: h
     error_of(answer, 413, "payload_too_large")
 
 
+async def test_a_client_that_sends_everything_before_it_reads_gets_its_answer(daemon: Daemon) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", daemon.port)
+    size = 20 * 1024 * 1024
+    head = f"POST /api/v1/projects/load HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {size}\r\n\r\n"
+    writer.write(head.encode())
+    for _ in range(20):
+        writer.write(b"x" * 1024 * 1024)
+        await writer.drain()
+    async with asyncio.timeout(10):
+        status = await reader.readline()
+    writer.close()
+    await writer.wait_closed()
+    assert status.split()[1] == b"413"
+
+
 async def test_a_large_body_without_a_token_still_gets_its_answer(daemon: Daemon) -> None:
     async with daemon.client(token="") as client:
         answer = await client.post("/api/v1/projects/load", content=b"x" * (5 * 1024 * 1024))
