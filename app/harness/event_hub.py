@@ -62,6 +62,8 @@ class EventHub:
         if self._closed:
             raise HubClosed
         stream = await self.stream(session_id)
+        if self._closed:  # meanwhile
+            raise HubClosed
         queue = FrameQueue()
         stream.subscribers.add(queue)
         return Subscription(
