@@ -51,6 +51,11 @@ class Running:
         tasks = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
         return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
+    def written_bytes(self) -> int:
+        """Bytes that the daemon has handed to the file system so far, logs of the database included."""
+        lines = Path(f"/proc/{self.pid}/io").read_text().splitlines()
+        return int(next(line.split()[1] for line in lines if line.startswith("write_bytes:")))
+
     def memory_mib(self) -> float:
         """Resident memory now."""
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
