@@ -120,6 +120,7 @@ async def _assemble(
     )
     await projects.restore()
     access = await AccessControl.open(storage, settings.auth, settings.daemon.data_dir)
+    redactor.add((await asyncio.to_thread(access.token_file.read_text)).strip())
     return Services(
         settings=settings,
         storage=storage,
