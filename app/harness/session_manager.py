@@ -60,6 +60,7 @@ class SessionManager:
         scratch_root: Path,
         redactor: Redactor,
     ) -> None:
+        self.capacity = capacity
         self._storage = storage
         self._hub = hub
         self._projects = projects

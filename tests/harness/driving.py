@@ -132,6 +132,10 @@ class Driver:
     async def post(self, content: str, **values: Any) -> Any:
         return await self.session_call("POST", "/messages", {"content": content, **values})
 
+    async def rename(self, title: str) -> None:
+        """Rename the session; what was asked of it before has been done when this returns."""
+        await self.session_call("PATCH", "", {"title": title})
+
     async def state(self) -> str:
         state: str = (await self.session_call("GET"))["state"]
         return state

@@ -114,8 +114,8 @@ async def test_a_call_of_an_answer_that_is_cut_off_is_answered_and_not_run(
         assert watch.of("step.ended")[0]["payload"]["stop_reason"] == "aborted"
         await driver.run("Again")
         roles = [m["role"] for m in fake.requests[1].json["messages"]]
-        assert roles == ["user", "assistant", "user"]
-        answer, following = fake.requests[1].json["messages"][1:]
+        assert roles == ["user", "assistant", "user", "user"]
+        answer, following = fake.requests[1].json["messages"][1:3]
         assert "c1" in [block.get("id") for block in answer["content"]]
         assert "c1" in [block.get("tool_use_id") for block in following["content"]]
 

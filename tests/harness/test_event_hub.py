@@ -259,7 +259,7 @@ async def test_a_client_behind_the_trim_point_is_told_to_reload(
     assert [frame["seq"] for frame in others] == [6, 7, 8]
     async with Listener.on(hub, SESSION, after_seq=5) as listener:
         await listener.until(lambda: len(listener.frames) == 4)
-    assert [frame["type"] for frame in listener.frames][0] == "sync"
+    assert listener.frames[0]["type"] == "sync"
 
 
 async def test_a_client_from_the_future_is_told_to_reload_and_sees_the_message_in_flight(
