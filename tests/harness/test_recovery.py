@@ -1,0 +1,220 @@
+"""What a crash left of a session is put right in one unit of work, on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from app.errors import StorageError
+from app.harness.event_hub import EventHub
+from app.harness.history import History
+from app.harness.recovery import ABORTED, recover
+from app.messages import AssistantMessage, ToolCallBlock, ToolResultsMessage
+from app.storage.models import Message
+from app.storage.storage import Storage
+from app.storage.unit_of_work import UnitOfWork
+from tests.storage import rows
+
+SESSION = "ses_00001"
+CALLS = ("call_1", "call_2", "call_3")
+
+
+def block(call_id: str) -> dict[str, Any]:
+    return {"type": "tool_call", "id": call_id, "name": "file.read", "arguments": {"path": "a"}}
+
+
+def call(number: int, state: str, **values: Any) -> Any:
+    return rows.tool_call(
+        number,
+        run_id="run_00001",
+        step=1,
+        message_id="msg_00002",
+        state=state,
+        arguments={"path": "a"},
+        **values,
+    )
+
+
+def wreck(uow: UnitOfWork) -> None:
+    """A running session with a queued message, whose run has one step with no end yet."""
+    uow.projects.add(rows.project())
+    uow.sessions.add(rows.session(state="running", seq_reserved=100))
+    uow.messages.add(rows.message(1, role="operator", content="Do it", run_id="run_00001"))
+    uow.messages.add(rows.message(9, role="operator", content="And then", position=None, delivery="queued"))
+    uow.runs.add(rows.run(1, state="running", step_count=1))
+
+
+def cut_off_while_streaming(uow: UnitOfWork) -> None:
+    wreck(uow)
+    uow.runs.add_step(rows.step("run_00001", 1, message_id="msg_00002"))
+    uow.messages.add(rows.message(2, role="primary", content="I am ab", complete=False))
+
+
+def cut_off_after_a_call_was_asked_for(uow: UnitOfWork) -> None:
+    cut_off_while_streaming(uow)
+    uow.tool_calls.add(call(1, "pending"))
+
+
+def cut_off_between_calls_and_results(uow: UnitOfWork) -> None:
+    """Three calls: one has its result, one was running, one had not begun."""
+    wreck(uow)
+    uow.runs.add_step(rows.step("run_00001", 1, message_id="msg_00002", ended_at=5, stop_reason="toolUse"))
+    blocks = [block(call_id) for call_id in CALLS]
+    details = {"contentBlocks": blocks, "stopReason": "toolUse"}
+    uow.messages.add(rows.message(2, role="primary", content="", details=details))
+    given = {"toolCallId": "call_2", "toolName": "file.read"}
+    uow.messages.add(rows.message(4, role="tool", content="the file", details=given))
+    uow.tool_calls.add(call(1, "running"))
+    uow.tool_calls.add(call(2, "succeeded", result_message_id="msg_00004"))
+    uow.tool_calls.add(call(3, "pending"))
+
+
+def cut_off_between_two_runs(uow: UnitOfWork) -> None:
+    wreck(uow)
+    uow.runs.update("run_00001", state="succeeded", ended_at=7)
+
+
+WRECKS: list[tuple[Callable[[UnitOfWork], None], list[str]]] = [
+    (cut_off_while_streaming, ["message.end", "step.ended", "run.ended"]),
+    (
+        cut_off_after_a_call_was_asked_for,
+        ["message.end", "message.tool_result", "step.ended", "run.ended"],
+    ),
+    (
+        cut_off_between_calls_and_results,
+        ["message.tool_result", "message.tool_result", "step.ended", "run.ended"],
+    ),
+    (cut_off_between_two_runs, []),
+]
+
+
+async def frames_of(storage: Storage) -> list[dict[str, Any]]:
+    events = await storage.read(lambda uow: uow.events.after(SESSION, 0, 2**60, 1000))
+    return [orjson.loads(event.frame) for event in events]
+
+
+async def history_of(storage: Storage) -> tuple[list[Message], History]:
+    messages = await storage.read(lambda uow: uow.messages.history(SESSION, "primary"))
+    return messages, History(messages)
+
+
+@pytest.mark.requirement("R2.9.2")
+@pytest.mark.parametrize(("left", "closing"), WRECKS, ids=lambda value: getattr(value, "__name__", ""))
+async def test_everything_open_is_closed_and_the_session_pauses_with_a_checkpoint(
+    storage: Storage, left: Callable[[UnitOfWork], None], closing: list[str]
+) -> None:
+    await storage.write(left)
+    assert await recover(storage, EventHub(storage)) == 1
+
+    frames = await frames_of(storage)
+    assert [frame["type"] for frame in frames] == [*closing, "checkpoint.created", "session.state"]
+    assert [frame["seq"] for frame in frames] == list(range(101, 101 + len(frames)))
+    assert frames[-1]["payload"] == {"state": "paused", "previous": "running", "reason": "daemon_restart"}
+
+    def look(uow: UnitOfWork) -> None:
+        session = uow.sessions.get(SESSION)
+        assert session is not None
+        assert (session.state, session.state_reason) == ("paused", "daemon_restart")
+        (checkpoint,) = uow.checkpoints.open(SESSION)
+        assert (checkpoint.reason, checkpoint.created_by) == ("daemon_restart", "daemon")
+        assert checkpoint.message_cursor == uow.messages.history(SESSION, "primary")[-1].id
+        assert not uow.runs.in_states(["pending", "running"])
+        assert all(step.ended_at is not None for step in uow.runs.steps("run_00001"))
+        assert not uow.tool_calls.unfinished(SESSION)
+        assert not uow.messages.incomplete(SESSION)
+        assert [row.content for row in uow.messages.queued(SESSION)] == ["And then"]
+
+    await storage.read(look)
+
+
+async def test_every_unfinished_call_gets_a_result_and_a_finished_one_keeps_its_own(storage: Storage) -> None:
+    await storage.write(cut_off_between_calls_and_results)
+    await recover(storage, EventHub(storage))
+
+    messages, history = await history_of(storage)
+    answer = history.messages[-1]
+    assert isinstance(answer, ToolResultsMessage)
+    assert [result.tool_call_id for result in answer.results] == list(CALLS)
+    assert [result.is_error for result in answer.results] == [True, False, True]
+    assert answer.results[1].content == "the file"
+    assert all(ABORTED in answer.results[index].content for index in (0, 2))
+    assert len({row.position for row in messages}) == len(messages)
+    calls = await storage.read(lambda uow: uow.tool_calls.for_run("run_00001"))
+    assert [row.state for row in calls] == ["interrupted", "succeeded", "interrupted"]
+    assert {row.result_message_id for row in calls} <= {row.id for row in messages}
+
+
+async def test_a_call_of_a_message_that_broke_off_is_shown_to_the_model_with_its_result(
+    storage: Storage,
+) -> None:
+    await storage.write(cut_off_after_a_call_was_asked_for)
+    await recover(storage, EventHub(storage))
+
+    messages, history = await history_of(storage)
+    assert messages[1].complete
+    assert messages[1].details["stopReason"] == "aborted"
+    said, answer = history.messages[-2:]
+    assert isinstance(said, AssistantMessage)
+    assert isinstance(answer, ToolResultsMessage)
+    assert [b.id for b in said.blocks if isinstance(b, ToolCallBlock)] == ["call_1"]
+    assert [b.text for b in said.blocks if b.type == "text"] == ["I am ab"]
+    assert [result.tool_call_id for result in answer.results] == ["call_1"]
+
+
+async def test_a_crash_during_recovery_changes_nothing_and_the_next_one_completes_it(
+    storage: Storage,
+) -> None:
+    await storage.write(cut_off_between_calls_and_results)
+    before = await storage.read(lambda uow: uow.messages.history(SESSION, "primary"))
+
+    class Broken:
+        """The storage, whose last write of a unit fails, as when the disk is full."""
+
+        def submit(self, work: Any, *, durable: bool = False) -> asyncio.Future[Any]:
+            def unit(uow: UnitOfWork) -> None:
+                work(uow)
+                raise StorageError("the disk is full")
+
+            return storage.submit(unit, durable=durable)
+
+        async def read(self, work: Any) -> Any:
+            return await storage.read(work)
+
+    with pytest.raises(StorageError, match="full"):
+        await recover(storage, EventHub(Broken()))
+    assert await storage.read(lambda uow: uow.messages.history(SESSION, "primary")) == before
+    assert await frames_of(storage) == []
+
+    assert await recover(storage, EventHub(storage)) == 1
+    frames = await frames_of(storage)
+    assert await recover(storage, EventHub(storage)) == 0
+    assert await frames_of(storage) == frames
+
+
+async def test_sessions_that_were_not_running_are_left_alone(storage: Storage) -> None:
+    def left(uow: UnitOfWork) -> None:
+        uow.projects.add(rows.project())
+        for number, state in enumerate(("idle", "queued", "paused", "archived"), 1):
+            uow.sessions.add(rows.session(number, state=state))
+
+    await storage.write(left)
+    assert await recover(storage, EventHub(storage)) == 0
+    stored = await storage.read(lambda uow: [uow.sessions.get(f"ses_0000{n}") for n in range(1, 5)])
+    assert [row and row.state for row in stored] == ["idle", "queued", "paused", "archived"]
+    assert await frames_of(storage) == []
+
+
+async def test_calls_that_an_operator_made_directly_are_closed_too(storage: Storage) -> None:
+    def left(uow: UnitOfWork) -> None:
+        rows.family(uow)
+        uow.tool_calls.add(rows.tool_call(1, state="running"))
+
+    await storage.write(left)
+    await recover(storage, EventHub(storage))
+    row = await storage.read(lambda uow: uow.tool_calls.get("tcl_00001"))
+    assert row is not None
+    assert (row.state, row.error_code) == ("interrupted", "aborted")
