@@ -200,11 +200,11 @@ class LimitsSection(StrictModel):
     max_output_tokens: PositiveInt | None = None
     """Output tokens of one model call."""
     cost_usd: PositiveFloat | None = None
-    """Cost of one session in USD."""
+    """Cost of one run in USD; a run that reaches it pauses, and a resume may spend as much again."""
     tokens: PositiveInt | None = None
-    """Tokens of one session."""
+    """Tokens of one run, those read from a cache included; it pauses likewise."""
     walltime_seconds: PositiveInt | None = None
-    """Seconds that one run may take."""
+    """Seconds that one run may take; it pauses likewise."""
     on_overflow: OnOverflow = "abort"
     """When compaction does not help: end the run, or cut the oldest messages."""
 
