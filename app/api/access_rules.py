@@ -16,7 +16,10 @@ from app.access_tokens import AccessControl, Principal, csrf_token
 from app.config import AuthSettings, Settings
 from app.errors import Forbidden, Unauthenticated
 
-PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/api/v1/versions", "/api/v1/dsl/schema", "/launch"})
+SIGN_IN_FILES = frozenset({"/static/page.css", "/static/icon.svg"})
+"""What the page shows that says how to sign in."""
+
+PUBLIC_PATHS = SIGN_IN_FILES | {"/healthz", "/readyz", "/api/v1/versions", "/api/v1/dsl/schema", "/launch"}
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 SUBPROTOCOL = "kaged.v1"

@@ -31,6 +31,7 @@ from app.api.boundary import BoundaryMiddleware
 from app.api.error_handlers import install_error_handlers
 from app.api.idempotency import Idempotency
 from app.api.openapi_document import document_of, document_text
+from app.api.web import mount as web_page
 from app.config import Settings
 
 PREFIX = "/api/v1"
@@ -55,6 +56,7 @@ def build_application(
     app.state.idempotency = Idempotency()
     app.include_router(health.root_router)
     app.include_router(launch.router)
+    app.include_router(web_page.router)
     for noun in NOUNS:
         app.include_router(noun.router, prefix=PREFIX)
     app.include_router(stream.router, prefix=PREFIX)

@@ -15,6 +15,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.websockets import WebSocket
 
+from app.api.web.sign_in import sign_in_page
 from app.errors import (
     BadRequest,
     KagedError,
@@ -141,7 +142,8 @@ async def _answer(connection: HTTPConnection, error: KagedError) -> Response | N
     if isinstance(connection, WebSocket):
         await refuse_websocket(connection, error)
         return None
-    return error_response(error, request_id_of(connection))
+    page = sign_in_page(connection.scope, error)
+    return page or error_response(error, request_id_of(connection))
 
 
 async def refuse_websocket(websocket: WebSocket, error: KagedError) -> None:

@@ -1,41 +1,24 @@
-"""Signing a browser in, and the page that it lands on.
+"""Signing a browser in.
 
-Owns: the launch link's exchange for cookies, and the page at `/`. Never: tokens themselves
-(`access_tokens`).
+Owns: the launch link's exchange for cookies. Never: tokens themselves (`access_tokens`), nor the
+page that a browser lands on (`web.mount`).
 """
 
 from __future__ import annotations
 
-from html import escape
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
-from app import __version__
 from app.access_tokens import BROWSER_SESSION_DAYS, csrf_token
 from app.api.access_rules import cookie_names
-from app.api.dependencies import PrincipalDep, ServicesDep
+from app.api.dependencies import ServicesDep
 from app.api.kaged_route import noun_router
 
 router: APIRouter = noun_router("Access")
 
 _COOKIE_SECONDS = BROWSER_SESSION_DAYS * 24 * 60 * 60
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>kaged</title></head>
-<body>
-<h1>kaged {version}</h1>
-<p>The daemon is running and you are signed in as {actor}.</p>
-<ul>
-<li><a href="/api/v1/projects">Projects</a></li>
-<li><a href="/api/v1/sessions">Sessions</a></li>
-<li><a href="/api/v1/openapi.json">Description of the interface (OpenAPI)</a></li>
-</ul>
-</body>
-</html>
-"""
 
 
 @router.get(
@@ -70,8 +53,3 @@ async def launch(
         csrf_cookie, csrf_token(created.secret), max_age=_COOKIE_SECONDS, samesite="strict", secure=secure
     )
     return answer
-
-
-@router.get("/", include_in_schema=False)
-async def get_page(principal: PrincipalDep) -> HTMLResponse:
-    return HTMLResponse(_PAGE.format(version=escape(__version__), actor=escape(principal.actor)))

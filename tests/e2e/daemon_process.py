@@ -38,13 +38,23 @@ class DaemonProcess:
         self.process = process
         self.errors = errors
         self.url = ""
+        self.launch_url = ""
         self.token = ""
         self.project_id = ""
 
     @classmethod
-    async def spawn(cls, data_dir: Path, config: Path, *projects: Path) -> DaemonProcess:
-        """Start the process and return at once; `ready` waits."""
-        arguments = ["serve", "--json", "--port", "0", "--data-dir", str(data_dir), "--config", str(config)]
+    async def spawn(cls, data_dir: Path, config: Path, *projects: Path, port: int = 0) -> DaemonProcess:
+        """Start the process and return at once; `ready` waits. Port 0 takes a free one."""
+        arguments = [
+            "serve",
+            "--json",
+            "--port",
+            str(port),
+            "--data-dir",
+            str(data_dir),
+            "--config",
+            str(config),
+        ]
         for project in projects:
             arguments += ["--project", str(project)]
         errors = data_dir.with_suffix(".log")
@@ -63,8 +73,8 @@ class DaemonProcess:
         return cls(process, errors)
 
     @classmethod
-    async def start(cls, data_dir: Path, config: Path, *projects: Path) -> DaemonProcess:
-        daemon = await cls.spawn(data_dir, config, *projects)
+    async def start(cls, data_dir: Path, config: Path, *projects: Path, port: int = 0) -> DaemonProcess:
+        daemon = await cls.spawn(data_dir, config, *projects, port=port)
         await daemon.ready()
         return daemon
 
@@ -76,6 +86,7 @@ class DaemonProcess:
         assert line.endswith(b"\n"), f"the daemon did not start: {self.errors.read_text()[-3000:]}"
         said = orjson.loads(line)
         self.url = said["url"]
+        self.launch_url = said["launch_url"]
         self.token = Path(said["token_file"]).read_text().strip()
         self.project_id = said["projects"][0]["id"] if said["projects"] else ""
 

@@ -1,0 +1,88 @@
+// The HTTP interface: one function for a request, one for all pages of a list.
+
+const BASE = "/api/v1";
+const PAGE = 100;
+
+/** What the daemon (or the network) refused. `code` is the daemon's, or `unreachable`. */
+export class ApiError extends Error {
+  constructor(status, { code, message, details, request_id: requestId }) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.details = details ?? {};
+    this.requestId = requestId;
+  }
+}
+
+/** Return the decoded answer, null for an empty one. Throws `ApiError`. */
+export async function request(method, path, body) {
+  const headers = {};
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (method !== "GET") Object.assign(headers, csrfHeader());
+  if (method === "POST") headers["Idempotency-Key"] = randomKey();
+  let response;
+  try {
+    response = await fetch(BASE + path, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: "same-origin",
+    });
+  } catch {
+    throw new ApiError(0, { code: "unreachable", message: "The daemon does not answer. Is it still running?" });
+  }
+  const text = await response.text();
+  const decoded = decode(text);
+  if (response.ok) return decoded;
+  const fallback = { code: "failed", message: `The daemon answered with status ${response.status}.` };
+  throw new ApiError(response.status, decoded?.error ?? fallback);
+}
+
+/** Return all items of a list, page by page. */
+export async function allItems(path, { limit = Infinity } = {}) {
+  const items = [];
+  let cursor = null;
+  do {
+    const page = await request("GET", address(path, { limit: PAGE, cursor }));
+    items.push(...page.items);
+    cursor = page.next_cursor;
+  } while (cursor !== null && items.length < limit);
+  return items;
+}
+
+export function address(path, parameters) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== null && value !== undefined) query.set(name, value);
+  }
+  return `${path}${path.includes("?") ? "&" : "?"}${query}`;
+}
+
+export function socketAddress(path) {
+  const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+  return `${scheme}//${location.host}${BASE}${path}`;
+}
+
+export function downloadAddress(path) {
+  return BASE + path;
+}
+
+function csrfHeader() {
+  const name = location.port ? `kaged_csrf_${location.port}` : "kaged_csrf";
+  const pair = document.cookie.split("; ").find((entry) => entry.startsWith(`${name}=`));
+  return pair ? { "X-Kaged-CSRF": decodeURIComponent(pair.slice(name.length + 1)) } : {};
+}
+
+function randomKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function decode(text) {
+  if (!text) return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,129 @@
+// Writing to the agent and steering its run: which buttons make sense in which state.
+
+import { request } from "/static/api.js";
+import { byId } from "/static/dom.js";
+
+const CONTINUABLE = new Set(["length", "max_steps"]);
+
+const HINTS = {
+  running: "The agent works. Queue a message for after this run, or steer it at its next step.",
+  queued: "This session waits: as many sessions as allowed are running.",
+  paused: "Paused. Resume goes on from here; Stop ends it, and you can post again.",
+  archived: "This session is archived: it can be read, but takes no messages.",
+};
+
+export class Composer {
+  #drafts = new Map();
+  #session = null;
+  #busy = false;
+
+  /** `onError(error)` gets what could not be done. */
+  constructor({ onError, onSent }) {
+    this.onError = onError;
+    this.onSent = onSent;
+    this.form = byId("composer");
+    this.text = byId("message");
+    this.buttons = Object.fromEntries(["send", "stop", "pause", "resume", "continue"].map((name) => [name, byId(name)]));
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#send();
+    });
+    this.text.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing) {
+        event.preventDefault();
+        this.#send();
+      }
+    });
+    this.text.addEventListener("input", () => this.#grow());
+    for (const [name, path] of [["stop", "cancel"], ["pause", "pause"], ["resume", "resume"], ["continue", "continue"]]) {
+      this.buttons[name].addEventListener("click", () => this.#act(path));
+    }
+  }
+
+  /** Write to this session from now on; null hides the form. */
+  open(session) {
+    if (this.#session) this.#drafts.set(this.#session.id, this.text.value);
+    this.#session = session;
+    this.form.hidden = session === null;
+    this.text.value = session ? (this.#drafts.get(session.id) ?? "") : "";
+    this.#grow();
+  }
+
+  /** Put a suggestion into the field. */
+  suggest(text) {
+    this.text.value = text;
+    this.#grow();
+    this.text.focus();
+  }
+
+  focus() {
+    if (!this.form.hidden) this.text.focus({ preventScroll: true });
+  }
+
+  update(detail, lastRun) {
+    const state = detail.state;
+    const running = state === "running";
+    const takes = state === "idle" || running || state === "queued";
+    this.text.disabled = !takes;
+    this.buttons.send.disabled = !takes || this.#busy;
+    byId("mode").hidden = !running;
+    this.#show({
+      stop: running || state === "queued" || state === "paused",
+      pause: running,
+      resume: state === "paused" || state === "queued",
+      continue: state === "idle" && CONTINUABLE.has(lastRun?.reason),
+    });
+    this.buttons.resume.textContent = state === "queued" ? "Start now" : "Resume";
+    const hint = byId("hint");
+    hint.hidden = !HINTS[state];
+    hint.textContent = HINTS[state] ?? "";
+  }
+
+  #show(visible) {
+    for (const [name, shown] of Object.entries(visible)) {
+      const button = this.buttons[name];
+      if (!shown && document.activeElement === button) this.text.focus({ preventScroll: true });
+      button.hidden = !shown;
+    }
+  }
+
+  async #send() {
+    const content = this.text.value;
+    const session = this.#session;
+    if (!content.trim() || this.buttons.send.disabled) return;
+    const mode = byId("mode").hidden ? "queue" : new FormData(this.form).get("mode");
+    await this.#doing(async () => {
+      await request("POST", `${session.path}/messages`, { content, mode });
+      if (session === this.#session && this.text.value === content) this.text.value = "";
+      this.#drafts.delete(session.id);
+      this.#grow();
+      this.onSent();
+    });
+    this.text.focus({ preventScroll: true });
+  }
+
+  #act(action) {
+    const session = this.#session;
+    return this.#doing(() => request("POST", `${session.path}/${action}`));
+  }
+
+  async #doing(work) {
+    this.#busy = true;
+    this.form.setAttribute("aria-busy", "true");
+    this.buttons.send.disabled = true;
+    try {
+      await work();
+    } catch (error) {
+      this.onError(error);
+    }
+    this.#busy = false;
+    this.form.removeAttribute("aria-busy");
+    const session = this.#session;
+    if (session?.detail) this.update(session.detail, session.lastRun);
+  }
+
+  #grow() {
+    this.text.style.height = "auto";
+    this.text.style.height = `${Math.min(this.text.scrollHeight + 2, innerHeight * 0.4)}px`;
+  }
+}

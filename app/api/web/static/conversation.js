@@ -1,0 +1,207 @@
+// The conversation of one session: stored messages and live frames become the same elements.
+// Every frame may come twice (once stored, once live); showing it again changes nothing.
+
+import { Answer } from "/static/answer.js";
+import { h } from "/static/dom.js";
+import { clock, dollars, duration, tokens, words } from "/static/format.js";
+
+const ACTOR = document.documentElement.dataset.actor;
+const HELD = "waits for your next message";
+
+export class Conversation {
+  #answers = new Map();
+  #posts = new Map();
+  #cards = new Map();
+  #runs = new Set();
+
+  /** `onGap()` is called when an answer has ended of which something was missed. */
+  constructor(root, waiting, { onGap }) {
+    this.root = root;
+    this.waiting = waiting;
+    this.onGap = onGap;
+  }
+
+  get empty() {
+    return this.#answers.size + this.#posts.size === 0;
+  }
+
+  clear() {
+    this.root.replaceChildren();
+    this.waiting.replaceChildren();
+    for (const known of [this.#answers, this.#posts, this.#cards, this.#runs]) known.clear();
+  }
+
+  /** Show stored messages, and how their runs ended, in place of what is shown. */
+  load(messages, runs) {
+    this.clear();
+    const ended = new Map(runs.filter((run) => run.ended_at !== null).map((run) => [run.id, run]));
+    const last = new Map(messages.map((message) => [message.run_id, message.id]));
+    for (const message of messages) {
+      this.#stored(message);
+      const run = ended.get(message.run_id);
+      if (run && last.get(run.id) === message.id) this.#runEnded({ run_id: run.id, ...run, steps: run.step_count, duration_ms: lasted(run) });
+    }
+  }
+
+  /** The connection was away: whatever is being streamed may have lost something. */
+  interrupted() {
+    for (const answer of this.#answers.values()) if (!answer.complete) answer.gap = true;
+  }
+
+  frame({ type, payload, ts, agent_path: agentPath }) {
+    switch (type) {
+      case "message.posted":
+        return this.#posted({ id: payload.message_id, at: ts, ...payload });
+      case "message.start":
+        return this.#started(payload, agentPath);
+      case "message.delta":
+        return this.#answer(payload.messageId, true).delta(payload.kind, payload.delta, payload.attempt);
+      case "message.snapshot":
+        return this.#answer(payload.message_id ?? payload.messageId, true).snapshot(payload);
+      case "message.tool_call":
+        return this.#toolCall(payload);
+      case "message.tool_result":
+        return this.#cards.get(payload.toolCallId)?.finish(payload);
+      case "tool.progress":
+        return this.#cards.get(payload.tool_call_id)?.progress(payload.text);
+      case "message.end":
+        return this.#ended(payload);
+      case "run.started":
+        return this.#runStarted(payload);
+      case "step.started":
+        // A steer enters between two steps, never before the first one.
+        return payload.step > 1 ? this.#deliver((post) => post.delivery === "steer") : undefined;
+      case "run.ended":
+        return this.#runEnded(payload);
+      case "model.retry":
+        return this.#retry(payload);
+      case "budget.warning":
+        return this.#note(`Limit ${payload.reached ? "reached" : "near"}: ${payload.used} of ${payload.limit} ${payload.unit}`, "warning");
+      case "prompt.reloaded":
+        return this.#note(`The prompt of ${payload.agents.join(", ")} was read again.`);
+      case "checkpoint.created":
+        return payload.detail ? this.#note(`Paused: ${payload.detail}`) : undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #stored(message) {
+    if (message.role === "tool") {
+      const { toolCallId, isError, metadata } = message.details;
+      this.#cards.get(toolCallId)?.finish({ content: message.content, isError, durationMs: metadata?.duration_ms });
+    } else if (message.role === "primary" || message.role === "subagent") {
+      this.#answer(message.id).stored(message);
+    } else {
+      const queued = message.position === null;
+      this.#posted({ id: message.id, at: message.created_at, created_by: message.details.createdBy, queued, ...message });
+    }
+  }
+
+  #posted({ id, role, content, delivery, queued, created_by: by, at }) {
+    if (this.#posts.has(id)) return;
+    const badge = h("span", { class: "badge" });
+    const who = role !== "operator" ? "kaged" : !by || by === ACTOR ? "You" : by;
+    const root = h(
+      "article",
+      { class: role === "operator" ? "post" : "post from-daemon", "aria-label": who, data: { id } },
+      h("header", { class: "quiet" }, `${who} · ${clock(at)}`, badge),
+      h("div", { class: "post-text" }, content),
+    );
+    const post = { root, badge, delivery, queued };
+    this.#posts.set(id, post);
+    badge.textContent = queued ? waitingWords(delivery) : delivery === "steer" ? "steered" : "";
+    (queued ? this.waiting : this.root).append(root);
+  }
+
+  #started(payload, agentPath) {
+    const answer = this.#answer(payload.messageId);
+    if (answer.complete) return;
+    answer.start(payload);
+    if (agentPath && agentPath !== "primary") answer.root.dataset.agent = agentPath;
+  }
+
+  /** Return the answer, made when it is new; one that begins in its middle has a gap. */
+  #answer(id, inTheMiddle = false) {
+    let answer = this.#answers.get(id);
+    if (answer === undefined) {
+      answer = new Answer(id, { onCard: (card) => this.#cards.set(card.id, card) });
+      answer.gap = inTheMiddle;
+      this.#answers.set(id, answer);
+      this.root.append(answer.root);
+    }
+    return answer;
+  }
+
+  #toolCall(payload) {
+    const answer = this.#answer(payload.messageId, true);
+    if (!answer.complete && payload.attempt >= answer.attempt) answer.call(payload);
+  }
+
+  #ended(payload) {
+    const answer = this.#answer(payload.messageId, true);
+    if (answer.complete) return;
+    answer.end(payload);
+    if (answer.gap) this.onGap();
+  }
+
+  #runStarted(payload) {
+    const trigger = this.#posts.get(payload.trigger_message_id);
+    if (trigger === undefined) return;
+    this.#deliver((post) => post.delivery === "held");
+    trigger.queued = true;
+    this.#deliver((post) => post === trigger);
+  }
+
+  /** Move the waiting messages that `chosen` picks into the conversation. */
+  #deliver(chosen) {
+    for (const post of this.#posts.values()) {
+      if (!post.queued || !chosen(post)) continue;
+      post.queued = false;
+      post.badge.textContent = post.delivery === "steer" ? "steered" : "";
+      this.root.append(post.root);
+    }
+  }
+
+  #runEnded({ run_id: id, state, reason, error, steps, usage, cost_usd: cost, duration_ms: took }) {
+    if (this.#runs.has(id)) return;
+    this.#runs.add(id);
+    if (state === "cancelled") this.#hold();
+    for (const answer of this.#answers.values()) if (answer.complete) answer.cards.forEach((card) => card.abandon());
+    const why = reason && !["stop", state].includes(reason) ? words(reason) : "";
+    const spent = usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+    const facts = [`Run ${state}`, why, `${steps} step${steps === 1 ? "" : "s"}`, spent ? tokens(spent) : "", dollars(cost), duration(took)];
+    const line = h("p", { class: "run-end quiet", data: { state } }, facts.filter(Boolean).join(" · "));
+    this.root.append(line);
+    const told = [...this.#answers.values()].at(-1)?.root.querySelector(".failure")?.textContent;
+    if (error?.message && error.message !== told) line.append(h("span", { class: "failure" }, error.message));
+  }
+
+  /** After a cancel nothing that waits starts by itself. */
+  #hold() {
+    for (const post of this.#posts.values()) {
+      if (!post.queued) continue;
+      post.delivery = "held";
+      post.badge.textContent = HELD;
+    }
+  }
+
+  #retry({ message, fallback_to: next, delay_ms: delay }) {
+    if (next === null && delay === null) return;
+    const then = next ? `trying ${next}` : `trying again in ${duration(delay)}`;
+    this.#note(`↻ ${message}; ${then}`, "warning");
+  }
+
+  #note(text, kind = "") {
+    this.root.append(h("p", { class: `note quiet ${kind}` }, text));
+  }
+}
+
+function waitingWords(delivery) {
+  if (delivery === "steer") return "steers at the next step";
+  return delivery === "held" ? HELD : "queued";
+}
+
+function lasted(run) {
+  return run.started_at === null ? null : Date.parse(run.ended_at) - Date.parse(run.started_at);
+}

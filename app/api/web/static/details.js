@@ -1,0 +1,214 @@
+// What stands beside the conversation: use of tokens, prompts, tools, the audit trail, the session itself.
+
+import { address, downloadAddress, request } from "/static/api.js";
+import { byId, h, oncePerFrame, replace } from "/static/dom.js";
+import { clock, dollars, tokens, words } from "/static/format.js";
+
+const AUDIT_PAGE = 50;
+const TABS = { use: "Use", prompts: "Prompts", tools: "Tools", audit: "Audit", session: "Session" };
+const CHANGES = { use: "message.end", prompts: "prompt.reloaded" };
+
+export class Details {
+  #tab = "use";
+  #session = null;
+  #shown = 0;
+
+  constructor({ onError, onGone }) {
+    this.onError = onError;
+    this.onGone = onGone;
+    this.panel = byId("details");
+    this.body = byId("details-body");
+    this.tabs = byId("tabs");
+    this.draw = oncePerFrame(() => this.#draw());
+    this.#buildTabs();
+  }
+
+  get open() {
+    return !this.panel.hidden;
+  }
+
+  show(session) {
+    this.#session = session;
+    this.body.replaceChildren();
+    this.draw();
+  }
+
+  toggle(open) {
+    this.panel.hidden = !open;
+    if (open) this.draw();
+  }
+
+  /** Follow the stream: what a tab shows may have changed. */
+  frame(frame) {
+    const audited = this.#tab === "audit" && (frame.type.startsWith("run.") || frame.type.startsWith("message.tool"));
+    if (audited || frame.type === CHANGES[this.#tab]) this.draw();
+  }
+
+  #buildTabs() {
+    const buttons = Object.entries(TABS).map(([name, title]) =>
+      h("button", { type: "button", role: "tab", data: { tab: name }, id: `tab-${name}`, onclick: () => this.#choose(name) }, title),
+    );
+    replace(this.tabs, buttons);
+    this.tabs.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const names = Object.keys(TABS);
+      this.#choose(names[(names.indexOf(this.#tab) + step + names.length) % names.length]);
+      this.tabs.querySelector('[aria-selected="true"]').focus();
+    });
+    this.#mark();
+  }
+
+  #choose(name) {
+    this.#tab = name;
+    this.body.replaceChildren();
+    this.body.scrollTop = 0;
+    this.#mark();
+    this.draw();
+  }
+
+  #mark() {
+    for (const button of this.tabs.children) {
+      const chosen = button.dataset.tab === this.#tab;
+      button.setAttribute("aria-selected", String(chosen));
+      button.tabIndex = chosen ? 0 : -1;
+    }
+    this.body.setAttribute("aria-labelledby", `tab-${this.#tab}`);
+  }
+
+  async #draw() {
+    const session = this.#session;
+    if (!this.open) return;
+    if (!session?.detail) {
+      replace(this.body, h("p", { class: "quiet pad" }, "Open a session to see its details."));
+      return;
+    }
+    const turn = (this.#shown += 1);
+    try {
+      const content = await this[`_${this.#tab}`](session);
+      if (turn === this.#shown && session === this.#session) replace(this.body, content);
+    } catch (error) {
+      this.onError(error);
+    }
+  }
+
+  async _use(session) {
+    const { tokens: count, cost_usd: cost, context } = await request("GET", session.path);
+    const bars = context.map((use) => {
+      const label = use.window ? `${tokens(use.tokens)} of ${use.window.toLocaleString("en")}` : tokens(use.tokens);
+      return [
+        h("h3", {}, `Context of ${use.agent_path}`),
+        use.window ? h("meter", { min: 0, max: 1, low: 0.7, high: 0.85, optimum: 0, value: use.fraction, "aria-label": label }) : null,
+        h("p", { class: "quiet" }, `${label} · ${use.model}`),
+      ];
+    });
+    const split = [["Primary", cost.primary], ["Subagents", cost.subagents], ["Compaction", cost.compactor]];
+    return [
+      bars,
+      h("h3", {}, "Tokens"),
+      pairs([["Input", count.input], ["From cache", count.cache_read], ["Into cache", count.cache_write], ["Output", count.output], ["of it reasoning", count.reasoning], ["Total", count.total]], (value) => value.toLocaleString("en")),
+      h("h3", {}, "Cost"),
+      pairs([...split.filter(([, value]) => value !== null), ["Total", cost.total]], (value) => dollars(value) || (count.total ? "not known" : "none yet")),
+    ];
+  }
+
+  async _prompts(session) {
+    const { prompts } = await request("GET", `${session.path}/prompts`);
+    return prompts.map((prompt) => [
+      h("h3", {}, prompt.agent_path),
+      h("p", { class: "quiet" }, prompt.file),
+      h("pre", { class: "prompt", tabIndex: 0 }, prompt.content),
+    ]);
+  }
+
+  async _tools(session) {
+    const project = encodeURIComponent(session.detail.project_id);
+    const { tools } = await request("GET", `/projects/${project}/agents/primary/tools`);
+    return [
+      h("p", { class: "quiet" }, "What the primary agent may call, and which rule decided."),
+      tools.map((tool) =>
+        h(
+          "details",
+          { class: "tool-listed", data: { enabled: String(tool.enabled) } },
+          h("summary", {}, h("strong", {}, tool.name), h("span", { class: "quiet" }, ` ${tool.enabled ? "" : "off · "}${tool.origin}`)),
+          h("pre", { class: "prompt", tabIndex: 0 }, tool.description ?? ""),
+          tool.parameters ? h("pre", { tabIndex: 0 }, JSON.stringify(tool.parameters, null, 2)) : null,
+        ),
+      ),
+    ];
+  }
+
+  async _audit(session) {
+    const open = new Set([...this.body.querySelectorAll("details[open]")].map((row) => row.dataset.id));
+    const page = await request("GET", address("/audit", { session_id: session.id, limit: AUDIT_PAGE }));
+    return [
+      h("p", { class: "quiet" }, `The newest ${page.items.length} of ${page.total} entries.`),
+      page.items.map((row) =>
+        h(
+          "details",
+          { class: "audit-row", data: { id: String(row.id) }, open: open.has(String(row.id)) },
+          h("summary", {}, h("span", { class: "quiet" }, clock(row.created_at)), h("strong", {}, row.event), h("span", { class: "quiet" }, row.data.tool_name ?? "")),
+          h("pre", { tabIndex: 0 }, JSON.stringify({ actor: row.actor, agent: row.agent_path, run: row.run_id, ...row.data }, null, 2)),
+        ),
+      ),
+    ];
+  }
+
+  async _session(session) {
+    const detail = session.detail;
+    const act = (work) => async () => {
+      try {
+        await work();
+      } catch (error) {
+        this.onError(error);
+      }
+    };
+    const remove = act(async () => {
+      await request("DELETE", session.path);
+      this.onGone(session.id);
+    });
+    return [
+      pairs([["Id", detail.id], ["State", words(detail.state)], ["Created by", detail.created_by], ["Created", new Date(detail.created_at).toLocaleString()]], String),
+      h("h3", {}, "Title"),
+      this.#rename(session, act),
+      h("h3", {}, "In a terminal"),
+      h("pre", { tabIndex: 0 }, `kaged attach ${detail.id}`),
+      h(
+        "div",
+        { class: "row wrap" },
+        h("a", { class: "button", href: downloadAddress(`${session.path}/export`), download: "" }, "Export"),
+        h("button", { type: "button", disabled: detail.state === "running" || detail.state === "archived", onclick: act(() => request("POST", `${session.path}/archive`).then(() => session.refresh()).then(() => this.draw())) }, "Archive"),
+        confirmed("Delete", "Really delete?", remove),
+      ),
+    ];
+  }
+
+  #rename(session, act) {
+    const field = h("input", { value: session.detail.title, maxLength: 200, "aria-label": "Title" });
+    const save = act(async () => {
+      await request("PATCH", session.path, { title: field.value });
+      await session.refresh();
+    });
+    return h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); save(); } }, field, h("button", { type: "submit" }, "Rename"));
+  }
+}
+
+function pairs(entries, shown) {
+  return h("dl", { class: "pairs" }, entries.map(([name, value]) => [h("dt", {}, name), h("dd", {}, shown(value))]));
+}
+
+/** Return a button that asks once more before it does `work`. */
+function confirmed(label, question, work) {
+  const button = h("button", { type: "button", class: "danger" }, label);
+  let asked = false;
+  button.addEventListener("click", () => {
+    if (asked) work();
+    asked = true;
+    button.textContent = question;
+  });
+  button.addEventListener("blur", () => {
+    asked = false;
+    button.textContent = label;
+  });
+  return button;
+}

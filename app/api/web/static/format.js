@@ -1,0 +1,40 @@
+// Numbers and times, written for people.
+
+export function duration(milliseconds) {
+  if (milliseconds === null || milliseconds === undefined) return "";
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`;
+  return `${Math.floor(milliseconds / 60_000)} min ${Math.round((milliseconds % 60_000) / 1000)} s`;
+}
+
+export function tokens(count) {
+  return `${(count ?? 0).toLocaleString("en")} token${count === 1 ? "" : "s"}`;
+}
+
+export function dollars(amount) {
+  if (amount === null || amount === undefined) return "";
+  if (amount === 0) return "$0";
+  return amount < 0.01 ? `$${amount.toFixed(4)}` : `$${amount.toFixed(amount < 1 ? 3 : 2)}`;
+}
+
+export function ago(time) {
+  const seconds = (Date.now() - Date.parse(time)) / 1000;
+  if (seconds < 60) return "now";
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
+  return new Date(time).toLocaleDateString();
+}
+
+export function clock(time) {
+  return new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+}
+
+export function words(name) {
+  return String(name ?? "").replaceAll("_", " ");
+}
+
+/** Return the first `limit` characters of the first line. */
+export function firstLine(text, limit = 120) {
+  const line = String(text).trim().split("\n", 1)[0];
+  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+}

@@ -1,0 +1,111 @@
+// One open session: what is stored is read first, then the stream goes on from there.
+
+import { allItems, request } from "/static/api.js";
+import { Stream } from "/static/stream.js";
+
+const STATE_EVENTS = new Set(["session.state", "session.updated", "run.started", "run.ended", "run.queued", "message.posted"]);
+
+export class OpenSession {
+  #stream = null;
+  #held = null;
+  #closed = false;
+  #wasLive = false;
+
+  /** `onDetail(detail)` when the session's own data changed, `onFrame(frame)` for every frame, `onError(error)`. */
+  constructor(id, conversation, { onDetail, onFrame, onStatus, onError }) {
+    this.id = id;
+    this.conversation = conversation;
+    this.handlers = { onDetail, onFrame, onStatus, onError };
+    this.detail = null;
+    this.lastRun = null;
+  }
+
+  get path() {
+    return `/sessions/${encodeURIComponent(this.id)}`;
+  }
+
+  /** Show what is stored and follow what happens. Throws `ApiError` when there is no such session. */
+  async open() {
+    const detail = await this.#load();
+    if (this.#closed) return;
+    this.#stream = new Stream(`${this.path}/ws`, {
+      afterSeq: detail.last_seq,
+      onFrame: (frame) => this.#take(frame),
+      onStatus: (status) => this.#status(status),
+      onGone: (code, message) => this.handlers.onError({ code, message, gone: true }),
+    });
+  }
+
+  close() {
+    this.#closed = true;
+    this.#stream?.close();
+  }
+
+  /** Read the session's own data again: tokens, cost, state. */
+  async refresh() {
+    const detail = await request("GET", this.path);
+    if (this.#closed) return;
+    this.detail = detail;
+    this.handlers.onDetail(detail);
+  }
+
+  /** Read everything stored again and show it; frames that come meanwhile wait. */
+  async reload() {
+    if (this.#held !== null) return;
+    this.#held = [];
+    try {
+      await this.#load();
+    } catch (error) {
+      this.handlers.onError(error);
+    }
+    const held = this.#held;
+    this.#held = null;
+    held.forEach((frame) => this.#take(frame));
+  }
+
+  async #load() {
+    // The newest event is asked for first: what happens while the messages are read comes as frames.
+    const detail = await request("GET", this.path);
+    const [messages, runs] = await Promise.all([allItems(`${this.path}/messages`), allItems(`${this.path}/runs`)]);
+    if (this.#closed) return detail;
+    this.detail = detail;
+    this.lastRun = runs[0] ?? null;
+    this.conversation.load(messages, runs);
+    this.handlers.onDetail(detail);
+    return detail;
+  }
+
+  #status(status) {
+    if (status === "live" && this.#wasLive) this.conversation.interrupted();
+    this.#wasLive ||= status === "live";
+    this.handlers.onStatus(status);
+  }
+
+  #take(frame) {
+    if (this.#closed) return;
+    if (this.#held !== null) {
+      this.#held.push(frame);
+      return;
+    }
+    if (frame.type === "resync") {
+      this.reload();
+      return;
+    }
+    this.conversation.frame(frame);
+    if (STATE_EVENTS.has(frame.type)) this.#note(frame);
+    this.handlers.onFrame(frame);
+  }
+
+  /** Keep the session's own data up to date with what frames tell. */
+  #note({ type, payload }) {
+    if (type === "session.state") {
+      this.detail = { ...this.detail, state: payload.state, state_reason: payload.reason };
+      if (payload.state !== "running") this.refresh().catch(this.handlers.onError);
+    } else if (type === "session.updated") {
+      this.detail = { ...this.detail, title: payload.title };
+    } else if (type === "run.ended") {
+      this.lastRun = { ...payload, id: payload.run_id };
+    }
+    this.handlers.onDetail(this.detail);
+  }
+}

@@ -1,0 +1,174 @@
+// The list of projects with their sessions, kept up to date by the stream of all sessions.
+
+import { address, allItems, request } from "/static/api.js";
+import { byId, h, oncePerFrame, replace } from "/static/dom.js";
+import { ago, words } from "/static/format.js";
+import { Stream } from "/static/stream.js";
+
+const PAGE = 50;
+const REFRESH_EVERY = 60_000;
+
+export class Sidebar {
+  #projects = [];
+  #sessions = [];
+  #cursor = null;
+  #wasLive = false;
+
+  constructor({ onError, onOpen, onSignedOut }) {
+    this.root = byId("projects");
+    this.onError = onError;
+    this.onOpen = onOpen;
+    this.onSignedOut = onSignedOut;
+    this.current = null;
+    this.draw = oncePerFrame(() => this.#draw());
+    byId("load-project").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#loadProject(event.target);
+    });
+  }
+
+  async start() {
+    await this.refresh();
+    setInterval(() => this.draw(), REFRESH_EVERY);
+    this.stream = new Stream("/ws", {
+      onFrame: (frame) => this.#take(frame),
+      onStatus: (status) => {
+        // What happened while nobody listened is in the list, not in the stream.
+        if (status === "live" && this.#wasLive) this.refresh().catch(this.onError);
+        this.#wasLive ||= status === "live";
+      },
+      onGone: this.onSignedOut,
+    });
+  }
+
+  get projects() {
+    return this.#projects;
+  }
+
+  async refresh() {
+    const [projects, page] = await Promise.all([
+      allItems("/projects"),
+      request("GET", address("/sessions", { limit: PAGE })),
+    ]);
+    this.#projects = projects;
+    this.#sessions = page.items;
+    this.#cursor = page.next_cursor;
+    this.draw();
+  }
+
+  select(sessionId) {
+    this.current = sessionId;
+    this.draw();
+    if (sessionId && !this.#sessions.some((session) => session.id === sessionId)) this.#fetch(sessionId);
+  }
+
+  async create(projectId) {
+    try {
+      const session = await request("POST", "/sessions", { project_id: projectId });
+      this.#put(session);
+      this.onOpen(session.id);
+    } catch (error) {
+      this.onError(error);
+    }
+  }
+
+  /** The session changed; `values` are what is known of it now. */
+  update(sessionId, values) {
+    const known = this.#sessions.find((session) => session.id === sessionId);
+    if (known === undefined) return;
+    Object.assign(known, values);
+    this.draw();
+  }
+
+  remove(sessionId) {
+    this.#sessions = this.#sessions.filter((session) => session.id !== sessionId);
+    this.draw();
+  }
+
+  #take({ type, session_id: id, payload }) {
+    if (!type.startsWith("session.") && type !== "run.started") return;
+    if (!this.#sessions.some((session) => session.id === id)) this.#fetch(id);
+    else if (type === "session.state") this.update(id, { state: payload.state });
+    else if (type === "session.updated") this.update(id, { title: payload.title });
+  }
+
+  async #fetch(sessionId) {
+    try {
+      this.#put(await request("GET", `/sessions/${encodeURIComponent(sessionId)}`));
+    } catch {
+      // Gone already, or never there: the conversation tells the reader.
+    }
+  }
+
+  #put(session) {
+    if (this.#sessions.some((known) => known.id === session.id)) return;
+    this.#sessions.push(session);
+    this.#sessions.sort((one, other) => (one.id < other.id ? 1 : -1));
+    this.draw();
+  }
+
+  async #more() {
+    try {
+      const page = await request("GET", address("/sessions", { limit: PAGE, cursor: this.#cursor }));
+      page.items.forEach((session) => this.#put(session));
+      this.#cursor = page.next_cursor;
+      this.draw();
+    } catch (error) {
+      this.onError(error);
+    }
+  }
+
+  async #loadProject(form) {
+    const button = form.querySelector("button");
+    button.disabled = true;
+    try {
+      await request("POST", "/projects/load", { path: new FormData(form).get("path") });
+      form.reset();
+      await this.refresh();
+    } catch (error) {
+      this.onError(error);
+    }
+    button.disabled = false;
+  }
+
+  #draw() {
+    const focused = document.activeElement?.dataset?.key;
+    const sections = this.#projects.map((project) => this.#section(project));
+    const more = this.#cursor && h("button", { type: "button", class: "link", onclick: () => this.#more() }, "Older sessions");
+    const none = this.#projects.length === 0 && h("p", { class: "quiet pad" }, "No project is loaded yet. Load one below: a folder with a .kaged/project.yaml in it.");
+    replace(this.root, none, sections, more);
+    if (focused) this.root.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  #section(project) {
+    const sessions = this.#sessions.filter((session) => session.project_id === project.id);
+    const create = h(
+      "button",
+      { type: "button", class: "new", data: { key: `new-${project.id}` }, "aria-label": `New session in ${project.slug}`, onclick: () => this.create(project.id) },
+      "+ New session",
+    );
+    return h(
+      "section",
+      { "aria-label": project.slug },
+      h("h2", { title: project.root }, project.slug),
+      project.description ? h("p", { class: "quiet project-about" }, project.description) : null,
+      create,
+      h("ul", {}, sessions.map((session) => this.#item(session))),
+    );
+  }
+
+  #item(session) {
+    const current = session.id === this.current;
+    return h(
+      "li",
+      {},
+      h(
+        "a",
+        { href: `#${session.id}`, class: "session", data: { key: session.id, state: session.state }, "aria-current": current ? "page" : undefined },
+        h("span", { class: "dot", title: words(session.state) }),
+        h("span", { class: "session-title" }, session.title || "New session"),
+        h("span", { class: "quiet" }, session.state === "idle" ? ago(session.created_at) : words(session.state)),
+      ),
+    );
+  }
+}

@@ -1,0 +1,119 @@
+// One tool call: a line that says what it does, and what it was given and answered behind it.
+
+import { append, h, replace } from "/static/dom.js";
+import { duration, firstLine } from "/static/format.js";
+
+const TELLING = ["path", "file", "pattern", "query", "command", "action", "title", "name", "url"];
+const ICONS = { running: "◌", done: "✓", failed: "✕" };
+const OPEN_AT_ONCE = new Set(["edit.text"]);
+const LONGEST_SHOWN = 20_000;
+
+export class ToolCard {
+  constructor({ id, name, arguments: given }) {
+    this.id = id;
+    this.given = given;
+    this.icon = h("span", { class: "tool-icon", "aria-hidden": "true" });
+    this.time = h("span", { class: "quiet tool-time" });
+    this.outcome = h("span", { class: "visually-hidden" });
+    this.result = h("div", { class: "tool-result" });
+    this.root = h(
+      "details",
+      { class: "tool", data: { tool: name }, open: OPEN_AT_ONCE.has(name) },
+      h("summary", {}, this.icon, h("strong", {}, name), h("span", { class: "tool-about" }, about(given)), this.time, this.outcome),
+      argumentsOf(name, given),
+      this.result,
+    );
+    this.#set("running", "is running");
+  }
+
+  /** Show what the tool says while it works. */
+  progress(text) {
+    replace(this.result, h("p", { class: "quiet" }, text));
+  }
+
+  finish({ content, isError, durationMs, contentRef }) {
+    this.#set(isError ? "failed" : "done", isError ? "failed" : "done");
+    this.time.textContent = duration(durationMs);
+    const shown = content.length > LONGEST_SHOWN ? `${content.slice(0, LONGEST_SHOWN)}\n…` : content;
+    replace(this.result, h("h4", {}, isError ? "Error" : "Result"), result(shown, this.given));
+    if (contentRef) append(this.result, [h("p", { class: "quiet" }, "The result is longer than what is shown here.")]);
+  }
+
+  /** The call will get no result any more. */
+  abandon() {
+    if (this.root.dataset.state === "running") this.#set("failed", "has no result");
+  }
+
+  #set(state, words) {
+    this.root.dataset.state = state;
+    this.icon.textContent = ICONS[state];
+    this.outcome.textContent = words;
+  }
+}
+
+function about(given) {
+  if (typeof given !== "object" || given === null) return firstLine(given ?? "");
+  const name = TELLING.find((key) => typeof given[key] === "string");
+  const value = name ? given[name] : Object.values(given).find((entry) => typeof entry === "string");
+  return firstLine(value ?? "", 80);
+}
+
+function argumentsOf(name, given) {
+  if (typeof given !== "object" || given === null) return block("Arguments", String(given ?? ""));
+  if (typeof given.old_string === "string" && typeof given.new_string === "string") return change(given);
+  const texts = Object.entries(given).filter(([, value]) => isLong(value));
+  const rest = Object.entries(given).filter(([, value]) => !isLong(value));
+  return h(
+    "div",
+    { class: "tool-arguments" },
+    h("h4", {}, "Arguments"),
+    rest.length ? table(rest) : null,
+    texts.map(([key, value]) => [h("h5", {}, key), h("pre", { tabIndex: 0 }, value)]),
+    rest.length + texts.length ? null : h("p", { class: "quiet" }, "none"),
+  );
+}
+
+function isLong(value) {
+  return typeof value === "string" && (value.includes("\n") || value.length > 120);
+}
+
+function table(entries) {
+  const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+  return h("dl", { class: "pairs" }, entries.map(([key, value]) => [h("dt", {}, key), h("dd", {}, shown(value))]));
+}
+
+function change(given) {
+  const lines = (text, kind, mark) =>
+    text.split("\n").map((line) => h("span", { class: kind }, h("span", {}, mark), line));
+  const { old_string: before, new_string: after, ...rest } = given;
+  return h(
+    "div",
+    { class: "tool-arguments" },
+    h("h4", {}, "Change"),
+    table(Object.entries(rest)),
+    h("pre", { class: "change", tabIndex: 0 }, lines(before, "removed", "− "), lines(after, "added", "+ ")),
+  );
+}
+
+function block(title, text) {
+  return h("div", { class: "tool-arguments" }, h("h4", {}, title), h("pre", { tabIndex: 0 }, text));
+}
+
+/** A result is one line of JSON, and then a text of its own where the tool has one. What it only repeats of
+ * the arguments is left out. */
+function result(content, given) {
+  const end = content.indexOf("\n");
+  const head = parsed(end === -1 ? content : content.slice(0, end));
+  if (head === null) return h("pre", { tabIndex: 0 }, content);
+  const entries = Object.entries(head).filter(([key, value]) => given?.[key] !== value);
+  return [entries.length ? table(entries) : null, end === -1 ? null : h("pre", { tabIndex: 0 }, content.slice(end + 1))];
+}
+
+function parsed(text) {
+  if (!text.startsWith("{")) return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
