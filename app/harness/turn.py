@@ -146,6 +146,8 @@ class Turn:
                     self._relay(delta)
 
     def _retry(self, failed: AttemptFailed) -> None:
+        if failed.delay is None and failed.fallback_to is None:
+            return  # nothing follows: the error is the call's own
         self._run.record(
             ModelRetry(
                 step=self._run.step,
