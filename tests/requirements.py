@@ -126,7 +126,6 @@ _NO_TEST_YET = "no test bears this id yet"
 PENDING: dict[str, str] = dict.fromkeys(
     (
         "R2.8.2",
-        "R2.11.1",
         "R2.12.1",
     ),
     _NO_TEST_YET,
