@@ -313,7 +313,13 @@ def _last_user(messages: Sequence[ModelMessage]) -> str:
 
 
 def _last_results(messages: Sequence[ModelMessage]) -> str:
-    last = messages[-1] if messages else None
-    return (
-        "\n".join(result.content for result in last.results) if isinstance(last, ToolResultsMessage) else ""
-    )
+    """Return the results that the next answer is about; a steer may stand behind them, and so may an
+    answer that was cut off and is now given again."""
+    again = False
+    for message in reversed(messages):
+        if isinstance(message, ToolResultsMessage):
+            return "\n".join(result.content for result in message.results)
+        if isinstance(message, AssistantMessage) and not again:
+            break
+        again = isinstance(message, UserMessage) and _own_words(message) == NUDGE
+    return ""

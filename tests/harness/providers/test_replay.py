@@ -26,6 +26,7 @@ from app.harness.providers.replay import ReplayProvider
 from app.harness.providers.retry import RetryPolicy
 from app.harness.providers.router import AttemptFailed, ProviderRouter
 from app.harness.providers.transcript import load_transcript
+from app.harness.session_rows import NUDGE
 from app.messages import (
     AssistantMessage,
     ModelMessage,
@@ -183,8 +184,7 @@ async def test_attachments_do_not_hide_the_operators_words(tmp_path: Path) -> No
 async def test_a_steering_message_does_not_lose_the_place(tmp_path: Path) -> None:
     write(tmp_path, DEMO)
     talk = (user("fix"), called("a"), results("def broken", "a"), user("and be quick"))
-    with pytest.raises(ProviderError, match="expects tool_result"):
-        await play(provider(tmp_path), *talk)
+    assert await text(provider(tmp_path), *talk) == "Fixed."
     write(tmp_path, DEMO.replace('expect: {tool_result: "def broken"}', 'expect: {user: "quick$"}'))
     assert await text(provider(tmp_path), *talk) == "Fixed."
 
@@ -202,6 +202,31 @@ async def test_an_expectation_that_fails_says_what_came(tmp_path: Path) -> None:
     assert error.kind == "bad_request"
     for part in ("step 2", "def broken", "no such file"):
         assert part in error.message
+
+
+async def test_a_step_may_say_what_to_answer_when_its_expectation_is_not_met(tmp_path: Path) -> None:
+    expect = 'expect: {tool_result: "def broken"}'
+    write(tmp_path, DEMO.replace(expect, f"{expect}\n        otherwise: [text: It is not there.]"))
+    talk = (user("fix"), called("a"))
+    assert await text(provider(tmp_path), *talk, results("no such file", "a")) == "It is not there."
+    assert await text(provider(tmp_path), *talk, results("def broken", "a")) == "Fixed."
+
+
+async def test_a_step_that_was_cut_off_is_played_again_when_the_run_goes_on(tmp_path: Path) -> None:
+    write(tmp_path, DEMO)
+    cut_off = (user("fix"), called("a"), results("def broken", "a"), said("Fi"), user(NUDGE))
+    assert await text(provider(tmp_path), *cut_off) == "Fixed."
+    assert await text(provider(tmp_path), *cut_off, said("Fix"), user(NUDGE)) == "Fixed."
+    ended_for_its_length = """
+        conversations:
+          - when: long
+            steps:
+              - answer: [text: Half]
+                stop_reason: length
+              - answer: [text: the rest.]
+    """
+    write(tmp_path, ended_for_its_length)
+    assert await text(provider(tmp_path), user("long"), said("Half"), user(NUDGE)) == "the rest."
 
 
 async def test_past_the_last_step_is_an_error(tmp_path: Path) -> None:

@@ -1,0 +1,264 @@
+"""The web page in a real Chromium: what a person sees and does."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.browser import conversation, new_session, open_page, send, until_state
+from tests.e2e.demo_daemon import Demo
+
+HOSTILE = """
+  - says: hostile
+    steps:
+      - answer:
+          - thinking: <img src=x onerror="document.title='thought'">
+          - text: |
+              <img src=x onerror="document.title='owned'"> <script>document.title='owned'</script>
+
+              # <b>not bold</b>
+
+              [harmless](https://example.org/a) [click](javascript:document.title='owned') ![i](https://example.org/i.png)
+
+              | <u>a</u> | b |
+              | --- | --- |
+              | `<i>c</i>` | **d** |
+          - tool_call: { name: file.read, arguments: { path: "<svg onload=document.title='owned'>" } }
+      - answer: [text: "<iframe src=/launch></iframe> done"]
+"""
+
+
+@pytest.fixture
+async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
+    demo = Demo(tmp_path, speed=4)
+    yield demo
+    await demo.stop()
+
+
+async def test_a_person_asks_for_the_bug_to_be_fixed_and_watches(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        await page.click("#suggestions >> text=Fix the failing test")
+        assert await page.input_value("#message") == "Fix the failing test"
+        await page.keyboard.press("Control+Enter")
+
+        await until_state(page, "running")
+        first = page.locator(".answer").first
+        await first.locator(".thinking-preview", has_text="I should see what the test expects").wait_for()
+        assert await first.locator(".thinking[open]").count() == 0
+        await page.wait_for_selector('.tool[data-tool="file.read"][data-state="done"]')
+        await page.wait_for_selector('.tool[data-tool="edit.text"][data-state="done"]')
+        await page.wait_for_selector(".run-end")
+        await until_state(page, "idle")
+
+        edit = page.locator('.tool[data-tool="edit.text"]')
+        assert "return len(self._pieces)" in await edit.locator(".removed").inner_text()
+        assert "return sum(self._pieces.values())" in await edit.locator(".added").inner_text()
+        read = page.locator('.tool[data-tool="file.read"]').first
+        await read.locator("summary").click()
+        assert "import unittest" in await read.locator(".tool-result pre").inner_text()
+        assert await page.locator(".markdown h3, .markdown h2").last.inner_text() == "Fixed"
+        assert (
+            "replay:demo · 3,496 tokens · $0.0060" in await page.locator(".answer footer").last.inner_text()
+        )
+        assert "Run succeeded · 5 steps" in await page.inner_text(".run-end")
+        assert await page.inner_text("#title") == "Fix the failing test"
+        assert complaints.found == []
+    code, output = await demo.tests()
+    assert code == 0, output
+
+
+async def test_after_a_reload_the_conversation_is_the_same(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        await send(page, "Explain this project")
+        await page.wait_for_selector(".run-end")
+        await until_state(page, "idle")
+        live = await conversation(page)
+        await page.reload()
+        await page.wait_for_selector(".run-end")
+        stored = await conversation(page)
+        assert "Money is whole cents" in live
+        assert stored.splitlines()[:-1] == live.splitlines()[:-1]
+        assert stored.splitlines()[-1].startswith("Run succeeded · 3 steps")
+        assert await page.locator(".tool").count() == 6
+        assert complaints.found == []
+
+
+async def test_a_reload_in_the_middle_of_an_answer_misses_nothing(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        await send(page, "Tell me a long story")
+        await page.wait_for_selector("text=the warmest corner of the kitchen")
+        await page.reload()
+        await page.wait_for_selector("text=Half of something is always enough")
+        await page.wait_for_selector(".run-end")
+        answers = page.locator(".answer")
+        assert await answers.count() == 1
+        text = await answers.first.inner_text()
+        assert text.count("Long before anybody weighed flour") == 1
+        assert text.count("One winter the river froze") == 1
+        assert complaints.found == []
+
+
+async def test_hostile_text_is_text_wherever_it_stands(demo: Demo) -> None:
+    demo.add_conversation(HOSTILE)
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        await send(
+            page, "<img src=x onerror=\"document.title='mine'\"><script>document.title='mine'</script>"
+        )
+        await page.wait_for_selector(".run-end")
+        await send(page, "hostile")
+        await page.wait_for_selector("text=done")
+        for _ in ("live", "stored"):
+            assert await page.locator(".middle :is(img, script, iframe, svg, b, u, i)").count() == 0
+            assert await page.locator("#projects :is(img, script)").count() == 0
+            text = await conversation(page)
+            assert "<script>document.title='mine'</script>" in text
+            assert "<img src=x onerror=\"document.title='owned'\">" in text
+            assert "<b>not bold</b>" in text
+            links = await page.locator(".markdown a").evaluate_all("all => all.map(a => a.href)")
+            assert links == ["https://example.org/a", "https://example.org/i.png"]
+            assert "owned" not in await page.title()
+            assert await page.title() != "mine"
+            await page.reload()
+            await page.wait_for_selector("text=done")
+        await page.click("#tab-audit")
+        await page.wait_for_selector(".audit-row")
+        assert await page.locator("#details :is(img, script, svg)").count() == 0
+        assert complaints.found == []
+
+
+async def test_a_run_is_paused_resumed_and_stopped_and_messages_wait_their_turn(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        await send(page, "Tell me a long story")
+        await page.wait_for_selector("text=Long before anybody")
+        await send(page, "hello")
+        await page.wait_for_selector("#waiting .badge >> text=queued")
+        await page.click("#pause")
+        await until_state(page, "paused")
+        assert await page.is_disabled("#send")
+        await page.click("#resume")
+        await until_state(page, "running")
+        await page.wait_for_selector("text=Continue where you stopped.")
+        await page.click("#stop")
+        await until_state(page, "idle")
+        await page.wait_for_selector("#waiting .badge >> text=waits for your next message")
+        await send(page, "thanks")
+        await page.wait_for_selector("text=I am a replayed agent")
+        await until_state(page, "idle")
+        assert await page.locator("#waiting .post").count() == 0
+        posts = await page.locator("#conversation .post .post-text").all_inner_texts()
+        await page.reload()
+        await page.wait_for_selector(".run-end")
+        assert posts == await page.locator("#conversation .post .post-text").all_inner_texts()
+        assert posts == ["Tell me a long story", "Continue where you stopped.", "hello", "thanks"]
+        assert complaints.found == []
+
+
+async def test_the_page_comes_back_by_itself_after_the_daemon_was_killed_in_a_run(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, _):
+        await new_session(page)
+        await send(page, "Fix the failing test")
+        await page.wait_for_selector('.tool[data-tool="file.read"][data-state="done"]')
+        daemon.send_signal(signal.SIGKILL)
+        await daemon.process.wait()
+        await page.wait_for_selector("#connection >> text=connecting")
+        await demo.start()
+        await page.wait_for_selector("#connection >> text=live")
+        await until_state(page, "paused")
+        await page.click("#resume")
+        await page.wait_for_selector("text=This shows that it works")
+        await until_state(page, "idle")
+        live = await page.locator(".markdown").all_inner_texts()
+        await page.reload()
+        await page.wait_for_selector("text=This shows that it works")
+        assert live == await page.locator(".markdown").all_inner_texts()
+    code, output = await demo.tests()
+    assert code == 0, output
+
+
+async def test_two_pages_show_the_same_session_and_each_others_messages(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        session_id = await new_session(page)
+        other = await page.context.new_page()
+        await other.goto(f"{daemon.url}/#{session_id}")
+        await other.wait_for_selector("#suggestions")
+        await send(page, "Write a missing test")
+        for one in (page, other):
+            await one.wait_for_selector('.tool[data-tool="file.create"][data-state="done"]')
+            await one.wait_for_selector(".run-end")
+            await one.wait_for_selector('.session[data-state="idle"] >> text=Write a missing test')
+        assert await conversation(page) == await conversation(other)
+        assert complaints.found == []
+
+
+async def test_what_is_refused_is_told_on_the_page(demo: Demo, tmp_path: Path) -> None:
+    daemon = await demo.start()
+    broken = tmp_path / "broken"
+    (broken / ".kaged").mkdir(parents=True)
+    (broken / ".kaged" / "project.yaml").write_text("version: 1\nprojekt: x\n")
+    async with open_page(daemon) as (page, _):
+        await page.fill("#project-path", str(broken))
+        await page.click("#load-project button")
+        notice = page.locator(".notice")
+        await notice.locator("text=project.yaml:2:1: error: ").first.wait_for()
+        assert "Request req_" in await notice.inner_text()
+        await notice.locator("button").click()
+        assert await notice.count() == 0
+        await page.goto(f"{daemon.url}/#ses_01JZ0000000000000000000000")
+        await page.wait_for_selector(".notice >> text=There is no session")
+
+
+async def test_the_page_can_be_used_by_the_keyboard_on_a_narrow_screen(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon, width=390, height=844, dark=True) as (page, complaints):
+        await page.focus("#open-sidebar")
+        await page.keyboard.press("Enter")
+        assert await page.evaluate("document.activeElement.id") == "close-sidebar"
+        await page.keyboard.press("Escape")
+        assert await page.evaluate("document.activeElement.id") == "open-sidebar"
+        await new_session(page)
+        assert await page.evaluate("document.activeElement.id") == "message"
+        await page.keyboard.type("hello")
+        await page.keyboard.press("Control+Enter")
+        await page.wait_for_selector(".run-end")
+        await page.focus("#open-details")
+        await page.keyboard.press("Enter")
+        await page.focus("#tab-use")
+        await page.keyboard.press("ArrowRight")
+        await page.wait_for_selector("#details-body >> text=You look after the till")
+        wide = await page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        assert not wide
+        assert complaints.found == []
+    assert daemon.process.returncode is None
+
+
+async def test_a_browser_that_is_not_signed_in_is_told_how(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, _):
+        stranger = await page.context.browser.new_context()  # type: ignore[union-attr]
+        visitor = await stranger.new_page()
+        for address in (daemon.url, daemon.launch_url):
+            answer = await visitor.goto(address)
+            assert answer is not None
+            assert answer.status == 401
+            assert "kaged token link" in await visitor.inner_text("main")
+        # Without the header that browsers send for pages the answer stays the usual error body.
+        async with daemon.client() as client:
+            refused = await client.get(
+                daemon.url, headers={"authorization": "Bearer kgd_no", "accept": "*/*"}
+            )
+        assert refused.json()["error"]["code"] == "unauthenticated"
