@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
 
 from app.messages import Cost, StopReason, Usage
 
@@ -339,13 +340,13 @@ def encode_frame(
 
 
 def events_schema() -> dict[str, Any]:
-    """Return the JSON Schema of every frame, one definition for each event type."""
+    """Return the JSON Schema of every frame, one alternative for each event type."""
+    _, payloads = models_json_schema([(model, "serialization") for model in EVENT_TYPES])
     frames = []
     for model in EVENT_TYPES:
         frames.append(
             {
                 "title": model.TYPE,
-                "description": (model.__doc__ or "").strip() or None,
                 "type": "object",
                 "required": ["seq", "channel", "type", "session_id", "ts", "payload"],
                 "properties": {
@@ -357,9 +358,15 @@ def events_schema() -> dict[str, Any]:
                     "agent_path": {"type": "string"},
                     "parent_tool_call_id": {"type": "string"},
                     "ts": {"type": "string", "format": "date-time"},
-                    "payload": model.model_json_schema(by_alias=True, mode="serialization"),
+                    "payload": {"$ref": f"#/$defs/{model.__name__}"},
                 },
+                "additionalProperties": False,
                 "x-durable": model.DURABLE,
             }
         )
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Frame", "oneOf": frames}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Frame",
+        "oneOf": frames,
+        "$defs": payloads["$defs"],
+    }

@@ -112,8 +112,8 @@ def check_closed(frames: list[Frame]) -> None:
         (of(frames, "run.started", "run_id"), of(frames, "run.ended", "run_id")),
         (of(frames, "step.started", "message_id"), of(frames, "step.ended", "message_id")),
     ):
-        assert opened == closed, (opened, closed)
-        assert set(opened.values()) <= {1}, opened
+        assert opened == closed, (opened - closed, closed - opened)
+        assert set(opened.values()) <= {1}, [key for key, number in opened.items() if number > 1]
     assert set(of(frames, "message.posted", "message_id").values()) <= {1}
 
 
