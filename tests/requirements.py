@@ -125,7 +125,6 @@ _NO_TEST_YET = "no test bears this id yet"
 
 PENDING: dict[str, str] = dict.fromkeys(
     (
-        "R2.8.2",
         "R2.12.1",
     ),
     _NO_TEST_YET,

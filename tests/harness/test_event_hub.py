@@ -24,7 +24,7 @@ from app.events import (
 )
 from app.harness import event_hub, frames
 from app.harness.event_hub import EventHub
-from app.harness.frames import Frame, FrameQueue, HubClosed, SessionDeleted, TooSlow
+from app.harness.frames import HubClosed, SessionDeleted
 from app.harness.session_stream import RESERVATION, SessionStream
 from app.harness.subscription import PAGE
 from app.storage.storage import Storage
@@ -293,67 +293,6 @@ async def test_a_heartbeat_goes_to_sessions_with_listeners_and_is_not_replayed(
         await stream.record([title(2)])
         await later.until(lambda: len(later.frames) == 3)
     assert [frame["type"] for frame in later.frames[1:]] == ["session.updated"] * 2
-
-
-def framed(seq: int, payload: EventPayload) -> Frame:
-    return Frame.make(seq, payload, session_id=SESSION, created_at=1)
-
-
-@pytest.mark.requirement("R2.8.4")
-async def test_a_full_queue_merges_deltas_and_drops_nothing_else() -> None:
-    queue = FrameQueue(max_frames=20)
-    queue.push(framed(1, start("m")))
-    for seq in range(2, 30):
-        queue.push(framed(seq, delta("m", f"{seq},")))
-    queue.push(framed(30, title(1)))
-    for seq in range(31, 60):
-        queue.push(framed(seq, delta("m", f"{seq},", thinking=seq > 50)))
-    taken = [orjson.loads(frame.text) for frame in await queue.take()]
-    assert len(taken) <= 20
-    numbers = [frame["seq"] for frame in taken]
-    assert numbers == sorted(set(numbers))
-    assert numbers[-1] == 59
-    assert [f["type"] for f in taken if f["type"] != "message.delta"] == ["message.start", "session.updated"]
-    spoken = "".join(f["payload"]["delta"] for f in taken if f["type"] == "message.delta")
-    assert spoken == "".join(f"{seq}," for seq in range(2, 60) if seq != 30)
-
-
-@pytest.mark.requirement("R2.8.4")
-@pytest.mark.parametrize("limit", [{"max_frames": 20}, {"max_bytes": 3000}])
-async def test_a_queue_full_of_durable_frames_gives_the_client_up(limit: dict[str, int]) -> None:
-    queue = FrameQueue(**limit)
-    for seq in range(1, 40):
-        queue.push(framed(seq, title(seq)))
-    with pytest.raises(TooSlow):
-        await queue.take()
-
-
-@pytest.mark.parametrize("durable", [100, 195])
-async def test_a_stalled_listener_costs_little_however_many_frames_come(
-    durable: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A merge reads the whole queue, so each one must free a good part of it."""
-    encoded = 0
-
-    def counting(seq: int, payload: EventPayload, **options: Any) -> bytes:
-        nonlocal encoded
-        encoded += len(payload.model_dump_json())
-        return encode_frame(seq, payload, **options)
-
-    queue = FrameQueue(max_frames=200)
-    deltas = [framed(seq, delta("m", "x" * 10)) for seq in range(durable, durable + 5000)]
-    for seq in range(durable):  # what merging cannot make smaller
-        queue.push(framed(seq, title(seq)))
-    monkeypatch.setattr(frames, "encode_frame", counting)
-    for frame in deltas:
-        queue.push(frame)
-    assert encoded < 40 * 50_000
-    if durable == 195:
-        with pytest.raises(TooSlow):
-            await queue.take()
-    else:
-        taken = await queue.take()
-        assert sum(len(orjson.loads(f.text)["payload"].get("delta", "")) for f in taken) == 50_000
 
 
 @pytest.mark.requirement("R2.8.7")
