@@ -1,6 +1,6 @@
-"""`kaged token`: create, list and revoke access tokens.
+"""`kaged token`: create, list and revoke access tokens, and sign a browser in.
 
-Owns: those three commands. Never: how tokens work, which is the daemon's.
+Owns: those four commands. Never: how tokens work, which is the daemon's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 @click.group(name="token")
 def command() -> None:
-    """Create, list and revoke access tokens."""
+    """Create, list and revoke access tokens; sign a browser in."""
 
 
 def _lifetime(ctx: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
@@ -108,6 +108,21 @@ def revoke(
         print_json(revoked)
     else:
         print_text(f"revoked {revoked['id']} {revoked['name']}")
+
+
+@command.command(name="link")
+@daemon_options
+@json_option
+def link(
+    url: str | None, token: str | None, data_dir: Path | None, config_file: Path | None, as_json: bool
+) -> None:
+    """Print a link that signs one browser in, once, as the one at the daemon's start did."""
+    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
+    made = asyncio.run(_request(address, "POST", "/tokens/launch-link"))
+    if as_json:
+        print_json(made)
+    else:
+        print_text(made["url"])
 
 
 async def _request(address: DaemonAddress, method: str, path: str, body: Any = None) -> dict[str, Any]:

@@ -58,3 +58,13 @@ def test_a_lifetime_that_is_none_is_wrong_use(daemon: DaemonProcess, lifetime: s
     done = daemon.home.run("token", "create", "x", f"--expires-in={lifetime}")
     assert done.returncode == 2
     assert "30d" in done.stderr
+
+
+def test_a_link_signs_a_browser_in_once(daemon: DaemonProcess) -> None:
+    link = daemon.home.run("token", "link").stdout.strip()
+    assert daemon.home.json("token", "link")["url"] == link
+    with httpx2.Client(trust_env=False, follow_redirects=True) as browser:
+        assert browser.get(link).status_code == 200
+        assert browser.get(f"{daemon.ready['url']}/api/v1/projects").status_code == 200
+    assert httpx2.get(link, trust_env=False).status_code == 401
+    assert daemon.home.run("token", "link").stdout.strip() != link
