@@ -97,9 +97,10 @@ def _catch_up(uow: UnitOfWork, session_id: str, after: int) -> bytes:
     session = uow.sessions.get(session_id)
     if session is None:
         raise NotFound(f"There is no session {session_id}.")
-    resync = after < session.trimmed_through_seq
-    start = max(after, session.trimmed_through_seq)
     last = uow.events.last_seq(session_id)
+    ahead = after > max(session.seq_reserved, last)
+    resync = ahead or after < session.trimmed_through_seq
+    start = max(last if ahead else after, session.trimmed_through_seq)
     rows = uow.events.after(session_id, start, last, MAX_SYNC_FRAMES)
     through = rows[-1].seq if rows else max(start, last)
     return orjson.dumps(
