@@ -113,6 +113,7 @@ class Lane:
         self._worker = worker
         self._chance = chance
         self._ledger: Ledger | None = None
+        self._unanswered: dict[str, dict[str, str]] = {}
         self._start_seconds = 1.0
         self._jobs = 0
         self._lives = 0
@@ -194,18 +195,33 @@ class Lane:
     async def _new_session(self, client: httpx2.AsyncClient, project_id: str) -> Ledger:
         answer = await client.post("/sessions", json={"project_id": project_id})
         assert answer.status_code == 201, answer.text
+        self._unanswered.clear()
         return Ledger(answer.json()["id"])
 
     async def _post(self, client: httpx2.AsyncClient, ledger: Ledger, mode: str = "queue") -> None:
-        """Post the next job; nothing is known of it when the daemon is killed before it answers."""
+        """Post the next job."""
         self._jobs += 1
-        body = {"content": f"Job {self._jobs}", "mode": mode}
+        self._unanswered[f"key-{self._jobs}"] = {"content": f"Job {self._jobs}", "mode": mode}
+        await self._send(client, ledger, f"key-{self._jobs}")
+
+    async def _send(self, client: httpx2.AsyncClient, ledger: Ledger, key: str) -> None:
+        """Send a job; nothing is known of it when the daemon is killed before it answers."""
+        path, headers = f"/sessions/{ledger.session_id}/messages", {"Idempotency-Key": key}
         try:
-            answer = await client.post(f"/sessions/{ledger.session_id}/messages", json=body)
+            answer = await client.post(path, json=self._unanswered[key], headers=headers)
         except httpx2.TransportError:
+            return
+        del self._unanswered[key]
+        if answer.status_code == 409:
+            assert answer.json()["error"]["details"]["reason"] == "outcome_unknown"
             return
         assert answer.status_code in (201, 202), answer.text
         ledger.acknowledged(answer.json())
+
+    async def _send_again(self, client: httpx2.AsyncClient, ledger: Ledger) -> None:
+        """Repeat what was never answered, as a client does; it must not happen twice."""
+        for key in list(self._unanswered):
+            await self._send(client, ledger, key)
 
     async def _set_going(self, client: httpx2.AsyncClient) -> bool:
         """Resume what was interrupted, or post a job; False when there was nothing to resume."""
@@ -213,21 +229,27 @@ class Lane:
         session = await get(client, f"/sessions/{self._ledger.session_id}")
         if session["state"] != "paused":
             await self._post(client, self._ledger)
+            await self._send_again(client, self._ledger)
             return True
         answer = await client.post(f"/sessions/{self._ledger.session_id}/resume")
         assert answer.status_code in (200, 201), answer.text
         if answer.status_code == 201:
             self._ledger.runs.add(answer.json()["run"]["id"])
+            await self._send_again(client, self._ledger)
         return answer.status_code == 201
 
     async def _finish(self, client: httpx2.AsyncClient, follower: Follower) -> None:
         """One resume, and all that was ever asked is done."""
         assert self._ledger is not None
         going = await self._set_going(client)
-        if going:
-            await follower.until_idle()
-        session = await get(client, f"/sessions/{self._ledger.session_id}")
-        assert (session["state"], session["queued_messages"]) == ("idle", 0)
+        state, start = "", 0
+        while state != "idle":
+            if state:
+                await follower.until_idle(start=start)
+            start = len(follower.seen)
+            session = await get(client, f"/sessions/{self._ledger.session_id}")
+            state = session["state"]
+        assert session["queued_messages"] == 0
         # A run that was killed behind its last answer has nothing left to do: it is not run again.
         newest = (await get(client, f"/sessions/{self._ledger.session_id}/runs"))["items"][0]
         assert newest["state"] == ("succeeded" if going else "interrupted")
