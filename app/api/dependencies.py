@@ -44,6 +44,7 @@ OperatorDep = Annotated[Principal, Depends(get_operator)]
 
 SessionId = Annotated[str, Path(description="A session's id, `ses_...`.", max_length=64)]
 ProjectId = Annotated[str, Path(description="A project's id, `prj_...`.", max_length=64)]
+MessageId = Annotated[str, Path(description="A message's id, `msg_...`.", max_length=64)]
 RunId = Annotated[str, Path(description="A run's id, `run_...`.", max_length=64)]
 
 

@@ -18,10 +18,18 @@ from app.harness.dsl.json_schema import project_json_schema
 
 router: APIRouter = noun_router("Projects")
 
+_EXAMPLE = """\
+version: 1
+project: shop
+primary:
+  model: smart
+  system_prompt: prompts/primary.md
+  cage: disabled
+"""
 _YAML_BODY = {
     "requestBody": {
         "required": True,
-        "content": {"application/yaml": {"schema": {"type": "string"}, "example": "slug: shop\n"}},
+        "content": {"application/yaml": {"schema": {"type": "string"}, "example": _EXAMPLE}},
     }
 }
 
@@ -36,7 +44,7 @@ async def validate_dsl(request: Request, services: ServicesDep) -> ValidationAns
         check_text,
         await request.body(),
         catalog=services.registry,
-        known_models=set(services.settings.models),
+        known_models={entry.alias for entry in services.providers.list_models()},
     )
     errors = any(diagnostic.severity == "error" for diagnostic in found)
     return ValidationAnswer(valid=not errors, diagnostics=list(found))

@@ -9,13 +9,13 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
+from app.api.dependencies import MessageId, PageDep, PrincipalDep, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.runs import run_answer
 from app.api.schemas.messages import MessageAnswer, PostedMessageAnswer, PostMessage
 from app.api.schemas.model import PageOf
-from app.errors import ValidationFailed
+from app.errors import NotFound, ValidationFailed
 
 router: APIRouter = noun_router("Messages")
 
@@ -77,3 +77,14 @@ async def list_messages(
         )
     )
     return answer_page(found, MessageAnswer.model_validate)
+
+
+@router.get(
+    "/sessions/{session_id}/messages/{message_id}", operation_id="get_message", summary="Show one message"
+)
+async def get_message(services: ServicesDep, session_id: SessionId, message_id: MessageId) -> MessageAnswer:
+    """The whole of it, also of a tool result that a frame was too small for (`contentRef`)."""
+    found = await services.storage.read(lambda uow: uow.messages.get(message_id))
+    if found is None or found.session_id != session_id:
+        raise NotFound(f"The session has no message {message_id}.")
+    return MessageAnswer.model_validate(found)

@@ -42,7 +42,7 @@ async def create_session(
         title=body.title,
         issue_number=body.issue_number,
         headless=body.headless,
-        overrides=body.overrides,
+        overrides=body.overrides.model_dump(exclude_none=True) if body.overrides is not None else None,
         created_by=principal.actor,
     )
     return await session_detail(services, session)

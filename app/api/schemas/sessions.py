@@ -12,6 +12,16 @@ SessionStateName = Literal["idle", "queued", "running", "paused", "archived"]
 Title = Annotated[str, Field(max_length=200)]
 
 
+class SessionOverrides(RequestModel):
+    """What one session has in place of the project file's values, for its root agent."""
+
+    model: str | None = Field(
+        default=None, min_length=1, max_length=200, description="An alias or `provider:model`."
+    )
+    max_steps: int | None = Field(default=None, ge=1, le=1_000_000)
+    max_output_tokens: int | None = Field(default=None, ge=1, le=10_000_000)
+
+
 class CreateSession(RequestModel):
     model_config = ConfigDict(
         json_schema_extra={
@@ -23,7 +33,7 @@ class CreateSession(RequestModel):
     title: Title | None = None
     issue_number: int | None = Field(default=None, ge=1)
     headless: bool = Field(default=False, description="True when nobody is there to answer questions.")
-    overrides: dict[str, Any] | None = Field(
+    overrides: SessionOverrides | None = Field(
         default=None, description="Changes to the project file's values for this session alone."
     )
 
