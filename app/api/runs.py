@@ -5,7 +5,10 @@ Owns: parsing and answering. Never: what a run does (`harness.session`).
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Path, Response
 
 from app.api.dependencies import PageDep, PrincipalDep, RunId, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, noun_router
@@ -17,12 +20,14 @@ from app.api.schemas.runs import (
     ResumeSession,
     RunAnswer,
     RunDetail,
+    SentRequestAnswer,
     StepAnswer,
     ToolCallAnswer,
 )
 from app.api.schemas.sessions import SessionDetail
 from app.api.session_detail import session_detail
 from app.errors import NotFound
+from app.harness.sent_request import sent_request
 from app.messages import Usage
 from app.storage.models import Run, Step, ToolCall
 from app.storage.unit_of_work import UnitOfWork
@@ -60,6 +65,32 @@ async def get_run(services: ServicesDep, run_id: RunId) -> RunDetail:
         steps=[StepAnswer.model_validate(step) for step in steps],
         tool_calls=[ToolCallAnswer.model_validate(call) for call in calls],
     )
+
+
+@router.get(
+    "/runs/{run_id}/steps/{number}/request",
+    operation_id="get_sent_request",
+    summary="Show exactly what a model call was sent",
+    response_model=SentRequestAnswer,
+)
+async def get_sent_request(
+    services: ServicesDep, run_id: RunId, number: Annotated[int, Path(ge=1, le=2**31)]
+) -> Response:
+    """Put together from the stored prompts, tools and messages, and compared with the digest of the
+    bytes that left. `body` stands in the answer byte for byte."""
+    sent = await sent_request(services.storage, services.providers, run_id, number)
+    answer = {
+        "run_id": run_id,
+        "step": number,
+        "provider": sent.provider,
+        "driver": sent.driver,
+        "model": sent.model,
+        "path": sent.path,
+        "request_digest": sent.request_digest,
+        "verified": sent.verified,
+        "body": orjson.Fragment(sent.body),
+    }
+    return Response(orjson.dumps(answer), media_type="application/json")
 
 
 @router.post("/sessions/{session_id}/pause", operation_id="pause_session", summary="Pause the active run")

@@ -64,6 +64,22 @@ class RunDetail(RunAnswer):
     tool_calls: list[ToolCallAnswer]
 
 
+class SentRequestAnswer(AnswerModel):
+    """What one model call was sent. With `verified`, the bytes of `body` have the digest that was
+    taken when they left (`request_digest`, xxh3 with 128 bits); without, the provider is configured
+    differently by now, and `body` is what it would be sent today."""
+
+    run_id: str
+    step: int
+    provider: str
+    driver: str
+    model: str
+    path: str
+    request_digest: str
+    verified: bool
+    body: dict[str, Any]
+
+
 class ResumeSession(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"checkpoint_id": None}})
 

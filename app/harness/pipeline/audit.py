@@ -3,7 +3,8 @@
 Owns: the audit rows `agent.pre_generation` (the first call of a run) and
 `agent.pre_generation_step` (every call). System prompts and tool lists are kept once, by digest,
 in the blob table; the messages are the stored rows up to `last_message_id`; `request_digest` is
-the xxh3 digest of the bytes that were sent. Together they give back exactly what the model saw.
+the xxh3 digest of the bytes that were sent. Together they give back exactly what the model saw
+(`harness.sent_request`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class AuditProcessor:
         self, run: RunContext, step: int, provider: str, request: ModelRequest, wire: WireRequest
     ) -> None:
         run.request_digest = xxhash.xxh3_128_hexdigest(wire.body)
+        limit = request.max_output_tokens
         run.audit(
             "agent.pre_generation_step",
             {
@@ -48,6 +50,7 @@ class AuditProcessor:
                 "tool_count": len(request.tools),
                 "request_digest": run.request_digest,
                 "request_bytes": len(wire.body),
+                **({} if limit is None else {"max_output_tokens": limit}),
             },
         )
 

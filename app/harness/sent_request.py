@@ -1,0 +1,126 @@
+"""What one model call was sent, put together again from what is stored, and proved.
+
+Owns: reading the audit rows, prompts, tools and messages of a step, and encoding them anew. The
+bytes are the ones that were sent when their digest is the one that the audit kept of those. Never:
+guessing; where the digest differs (another provider configuration by now) the answer says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import xxhash
+
+from app.errors import Gone, NotFound
+from app.harness.history import History
+from app.harness.providers.provider import ModelRequest
+from app.harness.providers.router import ProviderRouter
+from app.messages import ModelMessage, SystemBlock, ToolSpec
+from app.storage.models import AuditEvent, Message, Run, Step
+from app.storage.storage import Storage
+from app.storage.unit_of_work import UnitOfWork
+
+_ATTEMPTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """`body` is the JSON document; `verified` tells that it is byte for byte the one that was sent,
+    whose digest is `request_digest` (xxh3, 128 bits)."""
+
+    provider: str
+    driver: str
+    model: str
+    path: str
+    request_digest: str
+    verified: bool
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is stored of one model call."""
+
+    run: Run
+    sealed: dict[str, Any]
+    system: bytes
+    tools: bytes
+    rows: list[Message]
+
+
+async def sent_request(storage: Storage, router: ProviderRouter, run_id: str, number: int) -> SentRequest:
+    """Return the request of step `number` of a run (of its last attempt).
+
+    Raises `NotFound` (no such run, step or provider), `Gone` when the audit of it was trimmed."""
+    kept = await storage.read(lambda uow: _read(uow, run_id, number))
+    provider = router.provider(kept.sealed["provider"])
+    request = await asyncio.to_thread(_request, kept)
+    wire = await asyncio.to_thread(provider.encode, request)
+    digest = str(kept.sealed["request_digest"])
+    return SentRequest(
+        provider=provider.name,
+        driver=provider.driver,
+        model=request.model,
+        path=wire.path,
+        request_digest=digest,
+        verified=xxhash.xxh3_128_hexdigest(wire.body) == digest,
+        body=wire.body,
+    )
+
+
+def _read(uow: UnitOfWork, run_id: str, number: int) -> _Kept:
+    run = uow.runs.get(run_id)
+    if run is None:
+        raise NotFound(f"There is no run {run_id}.")
+    step = next((step for step in uow.runs.steps(run_id) if step.number == number), None)
+    if step is None:
+        raise NotFound(f"The run has no step {number}.")
+    sealed = _sealed(uow, run, step)
+    first = uow.audit.list(event="agent.pre_generation", run_id=run_id, limit=1).items
+    system = uow.blobs.get(sealed["system"]) if sealed is not None else None
+    tools = uow.blobs.get(first[0].data["tools"]) if first else None
+    if sealed is None or system is None or tools is None:
+        raise Gone(
+            f"What step {number} was sent is not kept: no request left, or its audit rows were trimmed.",
+            reason="audit_trimmed",
+        )
+    last = uow.messages.get(sealed["last_message_id"] or "")
+    end = last.position if last is not None and last.position is not None else 0
+    history = uow.messages.history(run.session_id, run.agent_path)
+    rows = [row for row in history if row.position is not None and row.position <= end]
+    return _Kept(run=run, sealed=sealed, system=system.content, tools=tools.content, rows=rows)
+
+
+def _sealed(uow: UnitOfWork, run: Run, step: Step) -> dict[str, Any] | None:
+    """Return the data of the audit row of the step's last attempt."""
+    found = uow.audit.list(
+        event="agent.pre_generation_step",
+        run_id=run.id,
+        since=step.started_at,
+        until=None if step.ended_at is None else step.ended_at + 1,
+        limit=_ATTEMPTS,
+    )
+    rows: list[AuditEvent] = [row for row in found.items if row.data.get("step") == step.number]
+    return rows[0].data if rows else None
+
+
+def _request(kept: _Kept) -> ModelRequest:
+    return ModelRequest(
+        model=str(kept.sealed["model"]),
+        system=tuple(SystemBlock.model_validate(block) for block in orjson.loads(kept.system)),
+        messages=_shown(History(kept.rows).messages, int(kept.sealed["messages"])),
+        tools=tuple(ToolSpec.model_validate(tool) for tool in orjson.loads(kept.tools)),
+        max_output_tokens=kept.sealed.get("max_output_tokens"),
+        session_id=kept.run.session_id,
+    )
+
+
+def _shown(messages: list[ModelMessage], count: int) -> list[ModelMessage]:
+    """Return the `count` messages that the model was shown: of a conversation that was truncated,
+    its first one and the newest."""
+    if count >= len(messages):
+        return messages
+    return [messages[0], *messages[len(messages) - count + 1 :]]
