@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from app.errors import Conflict, NotFound
+from app.errors import Conflict, NotFound, Unavailable
 from app.harness.active_run import ActiveRun
 from app.harness.capacity import Capacity
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
@@ -92,7 +92,7 @@ class SessionServices:
     def refuse_when_stopping(self) -> None:
         """Raise `Conflict` once the daemon is stopping."""
         if self.stopping():
-            raise Conflict("The daemon is stopping; try again after the restart.", reason="stopping")
+            raise Unavailable("The daemon is stopping; try again after the restart.", reason="stopping")
 
     async def check_runnable(self, row: SessionRow, model: str | None) -> None:
         """Raise what would stop a run before it starts: no project, no such model."""

@@ -67,6 +67,7 @@ class Turn:
         self._provider, self._model = run.route.candidates[0].provider, run.route.candidates[0].model
         self._attempt = 1
         self._message_started = False
+        self._finished = False
         self._calls: StepCalls | None = None
         self._save_timer: asyncio.TimerHandle | None = None
 
@@ -245,7 +246,12 @@ class Turn:
     def _save_partial(self) -> None:
         self._save_timer = None
         row = self._row(complete=False, details=self._answer.partial_details(self._run.step))
-        self._run.record(work=lambda uow: uow.messages.put(row))
+
+        def store(uow: UnitOfWork) -> None:
+            if not self._finished:  # a late save must not overwrite the whole answer
+                uow.messages.put(row)
+
+        self._run.record(work=store)
 
     def _row(self, *, complete: bool, details: dict[str, Any]) -> Message:
         run = self._run
@@ -265,6 +271,7 @@ class Turn:
     def _finish(self, stop_reason: StopReason, error: ProviderError | None) -> TurnOutcome:
         """Record the answer, whole or partial, and close the message."""
         run = self._run
+        self._finished = True
         if self._save_timer is not None:
             self._save_timer.cancel()
         if not self._message_started:
