@@ -222,6 +222,20 @@ async def test_what_is_refused_is_told_on_the_page(demo: Demo, tmp_path: Path) -
         await page.wait_for_selector(".notice >> text=There is no session")
 
 
+async def test_a_project_file_that_broke_while_the_daemon_runs_is_told_on_the_page(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints), daemon.client() as client:
+        file = demo.root / ".kaged" / "project.yaml"
+        file.write_text(file.read_text().replace("model: fast", "model: unknown"))
+        refused = await client.post(f"/projects/{daemon.project_id}/reload")
+        assert refused.status_code == 422
+        await page.evaluate("dispatchEvent(new Event('focus'))")
+        await page.click("text=The project file has errors")
+        await page.wait_for_selector(".notice >> text=no model alias")
+        await new_session(page)
+        assert complaints.found == []
+
+
 async def test_the_page_can_be_used_by_the_keyboard_on_a_narrow_screen(demo: Demo) -> None:
     daemon = await demo.start()
     async with open_page(daemon, width=390, height=844, dark=True) as (page, complaints):

@@ -57,6 +57,7 @@ export class Answer {
     if (this.cards.some((card) => card.id === call.id)) return;
     const card = new ToolCard(call);
     this.cards.push(card);
+    this.parts.at(-1)?.end?.();
     this.parts.push({ kind: "call", draw() {} });
     this.body.append(card.root);
     this.onCard(card);
@@ -96,6 +97,7 @@ export class Answer {
   #part(kind) {
     const last = this.parts.at(-1);
     if (last?.kind === kind) return last;
+    last?.end?.();
     const part = kind === "thinking" ? new ThinkingPart() : new TextPart();
     this.parts.push(part);
     this.body.append(part.root);

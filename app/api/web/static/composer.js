@@ -3,7 +3,7 @@
 import { request } from "/static/api.js";
 import { byId } from "/static/dom.js";
 
-const CONTINUABLE = new Set(["length", "max_steps"]);
+const CONTINUABLE = new Set(["length", "max_steps", "stuck"]);
 
 const HINTS = {
   running: "The agent works. Queue a message for after this run, or steer it at its next step.",

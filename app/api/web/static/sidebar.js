@@ -30,6 +30,8 @@ export class Sidebar {
   async start() {
     await this.refresh();
     setInterval(() => this.draw(), REFRESH_EVERY);
+    // Projects have no stream of their own: whoever comes back to the page sees them as they are.
+    addEventListener("focus", () => this.refresh().catch(this.onError));
     this.stream = new Stream("/ws", {
       onFrame: (frame) => this.#take(frame),
       onStatus: (status) => {
@@ -152,9 +154,19 @@ export class Sidebar {
       { "aria-label": project.slug },
       h("h2", { title: project.root }, project.slug),
       project.description ? h("p", { class: "quiet project-about" }, project.description) : null,
+      project.state === "invalid" ? h("button", { type: "button", class: "link warning", onclick: () => this.#tellProblems(project) }, "The project file has errors") : null,
       create,
       h("ul", {}, sessions.map((session) => this.#item(session))),
     );
+  }
+
+  async #tellProblems(project) {
+    try {
+      const { diagnostics } = await request("GET", `/projects/${encodeURIComponent(project.id)}`);
+      this.onError({ message: `${project.slug}: the project file has errors; the last good version stays in use.`, details: { diagnostics } });
+    } catch (error) {
+      this.onError(error);
+    }
   }
 
   #item(session) {
