@@ -1,0 +1,241 @@
+"""A session as a file: out and in again bit for bit, and broken files that leave nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from app.storage.unit_of_work import UnitOfWork
+from tests.fakes.provider_script import Document, Reply, Stall, Text, Thinking, ToolCall, text_reply
+from tests.fakes.provider_server import FakeProvider
+from tests.harness.driving import Driver, driven, write_project
+
+pytestmark = pytest.mark.requirement("R2.10.4")
+
+Line = dict[str, Any]
+
+ANOTHER = "ses_01JZ0000000000000000000000"
+
+
+async def export(driver: Driver) -> bytes:
+    answer = await driver.client.get(f"/api/v1/sessions/{driver.session_id}/export")
+    assert answer.status_code == 200, answer.text
+    return answer.content
+
+
+async def bring_in(driver: Driver, content: bytes, status: int = 201) -> Any:
+    answer = await driver.client.post("/api/v1/sessions/import", content=content)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+async def busy_session(driver: Driver, fake: FakeProvider) -> bytes:
+    """Let a session live through everything that is stored, and return its export."""
+    fake.script(
+        Reply((Thinking("Hm."), Text("Grüße"), ToolCall("file_read", {"path": "README.md"}, id="c1"))),
+        text_reply("Done \u2028 and \U0001f600."),
+        Document(400, {"error": {"message": "no"}}),
+        Reply((Text("Half"), Stall())),
+    )
+    await driver.run("First")
+    await driver.run("Fails")
+    async with driver.watching((await driver.session_call("GET"))["last_seq"]) as watch:
+        await driver.post("Paused")
+        await watch.until_text("Half")
+        await driver.post("Waits")
+        await driver.session_call("POST", "/pause", {"reason": "to be moved"})
+    await driver.session_call("POST", "/tools/file.read", {"params": {"path": "README.md"}})
+    return await export(driver)
+
+
+@pytest.fixture
+async def exported(driver: Driver, fake: FakeProvider) -> bytes:
+    return await busy_session(driver, fake)
+
+
+async def test_a_session_comes_back_bit_for_bit_after_it_was_deleted(driver: Driver, exported: bytes) -> None:
+    kinds = [orjson.loads(line)["kind"] for line in exported.splitlines()]
+    assert kinds[0] == "session"
+    assert set(kinds) == {"session", "run", "step", "tool_call", "message", "checkpoint", "event"}
+    await driver.session_call("DELETE", status=204)
+    back = await bring_in(driver, exported)
+    assert back["id"] == driver.session_id
+    assert (back["state"], back["queued_messages"]) == ("paused", 1)
+    assert await export(driver) == exported
+    audit = await driver.call("GET", "/audit?event=session.imported")
+    assert audit["items"][0]["session_id"] == driver.session_id
+
+
+async def test_a_session_moves_into_another_daemon_and_goes_on_there_with_the_project_as_it_is_there(
+    driver: Driver, fake: FakeProvider, exported: bytes, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    root = write_project(tmp_path / "elsewhere")
+    (root / "prompts" / "primary.md").write_text("You keep the other shop.\n")
+    async with driven(tmp_path / "second", root, **settings_overrides) as other:
+        back = await bring_in(other, exported)
+        other.session_id = back["id"]
+        assert back["project_id"] == other.project_id
+        assert await export(other) == exported
+        stored = await other.messages()
+        assert [m["content"] for m in stored] == [m["content"] for m in await driver.messages()]
+        async with other.watching() as watch:  # the whole stream can be replayed there
+            await watch.until_state("paused")
+            fake.script(text_reply(" answer."), text_reply("Waited."))
+            await other.session_call("POST", "/resume", status=201)
+            await watch.until(lambda f: f["type"] == "run.ended" and f["seq"] > back["last_seq"])
+        sent = fake.requests[4].json["messages"]
+        assert "other shop" in sent[0]["content"]
+        assert [m["role"] for m in sent[1:4]] == ["user", "assistant", "tool"]
+
+
+async def test_the_same_session_is_refused_twice(driver: Driver, exported: bytes) -> None:
+    refused = await bring_in(driver, exported, 409)
+    assert refused["error"]["details"]["reason"] == "session_exists"
+    assert await export(driver) == exported
+
+
+async def test_a_session_of_a_project_that_is_not_loaded_is_refused(
+    driver: Driver, exported: bytes, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    other_yaml = (
+        driver.daemon.services.projects.root_of(driver.project_id) / ".kaged/project.yaml"
+    ).read_text()
+    root = write_project(tmp_path / "barn", other_yaml.replace("project: shop", "project: barn"))
+    async with driven(tmp_path / "second", root, **settings_overrides) as other:
+        refused = await bring_in(other, exported, 409)
+        assert refused["error"]["details"]["reason"] == "project_not_loaded"
+
+
+async def test_a_running_session_is_not_exported(driver: Driver, fake: FakeProvider) -> None:
+    fake.script(Reply((Text("Hm"), Stall())))
+    async with driver.watching() as watch:
+        await driver.post("Go")
+        await watch.until_text("Hm")
+        answer = await driver.client.get(f"/api/v1/sessions/{driver.session_id}/export")
+    assert answer.status_code == 409
+    assert answer.json()["error"]["details"]["state"] == "running"
+
+
+@pytest.fixture
+async def emptied(driver: Driver, exported: bytes) -> AsyncIterator[tuple[Driver, bytes]]:
+    """A daemon from which the exported session was deleted."""
+    await driver.session_call("DELETE", status=204)
+    yield driver, exported
+
+
+async def nothing_is_there(driver: Driver) -> None:
+    await driver.session_call("GET", status=404)
+
+    def rows(uow: UnitOfWork) -> int:
+        messages = uow.messages.page(driver.session_id, include_superseded=True).total
+        runs = uow.runs.list(driver.session_id).total
+        return messages + runs + uow.events.last_seq(driver.session_id)
+
+    assert await driver.daemon.services.storage.read(rows) == 0
+
+
+async def test_every_single_line_that_is_cut_or_spoiled_refuses_the_whole_file(
+    emptied: tuple[Driver, bytes],
+) -> None:
+    driver, content = emptied
+    lines = content.splitlines(keepends=True)
+    for number in range(len(lines)):
+        for spoiled in (
+            lines[number][: len(lines[number]) // 2] + b"\n",
+            b"[]\n",
+            b'{"kind": "x", "data": {}}\n',
+        ):
+            broken = b"".join([*lines[:number], spoiled, *lines[number + 1 :]])
+            refused = await bring_in(driver, broken, 400)
+            assert refused["error"]["code"] == "validation_failed"
+            assert list(refused["error"]["details"]["fields"]) == [f"lines.{number + 1}"]
+    await nothing_is_there(driver)
+    assert (await bring_in(driver, content))["id"] == driver.session_id
+
+
+def of_kind(kind: str, change: Callable[[Line], None], which: int = 0) -> Callable[[list[Line]], None]:
+    def apply(lines: list[Line]) -> None:
+        change([line["data"] for line in lines if line["kind"] == kind][which])
+
+    return apply
+
+
+def twice(kind: str) -> Callable[[list[Line]], None]:
+    def apply(lines: list[Line]) -> None:
+        lines.append(next(line for line in lines if line["kind"] == kind))
+
+    return apply
+
+
+def put(**values: Any) -> Callable[[Line], None]:
+    return lambda data: data.update(values)
+
+
+WRONG: dict[str, Callable[[list[Line]], None]] = {
+    "no session first": lambda lines: lines.reverse(),
+    "another format": of_kind("session", put(format=99)),
+    "a session that runs": of_kind("session", lambda d: d["session"].update(state="running")),
+    "an unknown state": of_kind("session", lambda d: d["session"].update(state="asleep")),
+    "an odd session id": of_kind("session", lambda d: d["session"].update(id="../../etc")),
+    "a field of the session that is not known": of_kind("session", lambda d: d["session"].update(root=1)),
+    "a compiled project that is not base64": of_kind("session", put(compiled="***")),
+    "no project": of_kind("session", lambda d: d.pop("project")),
+    "a run of another session": of_kind("run", put(session_id=ANOTHER)),
+    "a run that has not ended": of_kind("run", put(state="running")),
+    "a run id of the wrong kind": of_kind("run", put(id="msg_01JZ0000000000000000000000")),
+    "a run twice": twice("run"),
+    "a number as text": of_kind("run", put(created_at="5")),
+    "a number too large": of_kind("run", put(created_at=2**63)),
+    "a field that is missing": of_kind("run", lambda d: d.pop("created_at")),
+    "a step without its run": of_kind("step", put(run_id="run_01JZ0000000000000000000000")),
+    "a step twice": twice("step"),
+    "a call without its run": of_kind("tool_call", put(run_id="run_01JZ0000000000000000000000")),
+    "a call that still runs": of_kind("tool_call", put(state="running")),
+    "a message with an unknown role": of_kind("message", put(role="root")),
+    "a message in flight": of_kind("message", put(complete=False)),
+    "a message twice": twice("message"),
+    "blocks of an unknown type": of_kind("message", put(details={"contentBlocks": [{"type": "x"}]}), 1),
+    "blocks that are no list": of_kind("message", put(details={"contentBlocks": 5}), 1),
+    "attachments that are none": of_kind("message", put(details={"attachments": [{"media_type": 1}]})),
+    "a checkpoint of another session": of_kind("checkpoint", put(session_id=ANOTHER)),
+    "an event twice": twice("event"),
+    "an event above the reservation": of_kind("event", put(seq=10**9)),
+    "an event with another frame": of_kind("event", put(type="message.end")),
+    "a frame that is no JSON": of_kind("event", put(frame="{")),
+    "a frame that is no text": of_kind("event", put(frame={"seq": 1})),
+}
+
+
+async def test_a_file_with_a_mistake_is_refused_by_its_line_and_nothing_is_stored(
+    emptied: tuple[Driver, bytes],
+) -> None:
+    driver, content = emptied
+    for mistake, apply in WRONG.items():
+        lines = [orjson.loads(line) for line in content.splitlines()]
+        apply(lines)
+        broken = b"\n".join(orjson.dumps(line) for line in lines)
+        answer = await driver.client.post("/api/v1/sessions/import", content=broken)
+        assert answer.status_code == 400, (mistake, answer.text)
+        assert answer.json()["error"]["code"] == "validation_failed", mistake
+        assert answer.json()["error"]["message"].startswith("Line "), mistake
+    await nothing_is_there(driver)
+
+
+async def test_an_empty_file_and_one_of_other_bytes_are_refused(driver: Driver) -> None:
+    for content in (b"", b"\n\n", b"\xff\xfe\x00", b"null", b'"text"'):
+        refused = await bring_in(driver, content, 400)
+        assert refused["error"]["code"] == "validation_failed"
+
+
+async def test_ids_that_are_here_already_in_another_session_are_refused(
+    driver: Driver, exported: bytes
+) -> None:
+    other = exported.replace(driver.session_id.encode(), ANOTHER.encode())
+    refused = await bring_in(driver, other, 409)
+    assert refused["error"]["code"] == "conflict"
+    await driver.call("GET", f"/sessions/{ANOTHER}", status=404)
+    assert await export(driver) == exported
