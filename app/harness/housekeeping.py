@@ -21,6 +21,7 @@ from app.storage.storage import Storage
 log = logging.getLogger("kaged.daemon")
 
 DAY_MS = 24 * 60 * 60 * 1000
+MEBIBYTE = 1024 * 1024
 TRIM_EVERY_SECONDS = 600.0
 IDEMPOTENCY_DAYS = 1
 FREED_PAGES = 2_000
@@ -46,7 +47,10 @@ async def trim_forever(storage: Storage, hub: EventHub, settings: StorageSetting
 async def trim_once(storage: Storage, hub: EventHub, settings: StorageSettings) -> None:
     """Run the retention rules to their end."""
     at = now_ms()
-    events_before = at - settings.event_retention_days * DAY_MS
+    fitting_since = await storage.read(
+        lambda uow: uow.events.fitting_since(settings.event_retention_mb * MEBIBYTE)
+    )
+    events_before = max(at - settings.event_retention_days * DAY_MS, fitting_since or 0)
     trimmed = False
     while await storage.write(lambda uow: uow.events.trim_older_than(events_before)):
         trimmed = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,29 @@ async def test_trimming_takes_old_events_in_slices_and_notes_how_far(storage: St
         ]
 
     assert await storage.read(look) == [(7, 3), (2, 1), (0, 0)]
+
+
+async def test_a_size_says_since_when_events_fit_and_the_newest_minute_always_does(storage: Storage) -> None:
+    def fill(unit: UnitOfWork) -> None:
+        rows.family(unit)
+        for minute in range(1, 6):
+            at = minute * 60_000 + minute
+            frames = [secrets.token_bytes(50_000) for _ in range(2)]
+            unit.events.add_many(
+                rows.event(minute * 10 + number, created_at=at, frame=frame)
+                for number, frame in enumerate(frames)
+            )
+
+    await storage.write(fill)
+
+    async def since(max_bytes: int) -> int | None:
+        return await storage.read(lambda unit: unit.events.fitting_since(max_bytes))
+
+    assert await since(50_000_000) is None
+    assert await since(499_999) == 2 * 60_000
+    assert await since(250_000) == 4 * 60_000
+    assert await since(200_000) == 4 * 60_000
+    assert await since(1) == 5 * 60_000
 
 
 async def test_the_audit_is_listed_by_every_filter_newest_first(storage: Storage) -> None:

@@ -1,0 +1,85 @@
+"""Old events go, by age and by size, and clients that were away are told."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from sqlalchemy import text
+
+from app.storage.unit_of_work import UnitOfWork
+from tests.api.daemon import Daemon, running_daemon
+from tests.fakes.provider_script import Reply, ToolCall, text_reply
+from tests.fakes.provider_server import FakeProvider
+from tests.harness.driving import driven
+
+MINUTE_MS = 60_000
+DAY_MS = 24 * 60 * MINUTE_MS
+
+
+def made_earlier(by_ms: int, through_seq: int) -> Any:
+    def work(uow: UnitOfWork) -> None:
+        earlier = text("UPDATE events SET created_at = created_at - :by WHERE seq <= :through")
+        uow.connection.execute(earlier, {"by": by_ms, "through": through_seq})
+
+    return work
+
+
+async def first_frames(daemon: Daemon, session_id: str, after_seq: int) -> list[dict[str, Any]]:
+    """Return the first two frames that a client gets."""
+    async with daemon.websocket(f"/sessions/{session_id}/ws?after_seq={after_seq}") as socket:
+        return [orjson.loads(await socket.recv()) for _ in range(2)]
+
+
+async def until_trimmed(daemon: Daemon, session_id: str) -> list[dict[str, Any]]:
+    """Return the first frames once the daemon has trimmed the log, which it does soon after its start."""
+    async with asyncio.timeout(15):
+        while True:
+            frames = await first_frames(daemon, session_id, 0)
+            if frames[0]["type"] == "resync":
+                return frames
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.requirement("R2.8.1")
+@pytest.mark.parametrize(
+    ("limits", "age_ms"),
+    [({"event_retention_days": 2}, 3 * DAY_MS), ({"event_retention_mb": 1}, 10 * MINUTE_MS)],
+    ids=["by age", "by size"],
+)
+async def test_a_client_from_before_the_trim_is_sent_to_the_snapshot_and_goes_on(
+    fake: FakeProvider,
+    project_root: Path,
+    tmp_path: Path,
+    settings_overrides: dict[str, Any],
+    limits: dict[str, int],
+    age_ms: int,
+) -> None:
+    (project_root / "long.txt").write_text("a long line of the file\n" * 3_000)
+    reads = [
+        Reply((ToolCall("file_read", {"path": "long.txt", "limit": 2_000 + n}, id=f"c{n}"),))
+        for n in range(20)
+    ]
+    fake.script(*reads, text_reply("Read."), text_reply("And here."))
+    async with driven(tmp_path / "data", project_root, **settings_overrides) as driver:
+        await driver.run("Read it often")
+        old = (await driver.session_call("GET"))["last_seq"]
+        await driver.run("And now?")
+        await driver.daemon.services.storage.write(made_earlier(age_ms, old))
+        session_id, messages = driver.session_id, await driver.messages()
+
+    settings = {**settings_overrides, "storage": limits}
+    async with running_daemon(tmp_path / "data", **settings) as daemon, daemon.client() as client:
+        resync, sync = await until_trimmed(daemon, session_id)
+        assert resync["payload"] == {"from_seq": old + 1, "snapshot": f"/api/v1/sessions/{session_id}"}
+        assert (sync["type"], sync["payload"]["from_seq"]) == ("sync", old + 1)
+        snapshot = await client.get(resync["payload"]["snapshot"])
+        assert snapshot.json()["last_seq"] > old
+        sync, posted = await first_frames(daemon, session_id, old)
+        assert (sync["type"], posted["type"]) == ("sync", "message.posted")
+        assert posted["payload"]["content"] == "And now?"
+        kept = (await client.get(f"/api/v1/sessions/{session_id}/messages?limit=100")).json()["items"]
+        assert [m["id"] for m in kept] == [m["id"] for m in messages]  # only events go
