@@ -149,7 +149,7 @@ def _error_statuses(path: str, method: str, operation: dict[str, Any]) -> list[s
     statuses = ["400", "403", "500"]
     if path not in PUBLIC_PATHS or path == "/launch":
         statuses.append("401")
-    if "{" in path or operation["operationId"] in ("create_session", "sync_sessions"):
+    if "{" in path or operation["operationId"] in ("create_session", "load_project", "sync_sessions"):
         statuses.append("404")
     if method not in SAFE_METHODS and operation["operationId"] not in _NOT_CONFLICTING:
         statuses.append("409")
