@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.access_tokens import AccessControl
-from app.config import Settings
+from app.config import Settings, settings_not_in_effect
 from app.harness.capacity import Capacity
 from app.harness.event_hub import EventHub
 from app.harness.housekeeping import heartbeat_forever, reload_config_forever, trim_forever
@@ -57,6 +57,8 @@ class Services:
 @asynccontextmanager
 async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator[Services]:
     """Start everything; on leaving drain the sessions while the stores are still open."""
+    for key, consequence in settings_not_in_effect(settings).items():
+        log.warning("%s is set, but has no effect: %s", key, consequence)
     data_dir = settings.daemon.data_dir
     url = settings.storage.url.get_secret_value() if settings.storage.url is not None else None
     storage = await Storage.open(url, data_dir)

@@ -22,7 +22,7 @@ async def session_detail(services: Services, session: Session) -> SessionDetail:
         return (
             _last_steps(uow, session.id),
             len(uow.messages.queued(session.id)),
-            uow.events.last_seq(session.id),
+            max(uow.events.last_seq(session.id), session.trimmed_through_seq),
         )
 
     last_steps, queued, last_seq = await services.storage.read(read)

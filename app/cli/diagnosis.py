@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from app import __version__
 from app.cli.install_advice import how_to_install
-from app.config import ProviderSettings, Settings
+from app.config import ProviderSettings, Settings, default_config_file, settings_not_in_effect
 from app.errors import KagedError
 from app.storage import backup
 from app.storage.lock import read_lock
@@ -77,7 +77,14 @@ def _system() -> Iterator[Finding]:
 
 def _daemon(settings: Settings) -> Iterator[Finding]:
     config = settings.config_file
-    yield Finding("daemon", "config file", "ok", str(config) if config else "none; built-in values hold")
+    yield Finding(
+        "daemon",
+        "config file",
+        "ok",
+        str(config) if config else f"none at {default_config_file()}; built-in values hold",
+    )
+    for key, consequence in settings_not_in_effect(settings).items():
+        yield Finding("daemon", key, "absent", f"set, but {consequence}", "leave it out until then")
     yield _data_folder(settings.daemon.data_dir)
     holder = read_lock(settings.daemon.data_dir)
     if holder is None:

@@ -83,3 +83,20 @@ async def test_a_client_from_before_the_trim_is_sent_to_the_snapshot_and_goes_on
         assert posted["payload"]["content"] == "And now?"
         kept = (await client.get(f"/api/v1/sessions/{session_id}/messages?limit=100")).json()["items"]
         assert [m["id"] for m in kept] == [m["id"] for m in messages]  # only events go
+
+
+async def test_a_session_without_any_event_left_still_says_where_to_go_on_from(
+    fake: FakeProvider, project_root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    fake.script(text_reply("Yes."))
+    async with driven(tmp_path / "data", project_root, **settings_overrides) as driver:
+        await driver.run("Is it?")
+        last = (await driver.session_call("GET"))["last_seq"]
+        await driver.daemon.services.storage.write(made_earlier(40 * DAY_MS, last))
+        session_id = driver.session_id
+    async with running_daemon(tmp_path / "data", **settings_overrides) as daemon, daemon.client() as client:
+        await until_trimmed(daemon, session_id)
+        detail = (await client.get(f"/api/v1/sessions/{session_id}")).json()
+        assert detail["last_seq"] == last
+        async with daemon.websocket(f"/sessions/{session_id}/ws?after_seq={last}") as socket:
+            assert orjson.loads(await socket.recv())["type"] == "sync"

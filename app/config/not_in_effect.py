@@ -1,0 +1,36 @@
+"""Settings that are checked and not acted on: what they are for comes with a later version.
+
+Owns: the list, so that the daemon can say so instead of seeming to obey. It gets shorter with every
+subsystem that is added, and is empty at the end.
+"""
+
+from __future__ import annotations
+
+from app.config.settings import LimitSettings, PluginSettings, Settings
+
+
+def settings_not_in_effect(settings: Settings) -> dict[str, str]:
+    """Return key to consequence, for each setting that an operator has made in vain so far."""
+    found: dict[str, str] = {}
+    if settings.sandbox.mode in ("full", "landlock"):
+        found["sandbox.mode"] = "there is no sandbox yet: every agent runs without a cage"
+    if settings.langfuse.enabled:
+        found["langfuse.enabled"] = "no traces are sent yet"
+    if settings.otel.enabled:
+        found["otel.enabled"] = "no traces are sent yet"
+    for section, entries, consequence in (
+        ("lsp.servers", settings.lsp.servers, "no language server is started yet"),
+        ("dap.adapters", settings.dap.adapters, "no debugger is started yet"),
+        ("mcp", settings.mcp, "no MCP server is started yet"),
+    ):
+        found |= {f"{section}.{name}": consequence for name in entries}
+    if settings.search.provider is not None:
+        found["search.provider"] = "there is no tool that searches the web yet"
+    if settings.plugins != PluginSettings():
+        found["plugins"] = "no plugin is loaded yet"
+    unlimited = LimitSettings()
+    if settings.limits.checkpoints_per_session != unlimited.checkpoints_per_session:
+        found["limits.checkpoints_per_session"] = "checkpoints are not counted yet"
+    if settings.limits.ptys_per_session != unlimited.ptys_per_session:
+        found["limits.ptys_per_session"] = "there are no terminals yet"
+    return found

@@ -1,0 +1,52 @@
+"""What an operator sets in vain is said, in the daemon's log and by the doctor."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from app.config import load_settings, settings_not_in_effect
+from tests.cli.kaged import DaemonProcess, Home
+
+IN_VAIN = """
+[sandbox]
+mode = "full"
+[langfuse]
+enabled = true
+[lsp.servers.python]
+command = ["pyright-langserver", "--stdio"]
+[mcp.tickets]
+url = "http://127.0.0.1:9/mcp"
+[search]
+provider = "searxng"
+[plugins]
+paths = ["plugins"]
+[limits]
+checkpoints_per_session = 3
+"""
+
+
+def test_without_configuration_nothing_is_set_in_vain() -> None:
+    assert settings_not_in_effect(load_settings(environ={})) == {}
+
+
+@pytest.mark.requirement("R2.10.5")
+def test_what_has_no_effect_is_told_at_the_start_and_by_the_doctor(home: Home) -> None:
+    home.config.write_text(home.config.read_text() + IN_VAIN)
+    keys = {
+        "sandbox.mode",
+        "langfuse.enabled",
+        "lsp.servers.python",
+        "mcp.tickets",
+        "search.provider",
+        "plugins",
+        "limits.checkpoints_per_session",
+    }
+    daemon = DaemonProcess(home).start()
+    daemon.stop()
+    warnings = [line for line in map(orjson.loads, daemon.log().splitlines()) if line["level"] == "warning"]
+    told = {line["message"].partition(" is set, but has no effect: ")[0] for line in warnings}
+    assert told == keys
+    found = {entry["name"]: entry for entry in home.json("doctor")["findings"]}
+    assert keys <= found.keys()
+    assert {found[key]["status"] for key in keys} == {"absent"}
