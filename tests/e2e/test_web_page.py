@@ -97,10 +97,16 @@ async def test_a_reload_in_the_middle_of_an_answer_misses_nothing(demo: Demo) ->
         await send(page, "Tell me a long story")
         await page.wait_for_selector("text=the warmest corner of the kitchen")
         await page.reload()
+        await page.wait_for_selector("text=the mill stood still")
+        state, half = await page.evaluate(
+            "[document.querySelector('#state').innerText, document.querySelector('.markdown').textContent]"
+        )
         await page.wait_for_selector("text=Half of something is always enough")
         await page.wait_for_selector(".run-end")
         answers = page.locator(".answer")
         assert await answers.count() == 1
+        assert state == "running"
+        assert (await page.text_content(".markdown") or "").startswith(half.rstrip())
         text = await answers.first.inner_text()
         assert text.count("Long before anybody weighed flour") == 1
         assert text.count("One winter the river froze") == 1

@@ -57,7 +57,7 @@ export class Conversation {
       case "message.delta":
         return this.#answer(payload.messageId, true).delta(payload.kind, payload.delta, payload.attempt);
       case "message.snapshot":
-        return this.#answer(payload.message_id ?? payload.messageId, true).snapshot(payload);
+        return this.#answer(payload.messageId, true).snapshot(payload);
       case "message.tool_call":
         return this.#toolCall(payload);
       case "message.tool_result":
