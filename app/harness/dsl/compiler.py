@@ -23,6 +23,7 @@ from app.harness.dsl.compiled import CompiledAgent, CompiledProject, CompiledWor
 from app.harness.dsl.diagnostics import Diagnostic, DiagnosticBag, format_diagnostics
 from app.harness.dsl.document import Node, Place, SourceFile
 from app.harness.dsl.loader import ProjectLoader, parse_document
+from app.harness.dsl.not_in_effect import warn_of_what_has_no_effect
 from app.harness.dsl.paths import CONFIG_FOLDER, PROJECT_FILE, display_path
 from app.harness.dsl.permissions import compile_permissions
 from app.harness.dsl.prompt_files import PromptFiles
@@ -127,6 +128,7 @@ class _Compilation:
 
     def run(self, document: Node) -> CompiledProject | None:
         checked = check_sections(document, self.bag)
+        warn_of_what_has_no_effect(document, self.bag)
         primary = document.get("primary")
         if primary is None:
             return None

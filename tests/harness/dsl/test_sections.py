@@ -68,7 +68,10 @@ def full(root: Path) -> CompiledProject:
 @pytest.mark.requirement("R2.2.1", "R2.2.11")
 def test_a_project_with_every_section_compiles(tmp_path: Path) -> None:
     result = compiled(tmp_path, FULL, FILES)
-    assert codes(result) == ["workflow_tool"]  # search.grep, which the root agent does not have
+    in_vain = ["permissions", "primary.include_tool_results_in_context", "primary.permissions"]
+    assert sorted(d.path for d in result.warnings if d.code == "not_in_effect") == in_vain
+    others = [code for code in codes(result) if code != "not_in_effect"]
+    assert others == ["workflow_tool"]  # search.grep, which the root agent does not have
     project = result.require()
     triage = project.workflows["triage"]
     assert triage.tools == ("file.read", "kaged.issue.list")
@@ -222,3 +225,20 @@ def test_an_empty_primary_reports_what_is_required(tmp_path: Path) -> None:
         ("missing_key", 3, 1, "primary.system_prompt"),
     ]
     assert [e[3] for e in found(compiled(tmp_path, "description: x\n"))] == ["primary", "project", "version"]
+
+
+def test_what_an_author_would_rely_on_in_vain_is_a_warning_at_its_place(tmp_path: Path) -> None:
+    more = """\
+  include_tool_results_in_context: true
+  permissions: []
+  tools:
+    file.read: {enabled: true, limits: {max_calls: 3}}
+    file.write: {enabled: true}
+permissions: [{permission: file.write, pattern: "**", action: deny}]
+"""
+    result = compiled(tmp_path, MINIMAL + more)
+    assert found(result) == [
+        ("not_in_effect", 10, 32, 'primary.tools["file.read"].limits'),
+        ("not_in_effect", 12, 1, "permissions"),
+    ]
+    assert result.require().permissions[0].action == "deny"
