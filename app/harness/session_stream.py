@@ -24,6 +24,11 @@ from app.storage.unit_of_work import UnitOfWork
 
 T = TypeVar("T")
 
+GATHER_TURNS = 4
+"""Turns of the event loop in which records are gathered for one unit: the result of a step's last
+call and the start of the next step are that far apart. With nothing else to do, a turn takes
+microseconds."""
+
 RESERVATION = 10_000
 """How many sequence numbers one stored reservation covers."""
 
@@ -148,7 +153,7 @@ class SessionStream:
         future: asyncio.Future[T | None] = loop.create_future()
         self._outbox.append(pending)
         if not self._batch:
-            loop.call_soon(self._flush)
+            self._flush_after(loop, GATHER_TURNS)
         reserve = self._due_reservation()
         self._batch.append(_Record(work, rows, pending, future, durable=durable, reserve=reserve))
         return future
@@ -199,6 +204,13 @@ class SessionStream:
             return None
         self._reserved = self._next_seq + RESERVATION
         return self._reserved
+
+    def _flush_after(self, loop: asyncio.AbstractEventLoop, turns: int) -> None:
+        """Submit the batch a few turns of the loop from now, without any wait in time."""
+        if turns:
+            loop.call_soon(self._flush_after, loop, turns - 1)
+        else:
+            self._flush()
 
     def _flush(self) -> None:
         """Submit what was recorded in this turn of the loop as one unit."""

@@ -114,7 +114,6 @@ class StepCalls:
             await wind_down(tasks)
             self._refuse("cancelled", UNFINISHED)
             self._close()
-        await self._run.settle()
 
     def close_refused(self, code: str, message: str, stop_reason: StopReason) -> None:
         """Answer all calls without running any; used when the answer was cut off."""
