@@ -75,7 +75,11 @@ class DaemonProcess:
     @classmethod
     async def start(cls, data_dir: Path, config: Path, *projects: Path, port: int = 0) -> DaemonProcess:
         daemon = await cls.spawn(data_dir, config, *projects, port=port)
-        await daemon.ready()
+        try:
+            await daemon.ready()
+        except BaseException:
+            await daemon.kill()
+            raise
         return daemon
 
     async def ready(self) -> None:
