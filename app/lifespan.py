@@ -68,7 +68,7 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
         registry = build_registry(reads=reads, data_dir=data_dir)
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
         services = await _assemble(settings, redactor, storage, hub, registry, router)
-        tasks = _background(services)
+        tasks = _background(services, redactor)
         try:
             await services.sessions.start()
             yield services
@@ -136,11 +136,11 @@ async def _assemble(
     )
 
 
-def _background(services: Services) -> list[asyncio.Task[None]]:
+def _background(services: Services, redactor: Redactor) -> list[asyncio.Task[None]]:
     settings = services.settings
     jobs: list[tuple[str, Coroutine[None, None, None]]] = [
         ("heartbeat", heartbeat_forever(services.events, settings.daemon.heartbeat_seconds)),
         ("retention", trim_forever(services.storage, services.events, settings.storage)),
-        ("config reload", reload_config_forever(settings, services.providers)),
+        ("config reload", reload_config_forever(settings, services.providers, redactor)),
     ]
     return [asyncio.create_task(job, name=name) for name, job in jobs]

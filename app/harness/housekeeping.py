@@ -11,11 +11,12 @@ from pathlib import Path
 
 from watchfiles import awatch
 
-from app.config import Settings, StorageSettings, load_settings
+from app.config import Settings, StorageSettings, load_settings, secret_values
 from app.errors import KagedError
 from app.harness.event_hub import EventHub
 from app.harness.providers.router import ProviderRouter
 from app.ids import now_ms
+from app.observability import Redactor
 from app.storage.storage import Storage
 
 log = logging.getLogger("kaged.daemon")
@@ -65,7 +66,7 @@ async def trim_once(storage: Storage, hub: EventHub, settings: StorageSettings) 
             pass
 
 
-async def reload_config_forever(settings: Settings, router: ProviderRouter) -> None:
+async def reload_config_forever(settings: Settings, router: ProviderRouter, redactor: Redactor) -> None:
     """Take up models, providers and prices when the config file changes; the rest needs a restart."""
     file = settings.config_file
     if file is None:
@@ -76,6 +77,7 @@ async def reload_config_forever(settings: Settings, router: ProviderRouter) -> N
         except KagedError as error:
             log.error("the changed config file is not used: %s", error.message)
             continue
+        redactor.add(*secret_values(fresh))
         try:
             router.update(fresh.models, fresh.providers, fresh.prices)
         except KagedError as error:

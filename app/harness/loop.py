@@ -7,11 +7,13 @@ session state (session).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from app.errors import ValidationFailed
 from app.events import BudgetWarning
 from app.harness.limits import Spent, judge
 from app.harness.pipeline.policy import TRUNCATE_TO
@@ -91,6 +93,8 @@ class AgentLoop:
 
     async def _step(self) -> TurnOutcome:
         """Make one model call and run the tools that it asks for."""
+        with contextlib.suppress(ValidationFailed):  # not there any more: the call itself says so
+            self._run.route = self._router.resolve(self._run.route.alias)
         turn = Turn(
             self._run,
             router=self._router,
