@@ -19,7 +19,13 @@ from urllib.parse import urlsplit
 
 from app import __version__
 from app.cli.install_advice import how_to_install
-from app.config import ProviderSettings, Settings, default_config_file, settings_not_in_effect
+from app.config import (
+    ProviderSettings,
+    Settings,
+    default_config_file,
+    settings_not_in_effect,
+    without_credentials,
+)
 from app.errors import KagedError
 from app.storage import backup
 from app.storage.lock import read_lock
@@ -171,6 +177,7 @@ async def _provider(name: str, provider: ProviderSettings) -> Finding:
 async def _server(name: str, base_url: str) -> Finding:
     """A provider without a credential is a server of one's own: on this machine, see if it is there."""
     address = urlsplit(base_url)
+    base_url = without_credentials(base_url)
     if address.hostname not in _LOOPBACK:
         return Finding("providers", name, "ok", f"{base_url}, without a credential")
     port = address.port or (443 if address.scheme == "https" else 80)

@@ -7,7 +7,7 @@ Never: anything about one project (that is the project file) and no I/O besides 
 from app.config.environment import child_environment
 from app.config.load import default_config_file, load_settings
 from app.config.not_in_effect import settings_not_in_effect
-from app.config.redaction import MASK, redacted, secret_values
+from app.config.redaction import MASK, redacted, secret_values, url_password, without_credentials
 from app.config.settings import (
     AuthSettings,
     DaemonSettings,
@@ -55,4 +55,6 @@ __all__ = [
     "redacted",
     "secret_values",
     "settings_not_in_effect",
+    "url_password",
+    "without_credentials",
 ]

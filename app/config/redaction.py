@@ -17,6 +17,7 @@ MASK = "********"
 _MASKED_TABLES = frozenset({"headers", "env"})
 _SECRET_HINT = re.compile(r"auth|key|token|secret|passw|cookie|nonce|credential", re.IGNORECASE)
 _PASSWORD_IN_URL = re.compile(r"(?<=://)([^/@\s:]*):([^/@\s]+)@")
+_USER_INFO = re.compile(r"(?<=://)([^/?#\s]*)@")
 _SHORTEST_SECRET = 6
 
 
@@ -32,6 +33,17 @@ def secret_values(settings: Settings) -> tuple[str, ...]:
     found: set[str] = set()
     _collect(settings, found)
     return tuple(sorted((text for text in found if len(text) >= _SHORTEST_SECRET), key=len, reverse=True))
+
+
+def without_credentials(url: str) -> str:
+    """Return `url` without the user name and password in it."""
+    return _USER_INFO.sub(f"{MASK}@", url)
+
+
+def url_password(url: str) -> str:
+    """Return the password in `url`, or the user name that stands for one; empty when there is none."""
+    found = _USER_INFO.search(url)
+    return found[1].rpartition(":")[2] if found is not None else ""
 
 
 def _shown(value: Any) -> Any:
@@ -83,3 +95,5 @@ def _collect(value: Any, found: set[str]) -> None:
         case tuple() | list():
             for item in value:
                 _collect(item, found)
+        case str():
+            found.add(url_password(value))

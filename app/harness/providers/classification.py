@@ -177,7 +177,7 @@ def read_failure(body: Any) -> Failure:
     if isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, str):
-        return Failure(_shortened(value), (), None, None)
+        return Failure(shortened(value), (), None, None)
     if not isinstance(value, Mapping):
         return Failure("", (), None, None)
     response = value.get("response")
@@ -191,7 +191,7 @@ def read_failure(body: Any) -> Failure:
     candidates = [code, inner.get("type"), inner.get("status")]
     candidates.append(nested.get("code") if isinstance(nested, Mapping) else None)
     return Failure(
-        message=_shortened(message),
+        message=shortened(message),
         codes=tuple(item for item in candidates if isinstance(item, str)),
         status=_status_number(code),
         retry_after=_retry_info(inner.get("details")),
@@ -214,7 +214,7 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
         return None
     try:
         moment = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return max(0.0, moment.timestamp() - (time.time() if now is None else now))
 
@@ -241,11 +241,18 @@ def _message(inner: Mapping[str, Any]) -> str:
         if isinstance(text, str) and text:
             break
     else:
-        text = orjson.dumps(inner, default=str).decode() if inner else ""
+        text = _as_json(inner) if inner else ""
     metadata = inner.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     # OpenRouter passes on the words of the provider behind it.
     return f"{text}: {raw}" if isinstance(raw, str) and raw else text
+
+
+def _as_json(inner: Mapping[str, Any]) -> str:
+    try:
+        return orjson.dumps(inner, default=str).decode()
+    except TypeError:  # nested deeper than the encoder goes
+        return ""
 
 
 def _retry_info(details: Any) -> float | None:
@@ -259,7 +266,8 @@ def _retry_info(details: Any) -> float | None:
 
 
 def _status_number(code: Any) -> int | None:
-    number = int(code) if isinstance(code, str) and code.isdecimal() else code
+    # Three digits: a longer number may be too long to be read at all.
+    number = int(code) if isinstance(code, str) and len(code) == 3 and code.isdecimal() else code
     return number if isinstance(number, int) and 400 <= number <= 599 else None
 
 
@@ -270,5 +278,6 @@ def _number(value: str | None) -> float | None:
         return None
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return `text`, cut where a provider's own words become too many."""
     return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " …"

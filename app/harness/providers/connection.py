@@ -16,17 +16,20 @@ from typing import Any
 
 import httpx2
 
-from app.config import ProviderSettings
+from app.config import ProviderSettings, url_password, without_credentials
 from app.harness.providers import wire_json
-from app.harness.providers.classification import provider_error, redact
+from app.harness.providers.classification import provider_error, redact, shortened
 from app.harness.providers.errors import ProviderError, ProviderErrorKind
 from app.harness.providers.provider import WireRequest
-from app.harness.providers.sse import EventSplitter, ServerSentEvent
+from app.harness.providers.sse import MAX_EVENT_BYTES, EventSplitter, EventTooLarge, ServerSentEvent
 
 CONNECTION_OPTIONS = frozenset(
     {"connect_timeout_seconds", "first_byte_timeout_seconds", "idle_timeout_seconds", "trust_env"}
 )
 """Names of `providers.NAME.options` that every HTTP driver understands."""
+
+MAX_ANSWER_BYTES = 128 * 1024 * 1024
+"""What one answer may take on the wire, where each token can cost hundreds of bytes."""
 
 _DONE = b"[DONE]"
 _ERROR_BODY_LIMIT = 256 * 1024
@@ -60,7 +63,9 @@ class Connection:
         }
         key = settings.api_key.get_secret_value() if settings.api_key else ""
         private = (value for name, value in settings.headers.items() if _is_private(name))
-        self._secrets = tuple(value for value in (key, *private) if value)
+        password = url_password(self.base_url)
+        self._shown_url = without_credentials(self.base_url)
+        self._secrets = tuple(value for value in (key, *private, password) if value)
         options = settings.options
         self._connect_seconds = float(options.get("connect_timeout_seconds", 10.0))
         self._first_byte_seconds = float(options.get("first_byte_timeout_seconds", settings.timeout_seconds))
@@ -83,7 +88,7 @@ class Connection:
             splitter = EventSplitter()
             async with aclosing(self._chunks(response, model)) as chunks:
                 async for chunk in chunks:
-                    for event in splitter.feed(chunk):
+                    for event in self._split(splitter, chunk, model):
                         if event.data == _DONE:
                             await self._drain(chunks)
                             return
@@ -115,7 +120,7 @@ class Connection:
         self, kind: ProviderErrorKind, message: str, model: str, *, status: int | None = None
     ) -> ProviderError:
         """Build an error of this provider; the credential is removed from `message`."""
-        text = redact(f"{self.name}: {message}", self._secrets)
+        text = redact(f"{self.name}: {shortened(message)}", self._secrets)
         return ProviderError(kind, text, provider=self.name, model=model, status=status)
 
     def truncated(self, model: str) -> ProviderError:
@@ -134,13 +139,12 @@ class Connection:
     ) -> AsyncIterator[httpx2.Response]:
         client = self._client or await self._start()
         sealed = dict(wire.headers) if wire is not None else {}
+        every = {**self._headers, **sealed, **headers}
+        self._refuse_unsendable(every, model)
         limit = self._connect_seconds + self._first_byte_seconds
         try:
             request = client.build_request(
-                method,
-                self.base_url + path,
-                content=wire.body if wire is not None else None,
-                headers={**self._headers, **sealed, **headers},
+                method, self.base_url + path, content=wire.body if wire is not None else None, headers=every
             )
             async with asyncio.timeout(limit):
                 response = await client.send(request, stream=True)
@@ -171,6 +175,7 @@ class Connection:
         encoded = "content-encoding" in response.headers
         source = response.aiter_bytes() if encoded else response.aiter_raw()
         limit = self._first_byte_seconds
+        received = 0
         try:
             while True:
                 async with asyncio.timeout(limit):
@@ -178,6 +183,9 @@ class Connection:
                 if chunk is None:
                     return
                 limit = self._idle_seconds
+                received += len(chunk)
+                if received > MAX_ANSWER_BYTES:
+                    raise self.error("unknown", f"sent more than {MAX_ANSWER_BYTES:,} bytes", model)
                 yield chunk
         except (TimeoutError, httpx2.HTTPError, httpx2.StreamError) as error:
             raise self._translated(error, model, limit) from error
@@ -196,8 +204,23 @@ class Connection:
             return self.error("network", f"nothing arrived for {seconds:g} s", model)
         what = str(error) or type(error).__name__
         if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
-            return self.error("bad_request", f"base_url {self.base_url!r} is not usable: {what}", model)
-        return self.error("network", f"connection to {self.base_url} failed: {what}", model)
+            return self.error("bad_request", f"base_url {self._shown_url!r} is not usable: {what}", model)
+        return self.error("network", f"connection to {self._shown_url} failed: {what}", model)
+
+    def _split(self, splitter: EventSplitter, chunk: bytes, model: str) -> list[ServerSentEvent]:
+        try:
+            return splitter.feed(chunk)
+        except EventTooLarge:
+            what = f"sent an event of more than {MAX_EVENT_BYTES:,} bytes"
+            raise self.error("unknown", what, model) from None
+
+    def _refuse_unsendable(self, headers: Mapping[str, str], model: str) -> None:
+        """Refuse what no header can hold by the header's name: the client's own words quote the value,
+        and with it the credential."""
+        for name, value in headers.items():
+            if not (value.isascii() and value.isprintable()):
+                what = f"the value of the header {name} has a line break or another character that no header"
+                raise self.error("auth", f"{what} can have; look at the credential and the headers", model)
 
     async def _refuse_unless_stream(self, response: httpx2.Response, model: str) -> None:
         media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()

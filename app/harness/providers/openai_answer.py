@@ -6,7 +6,6 @@ all calls, thinking under two names, counts in three places). Never: bytes or HT
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +21,17 @@ from app.harness.providers.deltas import (
 )
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.providers.wire_json import ToolNames, clean_text, dump, read_call
+from app.harness.providers.wire_json import (
+    ToolNames,
+    as_count,
+    as_object,
+    as_objects,
+    as_text,
+    clean_text,
+    dump,
+    load,
+    read_call,
+)
 from app.messages import StopReason, Usage
 
 _STOP_REASONS: dict[str, StopReason] = {
@@ -71,9 +80,9 @@ class AnswerReader:
         if payload.get("error") or payload.get("object") == "error":
             raise self._connection.stream_error(payload, self._model)
         self._read_counts(payload)
-        for choice in payload.get("choices") or ():
+        for choice in as_objects(payload.get("choices")):
             # Only one answer is asked for; a server that sends more repeats itself.
-            if isinstance(choice, Mapping) and not choice.get("index"):
+            if not choice.get("index"):
                 yield from self._read_choice(choice)
 
     def finish(self) -> Finished:
@@ -103,12 +112,11 @@ class AnswerReader:
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             self._refusal.append(refusal)
-        pieces = delta.get("tool_calls")
+        pieces = as_objects(delta.get("tool_calls"))
         if pieces:
             yield from self._end_thinking()
             for position, piece in enumerate(pieces):
-                if isinstance(piece, Mapping):
-                    self._add_piece(piece, position)
+                self._add_piece(piece, position)
 
     def _end_thinking(self) -> Iterator[Delta]:
         if self._thinking:
@@ -158,9 +166,8 @@ class AnswerReader:
         counts = payload.get("usage")
         if not counts and isinstance(payload.get("x_groq"), Mapping):
             counts = payload["x_groq"].get("usage")
-        if not counts and payload.get("choices"):
-            first = payload["choices"][0]
-            counts = first.get("usage") if isinstance(first, Mapping) else None
+        if not counts and (choices := as_objects(payload.get("choices"))):
+            counts = choices[0].get("usage")
         if isinstance(counts, Mapping):
             self._usage = read_usage(counts)
 
@@ -189,13 +196,14 @@ def _starts_another(call: _PartialCall, identifier: str, name: str) -> bool:
     """Tell whether a piece with the index of `call` begins a new call (Ollama numbers them all 0)."""
     if identifier and call.id:
         return identifier != call.id
-    return bool(name and call.name and call.arguments) and _is_complete("".join(call.arguments))
+    whole = bool(name and call.name and call.arguments) and call.arguments[-1].rstrip().endswith("}")
+    return whole and _is_complete("".join(call.arguments))
 
 
 def _is_complete(arguments: str) -> bool:
     try:
-        json.loads(arguments)
-    except ValueError:
+        load(arguments)
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -213,15 +221,13 @@ def _content(delta: Mapping[str, Any]) -> tuple[str, str]:
 
 def _plain(value: Any) -> str:
     if isinstance(value, list):
-        return "".join(_plain(part.get("text")) for part in value if isinstance(part, Mapping))
-    return value if isinstance(value, str) else ""
+        return "".join(as_text(part.get("text")) for part in as_objects(value))
+    return as_text(value)
 
 
 def _details(counts: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = counts.get(key)
-    return value if isinstance(value, Mapping) else {}
+    return as_object(counts.get(key))
 
 
 def _count(counts: Mapping[str, Any], key: str) -> int:
-    value = counts.get(key)
-    return max(0, int(value)) if isinstance(value, int | float) else 0
+    return as_count(counts.get(key))

@@ -10,8 +10,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 
-from app.config import PriceSettings, ProviderSettings
+from app.config import PriceSettings, ProviderSettings, without_credentials
 from app.errors import ValidationFailed
+from app.harness.providers.answer_limits import AnswerLimits
 from app.harness.providers.attempts import Failures, combined_error, failed
 from app.harness.providers.catalog import Catalog
 from app.harness.providers.deltas import Delta, Finished
@@ -129,9 +130,9 @@ class ProviderRouter:
     def list_providers(self) -> list[ProviderEntry]:
         """Return all configured providers."""
         return [
-            ProviderEntry(name, settings.driver, settings.base_url, problem is None, problem)
+            ProviderEntry(name, settings.driver, url and without_credentials(url), problem is None, problem)
             for name, settings in self._pool.settings.items()
-            for problem in (self._pool.problem(name),)
+            for url, problem in ((settings.base_url, self._pool.problem(name)),)
         ]
 
     async def test(self, name: str, model: str | None = None) -> ProviderTestResult:
@@ -167,9 +168,14 @@ class ProviderRouter:
                 request = build(candidate)
                 sealed[candidate] = request, seal(provider, request) if seal else provider.encode(request)
             request, wire = sealed[candidate]
-            async with aclosing(provider.stream(wire, request)) as stream:
-                async for delta in stream:
-                    if loading is not None and isinstance(delta, Finished):
-                        # Whoever reads the end of an answer may ask at once what it cost.
-                        await asyncio.shield(loading)
-                    yield delta
+            limits = AnswerLimits(candidate.provider, candidate.model)
+            try:
+                async with aclosing(provider.stream(wire, request)) as stream:
+                    async for delta in stream:
+                        limits.count(delta)
+                        if loading is not None and isinstance(delta, Finished):
+                            # Whoever reads the end of an answer may ask at once what it cost.
+                            await asyncio.shield(loading)
+                        yield delta
+            except RecursionError:
+                raise limits.error("one answer was nested too deeply to be read") from None

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MAX_EVENT_BYTES = 16 * 1024 * 1024
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class EventTooLarge(Exception):
+    """An event has no end within `MAX_EVENT_BYTES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +31,24 @@ class EventSplitter:
     `retry` are dropped, and so are events without data."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []
+        self._held = 0
         self._name = ""
         self._data: list[bytes] = []
         self._started = False
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
-        """Take the next bytes and return the events that they complete."""
-        buffer = self._rest + chunk if self._rest else chunk
+        """Take the next bytes and return the events that they complete. Raises `EventTooLarge`."""
+        self._held += len(chunk)
+        if self._is_middle_of_line(chunk):
+            # Joined when the line ends: else each piece of a long line would cost all before it.
+            self._rest.append(chunk)
+            self._check_size()
+            return []
+        buffer = b"".join((*self._rest, chunk)) if self._rest else chunk
         if not self._started:
             if len(buffer) < 3 and _BYTE_ORDER_MARK.startswith(buffer):
-                self._rest = buffer
+                self._rest = [buffer]
                 return []
             self._started = True
             buffer = buffer.removeprefix(_BYTE_ORDER_MARK)
@@ -46,13 +58,25 @@ class EventSplitter:
         if b"\r" in text:
             text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         lines = text.split(b"\n")
-        self._rest = lines.pop() + held
-        return self._take(lines)
+        rest = lines.pop() + held
+        self._rest = [rest] if rest else []
+        events = self._take(lines)
+        self._held = len(rest) + sum(map(len, self._data))
+        self._check_size()
+        return events
 
     def finish(self) -> list[ServerSentEvent]:
         """Return what the end of the stream completes: an event whose blank line is missing."""
-        last, self._rest = self._rest.rstrip(b"\r"), b""
+        last, self._rest = b"".join(self._rest).rstrip(b"\r"), []
         return self._take([last, b""])
+
+    def _is_middle_of_line(self, chunk: bytes) -> bool:
+        begun = self._started and bool(self._rest) and not self._rest[-1].endswith(b"\r")
+        return begun and b"\n" not in chunk and b"\r" not in chunk
+
+    def _check_size(self) -> None:
+        if self._held > MAX_EVENT_BYTES:
+            raise EventTooLarge
 
     def _take(self, lines: list[bytes]) -> list[ServerSentEvent]:
         events: list[ServerSentEvent] = []

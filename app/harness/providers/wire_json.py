@@ -8,6 +8,7 @@ Proved by `tests/harness/providers/test_wire_json.py`.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
@@ -19,7 +20,10 @@ from app.messages import ToolCallBlock, ToolSpec
 INVALID_ARGUMENTS_KEY = "INVALID_JSON"
 """Providers demand an object where a model wrote something else; its text goes back under this key."""
 
+LARGEST_COUNT = 10**12
+
 _NESTING_LIMIT = 200
+_LONGEST_INTEGER = 20
 _NOT_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
 _KINDS: dict[type, str] = {
@@ -79,11 +83,15 @@ def clean(value: Any) -> Any:
 
 
 def load(data: bytes | str) -> Any:
-    """Decode JSON that may hold escaped lone surrogates. Raises ValueError when it is not JSON."""
+    """Decode JSON that may hold escaped lone surrogates. Integers beyond 64 bits become floats.
+
+    Raises ValueError when it is not JSON or has a number that no float can hold, RecursionError
+    when it nests too deeply."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
-        return clean(json.loads(data, parse_constant=_refuse_constant))
+        value = json.loads(data, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_float)
+        return clean(value)
 
 
 def as_object(value: Any) -> Mapping[str, Any]:
@@ -102,8 +110,10 @@ def as_text(value: Any) -> str:
 
 
 def as_count(value: Any) -> int:
-    """Return `value` as a number of tokens; 0 when it is none."""
-    return max(0, int(value)) if isinstance(value, int | float) and value == value else 0
+    """Return `value` as a number of tokens; 0 when it is none, at most what can be summed and stored."""
+    if not isinstance(value, int | float) or value != value:
+        return 0
+    return int(min(max(0, value), LARGEST_COUNT))
 
 
 def wire_id(identifier: str) -> str:
@@ -187,6 +197,18 @@ def _too_deep(raw: str, value: object) -> bool:
 def _children(item: Any) -> list[Any]:
     values = item.values() if isinstance(item, dict) else item
     return [value for value in values if isinstance(value, dict | list)]
+
+
+def _integer(text: str) -> int | float:
+    number = int(text) if len(text) <= _LONGEST_INTEGER else _float(text)
+    return number if -(2**63) <= number < 2**64 else float(number)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError("a number in it is out of range")
+    return number
 
 
 def _refuse_constant(name: str) -> NoReturn:
