@@ -215,3 +215,10 @@ async def driven(
         await driver.load(root)
         await driver.new_session(**(session or {}))
         yield driver
+
+
+@asynccontextmanager
+async def restarted(data_dir: Path, **settings: Any) -> AsyncIterator[Driver]:
+    """Run a daemon over data that are there; the driver loads and opens nothing by itself."""
+    async with running_daemon(data_dir, **settings) as daemon, daemon.client() as client:
+        yield Driver(daemon, client)
