@@ -159,12 +159,14 @@ class SessionManager:
     async def archive(self, session_id: str) -> SessionRow:
         session = await self._session(session_id)
         await self._whole(session.archive())
+        await self._services.remove_scratch(session_id)
         return await self.get(session_id)
 
     async def delete(self, session_id: str) -> None:
         """Remove a session and everything below it; not while it runs."""
         session = await self._session(session_id)
         await self._whole(session.delete())
+        await self._services.remove_scratch(session_id)
         self._live.pop(session_id, None)
         self._hub.forget(session_id)
 

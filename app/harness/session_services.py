@@ -7,6 +7,7 @@ Never: session state.
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +89,10 @@ class SessionServices:
             if checkpoint.id == checkpoint_id:
                 return checkpoint
         raise NotFound(f"There is no open checkpoint {checkpoint_id} in this session.")
+
+    async def remove_scratch(self, session_id: str) -> None:
+        """Delete the files that hold what was cut from the answers of the session's tools."""
+        await asyncio.to_thread(shutil.rmtree, self.scratch_root / session_id, ignore_errors=True)
 
     def refuse_when_stopping(self) -> None:
         """Raise `Conflict` once the daemon is stopping."""

@@ -56,7 +56,8 @@ class Tokens(AnswerModel):
 
 
 class CostSplit(AnswerModel):
-    """US dollars by who spent them; null while no priced call was made or a price is not known."""
+    """US dollars by who spent them: the sum of the calls whose price is known, null when there is none.
+    What a call without a known price has cost is not in it (`cost` of that step is null)."""
 
     primary: float | None
     compactor: float | None
