@@ -121,12 +121,5 @@ REQUIREMENTS: dict[str, str] = {
 DEFERRED: dict[str, str] = {}
 """Id to why a later issue shows it."""
 
-_NO_TEST_YET = "no test bears this id yet"
-
-PENDING: dict[str, str] = dict.fromkeys(
-    (
-        "R2.12.1",
-    ),
-    _NO_TEST_YET,
-)
+PENDING: dict[str, str] = {}
 """Id to why it has no test at this moment; empty when the issue is resolved."""

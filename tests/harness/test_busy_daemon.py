@@ -1,0 +1,127 @@
+"""Many sessions at once: nothing holds up the event loop, and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.provider_script import RecordedRequest, Reply, Text, ToolCall, text_reply
+from tests.fakes.provider_server import FakeProvider
+from tests.harness.driving import Driver, check_stream, driven
+from tests.harness.loop_watch import watched_loop
+
+SESSIONS = 12
+LIMITS = {"sessions_per_project": SESSIONS, "sessions_per_operator": SESSIONS}
+
+
+def worker(request: RecordedRequest) -> Reply:
+    """Read a large file, edit a small one, then tell a long story."""
+    done = sum(1 for message in request.json["messages"] if message["role"] == "tool")
+    if done == 0:
+        both = (
+            ToolCall("file_read", {"path": "large.txt"}, "c1"),
+            ToolCall("file_read", {"path": "README.md"}, "c2"),
+        )
+        return Reply((Text("I read."), *both))
+    if done == 2:
+        body = "line of a file\n" * 3_000
+        return Reply((ToolCall("file_write", {"path": f"out-{id(request)}.txt", "content": body}, "c3"),))
+    return Reply(tuple(Text(f"word {number} ") for number in range(300)))
+
+
+async def test_nothing_holds_up_the_loop_for_50_ms_while_a_dozen_sessions_work(
+    fake: FakeProvider, project_root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    fake.respond = worker
+    (project_root / "large.txt").write_text("".join(f"{n} some text in a long file\n" for n in range(1_500)))
+    async with driven(tmp_path / "data", project_root, limits=LIMITS, **settings_overrides) as driver:
+        await driver.run("Warm up")
+        drivers = []
+        for _ in range(SESSIONS):
+            one = Driver(driver.daemon, driver.client)
+            one.project_id = driver.project_id
+            await one.new_session()
+            drivers.append(one)
+        with watched_loop():
+            watches = await asyncio.gather(*(one.run("Work") for one in drivers))
+            await asyncio.gather(*(one.messages() for one in drivers))
+            await driver.call("GET", "/audit?limit=100")
+        for watch in watches:
+            check_stream(watch.frames)
+            assert watch.of("run.ended")[0]["payload"]["state"] == "succeeded"
+            assert watch.text().count("word ") == 300
+
+
+def test_the_watchdog_barks() -> None:
+    async def block() -> None:
+        time.sleep(0.08)  # noqa: ASYNC251 - blocking is what the watchdog must see
+
+    with pytest.raises(AssertionError, match="held up"), watched_loop():
+        asyncio.run(block())
+
+
+async def test_a_long_conversation_is_read_back_without_holding_up_the_loop(
+    fake: FakeProvider, project_root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    (project_root / "large.txt").write_text("".join(f"{n} some text in a long file\n" for n in range(1_500)))
+    count = 60
+
+    def read_much(request: RecordedRequest) -> Reply:
+        done = sum(1 for message in request.json["messages"] if message["role"] == "tool")
+        if done >= count:
+            return text_reply("Done.")
+        return Reply((ToolCall("file_read", {"path": "large.txt", "limit": 400 + done}, f"c{done}"),))
+
+    fake.respond = read_much
+    async with driven(tmp_path / "data", project_root, **settings_overrides) as driver:
+        session_id = driver.session_id
+        await driver.run("Read")
+        assert (await driver.last_run())["step_count"] == count + 1
+    async with driven(tmp_path / "data", project_root, **settings_overrides) as driver:
+        await driver.run("Warm up the rest in another session")
+        driver.session_id = session_id
+        with watched_loop():
+            await driver.run("Go on")
+        assert (await driver.last_run())["state"] == "succeeded"
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+async def test_two_hundred_runs_leave_no_task_and_no_file_open(
+    fake: FakeProvider, project_root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    fake.respond = lambda request: (
+        text_reply("Hi.")
+        if request.json["messages"][-1]["role"] == "tool"
+        else Reply((ToolCall("file_read", {"path": "README.md"}, "c1"),))
+    )
+    async with driven(tmp_path / "data", project_root, **settings_overrides) as driver:
+        sessions = driver.daemon.services.sessions
+
+        async def run_some(count: int) -> None:
+            async with driver.watching((await driver.session_call("GET"))["last_seq"]) as watch:
+                for number in range(count):
+                    await sessions.post_message(driver.session_id, f"Read {number}", actor="operator")
+                    await watch.until(lambda _, n=number: len(watch.of("run.ended")) > n)  # type: ignore[misc]
+                await watch.until_state("idle", start=len(watch.frames) - 1)
+
+        await run_some(5)
+        await asyncio.sleep(0.1)
+        tasks, files = len(asyncio.all_tasks()), open_files()
+        for _ in range(4):
+            await run_some(40)
+            await driver.new_session()
+        await run_some(40)
+        gc.collect()
+        async with asyncio.timeout(10):
+            while len(asyncio.all_tasks()) > tasks or open_files() > files:  # noqa: ASYNC110 - no event
+                await asyncio.sleep(0.05)
+        assert fake.request_count == 2 * 205
