@@ -7,6 +7,7 @@ Owns: the rules as functions over headers. Never: tokens (`access_tokens`) or se
 from __future__ import annotations
 
 import hmac
+import re
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -28,6 +29,8 @@ CSRF_HEADER = "x-kaged-csrf"
 USER_HEADER = "x-kaged-user-id"
 NONCE_HEADER = "x-kaged-auth-nonce"
 
+_AUTHORITY = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
+_LARGEST_PORT = 65_535
 _LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 _EVERY_INTERFACE = frozenset({"0.0.0.0", "::", ""})
 _MAX_USER_ID = 128
@@ -50,11 +53,16 @@ def allowed_hosts(settings: Settings) -> frozenset[str]:
 def check_host(headers: Headers, allowed: frozenset[str]) -> None:
     """Refuse a `Host` that is not ours, so that a rebound DNS name cannot reach the daemon."""
     hosts = headers.getlist("host")
-    if len(hosts) != 1 or host_name(hosts[0]) not in allowed:
+    if len(hosts) != 1 or not _is_authority(hosts[0]) or host_name(hosts[0]) not in allowed:
         raise Forbidden(
             "The Host header names a host that is not allowed. If it is yours, add it to auth.allowed_hosts.",
             reason="host_not_allowed",
         )
+
+
+def _is_authority(host: str) -> bool:
+    found = _AUTHORITY.fullmatch(host)
+    return found is not None and int(found[1] or 0) <= _LARGEST_PORT
 
 
 def check_origin(headers: Headers, scheme: str, settings: AuthSettings) -> None:
@@ -128,8 +136,10 @@ def _proxied(headers: Headers, settings: AuthSettings) -> Principal:
     sent = headers.get(NONCE_HEADER, "")
     if not nonce or not hmac.compare_digest(sent.encode("latin-1"), nonce.encode()):
         raise Unauthenticated("The proxy did not prove itself.", reason="proxy_nonce_invalid")
-    user = headers[USER_HEADER].strip()
-    if not user or len(user) > _MAX_USER_ID or not user.isprintable():
+    users = headers.getlist(USER_HEADER)
+    user = users[0].strip()
+    # Two: one of them is what a client wrote and the proxy let through.
+    if len(users) != 1 or not user or len(user) > _MAX_USER_ID or not user.isprintable():
         raise Unauthenticated("The proxy sent no usable user id.", reason="proxy_user_invalid")
     return Principal(user, "operator", "proxy")
 

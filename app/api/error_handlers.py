@@ -37,6 +37,10 @@ CLOSE_BAD_REQUEST = 1008
 CLOSE_INTERNAL = 1011
 
 _CLOSE_CODES = {401: CLOSE_UNAUTHENTICATED, 403: CLOSE_FORBIDDEN, 404: CLOSE_NOT_FOUND, 503: CLOSE_RESTART}
+MAX_FIELDS = 50
+MAX_NAME = 100
+"""How many wrong fields an answer names, and how much of each part of a name."""
+
 _FRAMEWORK_STATUSES = (400, 401, 403, 404, 405, 406, 413, 415, 422)
 _LOCATIONS = ("body", "query", "path", "header", "cookie")
 
@@ -80,14 +84,15 @@ def close_reason(error: KagedError) -> str:
 def validation_error(errors: list[Any]) -> ValidationFailed:
     """Turn pydantic's findings into one error that maps each field to what is wrong."""
     fields = {}
-    for finding in errors:
+    for finding in errors[:MAX_FIELDS]:
         location = list(finding.get("loc", ()))
         if len(location) > 1 and location[0] in _LOCATIONS:
             location = location[1:]
-        name = ".".join(str(part) for part in location) or "body"
+        name = ".".join(str(part)[:MAX_NAME] for part in location) or "body"
         fields[name] = _sentence(finding)
-    noun = "field is" if len(fields) == 1 else "fields are"
-    return ValidationFailed(f"{len(fields)} {noun} not valid: {', '.join(fields)}.", fields=fields)
+    noun = "field is" if len(errors) == 1 else "fields are"
+    names = ", ".join(fields) + (", ..." if len(errors) > MAX_FIELDS else "")
+    return ValidationFailed(f"{len(errors)} {noun} not valid: {names}.", fields=fields)
 
 
 def _sentence(finding: Any) -> str:

@@ -1,6 +1,6 @@
 """Reading a JSON body strictly, with the position of what is wrong.
 
-Owns: encoding, syntax, depth and NUL checks. Never: the meaning of fields (the schemas).
+Owns: encoding, syntax, size, depth and NUL checks. Never: the meaning of fields (the schemas).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import orjson
 from app.errors import BadRequest
 
 MAX_DEPTH = 64
+MAX_VALUES = 100_000
+"""Objects, arrays and what they hold: a few megabytes of `{},{},{}` would cost a gigabyte."""
 
 
 def parse_json(body: bytes) -> Any:
@@ -32,16 +34,20 @@ def parse_json(body: bytes) -> Any:
             reason="invalid_json",
             details={"position": error.pos, "line": error.lineno, "column": error.colno},
         ) from None
-    _check_depth(value)
+    _check_size(value)
     if b"\\u0000" in body:
         _check_nul(value)
     return value
 
 
-def _check_depth(value: Any) -> None:
+def _check_size(value: Any) -> None:
     """Walk the value level by level; a body that nests deeply must not cost the stack."""
     level = [value]
+    seen = 0
     for _ in range(MAX_DEPTH):
+        seen += sum(len(item) for item in level if isinstance(item, dict | list))
+        if seen > MAX_VALUES:
+            raise BadRequest(f"The body has more than {MAX_VALUES} values.", reason="too_many_values")
         below: list[Any] = []
         for item in level:
             if isinstance(item, dict):

@@ -5,6 +5,7 @@ Owns: parsing and answering. Never: recording or redacting (done before a row is
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import orjson
@@ -24,7 +25,10 @@ router: APIRouter = noun_router("Operations")
 
 MAX_SYNC_SESSIONS = 100
 MAX_SYNC_FRAMES = 500
+MAX_SYNC_BYTES = 8 * 1024 * 1024
+"""Of frames in one answer; each session may send its first one."""
 _MAX_SEQ = 2**62
+_SEQ = re.compile(r"[0-9]{1,19}")
 
 
 @router.get("/audit", operation_id="list_audit", summary="List the audit trail, newest first")
@@ -66,11 +70,9 @@ async def sync_sessions(
     sessions: Annotated[str, Query(min_length=1, max_length=8_000, examples=["ses_01J...:12,ses_01K...:0"])],
 ) -> Response:
     """For each `id:seq` of the list: the durable events later than `seq`, as the WebSocket sends
-    them, at most 500 for each session."""
+    them, at most 500 for each session and 8 MB in all."""
     asked = _parse_positions(sessions)
-    parts = await services.storage.read(
-        lambda uow: [_catch_up(uow, session_id, after) for session_id, after in asked]
-    )
+    parts = await services.storage.read(lambda uow: _catch_up_all(uow, asked))
     return Response(b'{"sessions":[' + b",".join(parts) + b"]}", media_type="application/json")
 
 
@@ -82,7 +84,7 @@ def _parse_positions(text: str) -> list[tuple[str, int]]:
     positions = []
     for entry in text.split(","):
         session_id, _, seq = entry.strip().partition(":")
-        if not session_id or not (seq.isascii() and seq.isdigit()) or int(seq) > _MAX_SEQ:
+        if not session_id or not _SEQ.fullmatch(seq) or int(seq) > _MAX_SEQ:
             raise ValidationFailed(
                 "The list is not valid.", fields={"sessions": f"{entry[:80]!r} is not id:seq"}
             )
@@ -92,7 +94,15 @@ def _parse_positions(text: str) -> list[tuple[str, int]]:
     return positions
 
 
-def _catch_up(uow: UnitOfWork, session_id: str, after: int) -> bytes:
+def _catch_up_all(uow: UnitOfWork, asked: list[tuple[str, int]]) -> list[bytes]:
+    parts: list[bytes] = []
+    for session_id, after in asked:
+        left = MAX_SYNC_BYTES - sum(map(len, parts))
+        parts.append(_catch_up(uow, session_id, after, max_bytes=left))
+    return parts
+
+
+def _catch_up(uow: UnitOfWork, session_id: str, after: int, *, max_bytes: int) -> bytes:
     """Return one session's part of the answer; stored frames go in as they are."""
     session = uow.sessions.get(session_id)
     if session is None:
@@ -101,7 +111,8 @@ def _catch_up(uow: UnitOfWork, session_id: str, after: int) -> bytes:
     ahead = after > max(session.seq_reserved, last)
     resync = ahead or after < session.trimmed_through_seq
     start = max(last if ahead else after, session.trimmed_through_seq)
-    rows = uow.events.after(session_id, start, last, MAX_SYNC_FRAMES)
+    until = uow.events.fitting_through(session_id, start, last, limit=MAX_SYNC_FRAMES, max_bytes=max_bytes)
+    rows = uow.events.after(session_id, start, until, MAX_SYNC_FRAMES)
     through = rows[-1].seq if rows else max(start, last)
     return orjson.dumps(
         {

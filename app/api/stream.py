@@ -26,7 +26,7 @@ from app.api.client_frames import (
     parse_client_frame,
     pong_text,
 )
-from app.api.dependencies import PrincipalDep, ServicesDep
+from app.api.dependencies import PrincipalDep, ServicesDep, SessionId
 from app.api.error_handlers import (
     CLOSE_IDLE,
     CLOSE_NOT_FOUND,
@@ -72,7 +72,7 @@ async def stream_session(
     websocket: WebSocket,
     services: ServicesDep,
     principal: PrincipalDep,
-    session_id: str,
+    session_id: SessionId,
     after_seq: Annotated[int, Query(ge=0, le=2**62)] = 0,
 ) -> None:
     try:

@@ -5,6 +5,8 @@ Owns: parsing and answering. Never: how tokens work (`access_tokens`).
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from fastapi import APIRouter, Request
 
 from app.api.dependencies import OperatorDep, ServicesDep
@@ -15,6 +17,9 @@ from app.errors import ValidationFailed
 from app.ids import now_ms
 
 router: APIRouter = noun_router("Access")
+
+_LATEST = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp() * 1000)
+"""What comes after it has no date in some time zone."""
 
 
 @router.get("/tokens", operation_id="list_tokens", summary="List access tokens")
@@ -28,6 +33,8 @@ async def list_tokens(services: ServicesDep, operator: OperatorDep) -> PageOf[To
 @router.post("/tokens", operation_id="create_token", summary="Create an access token", status_code=201)
 async def create_token(services: ServicesDep, operator: OperatorDep, body: CreateToken) -> CreatedTokenAnswer:
     expires_at = int(body.expires_at.timestamp() * 1000) if body.expires_at is not None else None
+    if expires_at is not None and expires_at > _LATEST:
+        raise ValidationFailed("The time is too far away.", fields={"expires_at": "must be before year 9999"})
     if expires_at is not None and expires_at <= now_ms():
         raise ValidationFailed("The time has passed already.", fields={"expires_at": "must be in the future"})
     created = await services.access.create(body.name, scope=body.scope, expires_at=expires_at)

@@ -31,7 +31,7 @@ class CreateSession(RequestModel):
 
     project_id: str = Field(max_length=64)
     title: Title | None = None
-    issue_number: int | None = Field(default=None, ge=1)
+    issue_number: int | None = Field(default=None, ge=1, le=2**31)
     headless: bool = Field(default=False, description="True when nobody is there to answer questions.")
     overrides: SessionOverrides | None = Field(
         default=None, description="Changes to the project file's values for this session alone."

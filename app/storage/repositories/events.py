@@ -32,6 +32,26 @@ class EventRepository(Rows[Event]):
         )
         return self._all(statement)
 
+    def fitting_through(
+        self, session_id: str, after_seq: int, through_seq: int, *, limit: int, max_bytes: int
+    ) -> int:
+        """Return up to which number events may be read with `after` for at most `max_bytes` of frames.
+
+        The first event counts as fitting however large it is. Looks at no more than `limit` events."""
+        sizes = (
+            select(self.c.seq, func.length(self.c.frame))
+            .where(self.c.session_id == session_id, self.c.seq > after_seq, self.c.seq <= through_seq)
+            .order_by(self.c.seq)
+            .limit(limit)
+        )
+        total, fitting = 0, None
+        for seq, size in self.connection.execute(sizes).all():
+            total += int(size)
+            if total > max_bytes and fitting is not None:
+                return fitting
+            fitting = int(seq)
+        return through_seq
+
     def last_seq(self, session_id: str) -> int:
         """Return the highest stored sequence number; 0 when there is none."""
         highest = select(func.max(self.c.seq)).where(self.c.session_id == session_id)
