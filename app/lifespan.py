@@ -67,7 +67,7 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
         reads = ReadTracker()
         registry = build_registry(reads=reads, data_dir=data_dir)
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
-        services = await _assemble(settings, redactor, storage, hub, registry, router)
+        services = await _assemble(settings, redactor, storage, hub, registry, router, reads)
         tasks = _background(services, redactor)
         try:
             await services.sessions.start()
@@ -91,6 +91,7 @@ async def _assemble(
     hub: EventHub,
     registry: ToolRegistry,
     router: ProviderRouter,
+    reads: ReadTracker,
 ) -> Services:
     tools = ToolService(registry)
     projects = ProjectRegistry(
@@ -118,6 +119,7 @@ async def _assemble(
         ),
         queue_limit=limits.queue_per_session,
         scratch_root=settings.daemon.data_dir / "scratch",
+        forget_reads=reads.forget,
         redactor=redactor,
     )
     await projects.restore()

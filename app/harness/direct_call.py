@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from app.errors import NotFound
+from app.errors import Conflict, NotFound
 from app.events import ToolProgress
+from app.harness.dsl.compiled import CompiledAgent
 from app.harness.tool_selection import allowed_tools
 from app.ids import new_id, now_ms
 from app.observability import Redactor
-from app.states import ToolCallState
+from app.states import SessionState, ToolCallState
 from app.storage.models import AuditEvent, ToolCall
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.call import ToolCallContext, ToolEnvelope
@@ -56,6 +57,21 @@ class _Ports:
         )
 
 
+async def _agent(services: SessionServices, session: Session, agent_path: str) -> CompiledAgent:
+    if session.row.state == SessionState.ARCHIVED.value:
+        raise Conflict(
+            "The session is archived: no tool can be called in it.",
+            reason="invalid_transition",
+            details={"state": session.row.state},
+        )
+    project = await services.project_of(session.row)
+    agent = project.agent(agent_path)
+    if agent is None:
+        known = ", ".join(one.path for one in project.agents())
+        raise NotFound(f"There is no agent {agent_path!r} in this project. Agents: {known}.")
+    return agent
+
+
 async def call_directly(
     services: SessionServices,
     session: Session,
@@ -65,12 +81,10 @@ async def call_directly(
     agent_path: str,
     actor: str,
 ) -> ToolEnvelope:
-    """Run one tool as `agent_path` would; raises `NotFound` for an unknown agent."""
-    project = await services.project_of(session.row)
-    agent = project.agent(agent_path)
-    if agent is None:
-        known = ", ".join(one.path for one in project.agents())
-        raise NotFound(f"There is no agent {agent_path!r} in this project. Agents: {known}.")
+    """Run one tool as `agent_path` would.
+
+    Raises `NotFound` for an unknown agent, `Conflict` in an archived session."""
+    agent = await _agent(services, session, agent_path)
     call_id = new_id("tcl")
     ports = _Ports(session, services.redactor, call_id, actor, agent_path)
     row = ToolCall(

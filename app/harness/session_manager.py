@@ -7,7 +7,7 @@ what a session does inside (`session`) or who may call (`api`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,11 +58,13 @@ class SessionManager:
         limits: Limits,
         queue_limit: int,
         scratch_root: Path,
+        forget_reads: Callable[[str], None],
         redactor: Redactor,
     ) -> None:
         self.capacity = capacity
         self._storage = storage
         self._hub = hub
+        self._forget_reads = forget_reads
         self._projects = projects
         self._live: dict[str, Session] = {}
         self._opening: dict[str, asyncio.Lock] = {}
@@ -159,14 +161,14 @@ class SessionManager:
     async def archive(self, session_id: str) -> SessionRow:
         session = await self._session(session_id)
         await self._whole(session.archive())
-        await self._services.remove_scratch(session_id)
+        await self._close(session_id)
         return await self.get(session_id)
 
     async def delete(self, session_id: str) -> None:
         """Remove a session and everything below it; not while it runs."""
         session = await self._session(session_id)
         await self._whole(session.delete())
-        await self._services.remove_scratch(session_id)
+        await self._close(session_id)
         self._live.pop(session_id, None)
         self._hub.forget(session_id)
 
@@ -271,6 +273,11 @@ class SessionManager:
                 self._live[session_id] = found
         self._opening.pop(session_id, None)
         return found
+
+    async def _close(self, session_id: str) -> None:
+        """Let go of what tools kept for a session that is over."""
+        self._forget_reads(session_id)
+        await self._services.remove_scratch(session_id)
 
     def _evict(self) -> None:
         """Let go of sessions that do nothing; what they know is stored."""

@@ -131,6 +131,24 @@ async def test_a_tool_called_by_hand_is_the_agents_call_in_permissions_memory_an
     assert "buys" in (project_root / "README.md").read_text()
 
 
+@pytest.mark.parametrize("end", ["archive", "delete"])
+async def test_what_tools_kept_for_a_session_goes_with_it(
+    driver: Driver, project_root: Path, end: str
+) -> None:
+    (project_root / "wide.txt").write_text("x" * 1_500_000 + "\n")
+    scratch = driver.daemon.services.settings.daemon.data_dir / "scratch" / driver.session_id
+    await driver.session_call("POST", "/tools/file.read", {"params": {"path": "wide.txt"}})
+    kept = scratch / "kept.txt"
+    scratch.mkdir(parents=True, exist_ok=True)
+    kept.write_text("what a tool left")
+    if end == "archive":
+        await driver.session_call("POST", "/archive")
+    else:
+        await driver.session_call("DELETE", status=204)
+    assert not scratch.exists()
+    assert project_root.exists()
+
+
 @pytest.mark.requirement("R2.7.6")
 async def test_the_prompts_in_force_are_shown_with_their_files(driver: Driver, project_root: Path) -> None:
     (prompt,) = (await driver.session_call("GET", "/prompts"))["prompts"]
@@ -151,6 +169,7 @@ async def test_an_archived_session_is_read_and_exported_but_takes_no_commands(
     for command in ("cancel", "pause", "resume", "continue", "archive"):
         refused = await driver.session_call("POST", f"/{command}", status=409)
         assert refused["error"]["details"]["state"] == "archived"
+    await driver.session_call("POST", "/tools/file.read", {"params": {"path": "README.md"}}, status=409)
 
 
 async def test_a_deleted_session_is_gone_with_everything_and_a_running_one_is_not_deleted(
