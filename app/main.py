@@ -27,8 +27,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import __version__
 from app.config import Settings, secret_values
+from app.connections import BoundedHttp, BoundedWebSocket, raise_descriptor_limit
 from app.errors import ConfigError, KagedError, ProjectFileInvalid
-from app.observability import Redactor, start_logging
+from app.observability import Redactor, start_logging, without_controls
 from app.storage.lock import DataFolderLock
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def run_server(settings: Settings, *, project_paths: list[Path], json_ready: boo
         _complain(error)
         for found in error.details.get("diagnostics", ()):
             place = f"{found['file']}:{found['line']}:{found['column']}"
-            click.echo(f"{place}: {found['severity']}[{found['code']}]: {found['message']}", err=True)
+            message = f"{place}: {found['severity']}[{found['code']}]: {found['message']}"
+            click.echo(without_controls(message), err=True)
         return 1
     except KagedError as error:
         _complain(error)
@@ -63,7 +65,7 @@ def run_server(settings: Settings, *, project_paths: list[Path], json_ready: boo
 
 
 def _complain(error: KagedError) -> None:
-    click.echo(f"kaged: {error.message}", err=True)
+    click.echo(without_controls(f"kaged: {error.message}"), err=True)
 
 
 class Gateway:
@@ -109,6 +111,7 @@ class Daemon:
 
     async def run(self) -> int:
         """Start, serve until a signal, drain, stop."""
+        raise_descriptor_limit()
         self._handle_signals()
         listener = listen(self._settings.daemon.host, self._settings.daemon.port)
         url = url_of(listener)
@@ -147,10 +150,12 @@ class Daemon:
         return uvicorn.Config(
             gateway,
             lifespan="off",
-            ws="websockets-sansio",
+            http=BoundedHttp,
+            ws=BoundedWebSocket,
             ws_max_size=MAX_FRAME_BYTES,
             ws_per_message_deflate=False,
             log_config=None,
+            log_level="warning",
             access_log=False,
             server_header=False,
             proxy_headers=False,
@@ -190,7 +195,7 @@ class Daemon:
         click.echo(f"Open in a browser:  {launch}")
         click.echo(f"Token for scripts:  {services.access.token_file}")
         for project in projects:
-            click.echo(f"Project {project['slug']}:  {project['root']}  ({project['id']})")
+            click.echo(without_controls(f"Project {project['slug']}:  {project['root']}  ({project['id']})"))
         click.echo("Stop with Ctrl-C.")
 
 

@@ -6,6 +6,7 @@ cleans what goes to audit rows and events. Never: deciding what is logged.
 
 from __future__ import annotations
 
+import json
 import logging
 import logging.handlers
 import queue
@@ -29,9 +30,17 @@ _NOT_SECRET_KEY = frozenset({"idempotency_key", "idempotency-key", "cache_key", 
 _SECRET_SHAPE = re.compile(
     r"(?P<keep>\bBearer\s+|\bkaged\.bearer\.|[?&](?:token|key|api_key|access_token)=|://[^/@\s:]*:(?=[^/@\s]+@))"
     r"(?P<drop>[^\s&\"'@,;<>]{4,})"
-    r"|\bsk-[A-Za-z0-9_-]{16,}|\bAIza[A-Za-z0-9_-]{30,}",
+    r"|\bsk-[A-Za-z0-9_-]{16,}|\bAIza[A-Za-z0-9_-]{30,}|\bkgd_[A-Za-z0-9_-]{20,}",
     re.IGNORECASE,
 )
+_CONTROLS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+
+
+def without_controls(text: str) -> str:
+    """Return `text` without the characters that steer a terminal; line ends and tabs stay.
+
+    What files, models and clients say ends up in terminals."""
+    return text.translate(_CONTROLS)
 
 
 class Redactor:
@@ -105,7 +114,10 @@ class JsonLines(LineFormatter):
 
     def _line(self, record: logging.LogRecord, event: str, fields: dict[str, Any]) -> str:
         line = {"level": record.levelname.lower(), "event": event, "timestamp": _timestamp(record), **fields}
-        return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+        try:
+            return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+        except TypeError:  # a lone surrogate, or an integer beyond 64 bits
+            return json.dumps(line, default=str, skipkeys=True)
 
 
 class HumanLines(LineFormatter):
@@ -118,7 +130,9 @@ class HumanLines(LineFormatter):
         words = " ".join(f"{key}={value}" for key, value in fields.items() if value is not None)
         moment = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
         line = f"{moment} {record.levelname.lower():<8}{event} {words}".rstrip()
-        return f"{line}\n{exception}" if exception else line
+        whole = f"{line}\n{exception}" if exception else line
+        # Indented, so that nothing that is quoted here can pass for a line of the log.
+        return without_controls(whole).replace("\n", "\n    ").encode("utf-8", "replace").decode()
 
 
 class LogOutput:

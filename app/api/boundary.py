@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import logging
 import re
+from contextlib import suppress
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from uvicorn.protocols.utils import ClientDisconnected
 
 from app.api.error_handlers import REQUEST_ID_KEY, error_response, refuse_websocket
 from app.api.web.sign_in import sign_in_page
@@ -75,6 +78,8 @@ class BoundaryMiddleware:
             _check_address(scope)
             body.check_announced()
             await self._app(scope, body.receive, decorated)
+        except ClientDisconnect:
+            return  # in the middle of its body; there is nobody to answer
         except Exception as error:  # the edge: whatever happens below, the client gets one error body
             known = error if isinstance(error, KagedError) else _defect(error, scope, request_id)
             if started:
@@ -88,7 +93,10 @@ class BoundaryMiddleware:
             _check_address(scope)
             await self._app(scope, receive, send)
         except KagedError as error:
-            await refuse_websocket(WebSocket(scope, receive, send), error)
+            with suppress(WebSocketDisconnect, ClientDisconnected):
+                await refuse_websocket(WebSocket(scope, receive, send), error)
+        except (WebSocketDisconnect, ClientDisconnected):
+            return  # before it was let in
         except Exception as error:  # the edge: the server closes the socket, the log has the reason
             _defect(error, scope, request_id)
             raise

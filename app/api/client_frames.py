@@ -33,7 +33,7 @@ class Ping(ClientFrame):
     """Answered by a `pong` with the same `id`."""
 
     type: Literal["ping"]
-    id: str | int | None = Field(default=None, max_length=64)
+    id: Annotated[str, Field(max_length=64)] | int | None = None
 
 
 class Subscribe(ClientFrame):

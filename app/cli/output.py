@@ -82,7 +82,7 @@ def print_failure(failure: CommandFailed, flag: JsonFlag) -> None:
     click.secho("kaged: ", fg="red", err=True, nl=False)
     click.echo(printable(failure.message), err=True)
     for field, message in failure.details.get("fields", {}).items():
-        click.echo(f"  {field}: {printable(str(message))}", err=True)
+        click.echo(printable(f"  {field}: {message}"), err=True)
 
 
 def printable(text: str) -> str:

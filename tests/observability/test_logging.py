@@ -106,3 +106,31 @@ def test_fields_named_like_secrets_are_masked_and_counts_of_tokens_are_not() -> 
         {"Authorization": "anything", "api_key": "k", "input_tokens": 7, "token_count": "8"}
     )
     assert data == {"Authorization": MASK, "api_key": MASK, "input_tokens": 7, "token_count": "8"}
+
+
+def test_a_bare_token_of_the_daemon_is_masked() -> None:
+    assert Redactor().text("kgd_" + "a1B2" * 10 + " was sent") == f"{MASK} was sent"
+
+
+def test_what_json_cannot_hold_still_becomes_a_line() -> None:
+    stream = io.StringIO()
+    output = start_logging(level="info", line_format="json", redactor=Redactor(), stream=stream)
+    log_event(LOGGER, "odd", tokens=10**30, text="half \ud800")
+    output.close()
+    (line,) = stream.getvalue().splitlines()
+    assert orjson.loads(line.replace("\\ud800", "?"))["event"] == "odd"
+
+
+def test_nothing_that_is_logged_steers_a_terminal_or_passes_for_another_line() -> None:
+    stream = io.StringIO()
+    output = start_logging(level="info", line_format="human", redactor=Redactor(), stream=stream)
+    LOGGER.error("unhandled error in %s", "GET /\x1b[2J\x9b31m\r\n12:00:00 error   forged")
+    log_event(LOGGER, "tool", name="a\nb\x07", half="\ud800")
+    output.close()
+    text = stream.getvalue()
+    assert not set(text) & set("\x1b\x9b\r\x07")
+    first, second, third, fourth = text.splitlines()
+    assert "unhandled error" in first
+    assert second.startswith("    12:00:00 error   forged")
+    assert "tool name=a" in third
+    assert fourth.startswith("    b")
