@@ -21,6 +21,9 @@ Channel = Literal["output", "events", "pty"]
 
 ROOT_AGENT = "primary"
 
+INLINE_BYTES = 64 * 1024
+"""What is longer is not put into a frame whole; the frame says where it can be read."""
+
 
 class EventPayload(BaseModel):
     """Base of all payloads: what it is called, where it goes, whether it is kept."""
@@ -30,10 +33,13 @@ class EventPayload(BaseModel):
     TYPE: ClassVar[str]
     CHANNEL: ClassVar[Channel] = "events"
     DURABLE: ClassVar[bool] = True
+    SPARSE: ClassVar[bool] = False
+    """Whether fields without a value are left out instead of being null."""
 
     def wire(self) -> dict[str, Any]:
         """Return the payload as JSON-ready values under its published names."""
-        return self.model_dump(by_alias=True)
+        told = self.model_dump(by_alias=True)
+        return {k: v for k, v in told.items() if v is not None} if self.SPARSE else told
 
 
 class WireUsage(BaseModel):
@@ -86,6 +92,9 @@ class MessageDelta(EventPayload):
 
 
 class MessageToolCall(EventPayload):
+    """Arguments above 64 KB are left out (null), and `argumentsRef` is the address of the message
+    that has them."""
+
     TYPE = "message.tool_call"
     CHANNEL = "output"
     message_id: str = Field(serialization_alias="messageId")
@@ -93,6 +102,14 @@ class MessageToolCall(EventPayload):
     name: str
     arguments: Any
     attempt: int = 1
+    arguments_ref: str | None = Field(default=None, serialization_alias="argumentsRef")
+
+    def wire(self) -> dict[str, Any]:
+        """Leave the address out where there is none."""
+        told = super().wire()
+        if self.arguments_ref is None:
+            del told["argumentsRef"]
+        return told
 
 
 class MessageToolResult(EventPayload):
@@ -101,6 +118,7 @@ class MessageToolResult(EventPayload):
 
     TYPE = "message.tool_result"
     CHANNEL = "output"
+    SPARSE = True
     message_id: str = Field(serialization_alias="messageId")
     tool_call_id: str = Field(serialization_alias="toolCallId")
     name: str
@@ -109,23 +127,16 @@ class MessageToolResult(EventPayload):
     duration_ms: float | None = Field(default=None, serialization_alias="durationMs")
     content_ref: str | None = Field(default=None, serialization_alias="contentRef")
 
-    def wire(self) -> dict[str, Any]:
-        """Leave out what does not apply."""
-        return {name: value for name, value in super().wire().items() if value is not None}
-
 
 class MessageEnd(EventPayload):
     TYPE = "message.end"
     CHANNEL = "output"
+    SPARSE = True
     message_id: str = Field(serialization_alias="messageId")
     stop_reason: StopReason = Field(serialization_alias="stopReason")
     usage: WireUsage | None = None
     error_message: str | None = Field(default=None, serialization_alias="errorMessage")
     stats: MessageStats | None = None
-
-    def wire(self) -> dict[str, Any]:
-        """Leave out what is not known: the contract says absent, not null."""
-        return {name: value for name, value in super().wire().items() if value is not None}
 
 
 class MessageSnapshot(EventPayload):
@@ -142,15 +153,20 @@ class MessageSnapshot(EventPayload):
 
 
 class MessagePosted(EventPayload):
-    """A message entered the conversation from outside the model: operator, system or a steer."""
+    """A message entered the conversation from outside the model: operator, system or a steer.
+
+    It is told once more, with `queued` false, when one that waited gets its place. Of a content
+    above 64 KB only the head is here, and `content_ref` is the address of the whole message."""
 
     TYPE = "message.posted"
+    SPARSE = True
     message_id: str
     role: str
     content: str
     delivery: str
     queued: bool
     created_by: str
+    content_ref: str | None = None
 
 
 class Sync(EventPayload):
@@ -302,6 +318,19 @@ def rfc3339(milliseconds: int) -> str:
     """Return `2026-01-02T03:04:05.678Z` for milliseconds since the epoch."""
     moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def head_of(text: str) -> str | None:
+    """Return the first 64 KB of a text that is longer than that, None when it is not."""
+    if len(text) <= INLINE_BYTES // 4:
+        return None
+    encoded = text.encode("utf-8", "replace")
+    return None if len(encoded) <= INLINE_BYTES else encoded[:INLINE_BYTES].decode("utf-8", "ignore")
+
+
+def message_address(session_id: str, message_id: str) -> str:
+    """Return where a stored message can be read whole."""
+    return f"/api/v1/sessions/{session_id}/messages/{message_id}"
 
 
 def encode_frame(

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from app.api.access_middleware import PRINCIPAL_KEY
 from app.api.idempotency import HEADER, Idempotency
 from app.api.json_body import parse_json
+from app.api.operator_audit import note_operation
 from app.errors import BadRequest
 
 _JSON_TYPES = ("application/json", "")
@@ -45,8 +46,15 @@ class KagedRoute(APIRoute):
         handler = super().get_route_handler()
         takes_json = self.body_field is not None
         idempotent = IDEMPOTENT in self.dependencies
+        operation = self.operation_id or self.name
+
+        async def noted(request: Request) -> Response:
+            answer = await handler(request)
+            await note_operation(request, operation, answer)
+            return answer
+
         if not takes_json and not idempotent:
-            return handler
+            return noted
 
         async def strict(request: Request) -> Response:
             body = await request.body()
@@ -54,14 +62,14 @@ class KagedRoute(APIRoute):
                 _check_json(request, body)
             key = request.headers.get(HEADER) if idempotent else None
             if key is None:
-                return await handler(request)
+                return await noted(request)
             idempotency: Idempotency = request.app.state.idempotency
             return await idempotency.once(
                 request.app.state.services.storage,
                 scope=f"{request.scope[PRINCIPAL_KEY].actor} {request.method} {request.url.path}",
                 key=key,
                 body=body + b"?" + request.scope["query_string"],
-                call=lambda: handler(request),
+                call=lambda: noted(request),
             )
 
         return strict

@@ -37,6 +37,7 @@ from app.api.error_handlers import (
     offered_subprotocol,
     refuse_websocket,
 )
+from app.api.operator_audit import note
 from app.errors import BadRequest, Forbidden, KagedError
 from app.harness.frames import HubClosed, SessionDeleted, TooSlow
 from app.lifespan import Services
@@ -199,8 +200,16 @@ class _Socket:
                 self._channels = frozenset(frame.channels)
             case Cancel():
                 await self._services.sessions.cancel(self._session_to_steer(), self._principal.actor)
+                await self._note("cancel_session")
             case Pause():
                 await self._services.sessions.pause(self._session_to_steer(), self._principal.actor)
+                await self._note("pause_session")
+
+    async def _note(self, operation: str) -> None:
+        data = {"session_id": self._session_id, "by": "websocket"}
+        noting = note(self._services.storage, self._principal.actor, operation, data)
+        # A client that leaves right after its command must not take the row with it.
+        await asyncio.shield(asyncio.ensure_future(noting))
 
     def _session_to_steer(self) -> str:
         if not self._principal.may_write:

@@ -239,7 +239,8 @@ class Session:
         taken = [placed_in(self.history, row, self.active.run_id) for row in self.inbox.steers()]
         if taken:
             self.inbox.remove({row.id for row in taken})
-            self.stream.record([], put_all(taken))
+            told = [posted_event(row, queued=False) for row in taken]
+            self.stream.record(told, put_all(taken), run_id=self.active.run_id)
         return taken
 
     async def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Work) -> None:
@@ -281,12 +282,15 @@ class Session:
                 uow.checkpoints.add(checkpoint)
 
             told = [closing, checkpoint_event(checkpoint)]
+            flag |= {"run_id": active.run_id, "durable": True}
             await self._record.move(
-                SessionEvent.RUN_PAUSED, reason=pause_reason, events=told, work=pause, durable=True, **flag
+                SessionEvent.RUN_PAUSED, reason=pause_reason, events=told, work=pause, **flag
             )
             return
         if following is None:
-            await self._record.move(SessionEvent.RUN_ENDED, events=[closing], work=store, **flag)
+            await self._record.move(
+                SessionEvent.RUN_ENDED, events=[closing], work=store, run_id=active.run_id, **flag
+            )
             return
         await self.stream.record([closing], store, run_id=active.run_id)
         try:
@@ -348,8 +352,7 @@ class Session:
         waiting = [*(self.inbox.held() if message is not None else []), *([message] if message else [])]
         rows = [placed_in(history, row, active.run_id) for row in waiting]
         active.message = rows[-1] if rows else None
-        fresh = [row for row in rows[-1:] if row.delivery in ("direct", "continue")]
-        told: list[EventPayload] = [posted_event(row, queued=False) for row in fresh]
+        told: list[EventPayload] = [posted_event(row, queued=False) for row in rows]
         told.append(active.started_event())
         if not self.row.title and message is not None and message.role == "operator":
             values["title"] = title_from(message.content)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.errors import Conflict, RateLimited
-from app.events import CheckpointCreated, MessagePosted
+from app.events import CheckpointCreated, MessagePosted, head_of, message_address
 from app.harness.history import History
 from app.ids import new_id, now_ms
 from app.messages import AssistantMessage
@@ -124,10 +124,12 @@ def overflow_flag(row: Session, reason: str, state: str) -> dict[str, Any]:
 
 
 def posted_event(row: Message, *, queued: bool) -> MessagePosted:
+    head = head_of(row.content)
     return MessagePosted(
         message_id=row.id,
         role=row.role,
-        content=row.content,
+        content=row.content if head is None else head,
+        content_ref=None if head is None else message_address(row.session_id, row.id),
         delivery=row.delivery,
         queued=queued,
         created_by=str(row.details.get("createdBy", "")),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
-from app.events import MessageToolResult, StepEnded, ToolProgress
+from app.events import MessageToolResult, StepEnded, ToolProgress, head_of, message_address
 from app.harness.run_context import RunContext
 from app.ids import new_id, now_ms
 from app.messages import StopReason, ToolCallBlock, ToolResult
@@ -297,16 +297,13 @@ def result_event(
     message_id: str, row: Message, result: ToolResult, duration_ms: float | None
 ) -> MessageToolResult:
     """Return the event of one result; a large one is shown by its head and an address."""
-    content, reference = result.content, None
-    if len(content.encode("utf-8", "replace")) > INLINE_RESULT_BYTES:
-        content = content.encode("utf-8", "replace")[:INLINE_RESULT_BYTES].decode("utf-8", "ignore")
-        reference = f"/api/v1/sessions/{row.session_id}/messages/{row.id}"
+    head = head_of(result.content)
     return MessageToolResult(
         message_id=message_id,
         tool_call_id=result.tool_call_id,
         name=result.name,
-        content=content,
+        content=result.content if head is None else head,
         is_error=result.is_error,
         duration_ms=duration_ms,
-        content_ref=reference,
+        content_ref=None if head is None else message_address(row.session_id, row.id),
     )

@@ -12,7 +12,16 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from app.events import MessageDelta, MessageStart, MessageToolCall, ModelRetry, StepEnded, StepStarted
+from app.events import (
+    MessageDelta,
+    MessageStart,
+    MessageToolCall,
+    ModelRetry,
+    StepEnded,
+    StepStarted,
+    head_of,
+    message_address,
+)
 from app.harness.answer import Answer
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.providers.catalog import Catalog
@@ -227,16 +236,18 @@ class Turn:
             state=ToolCallState.PENDING.value,
         )
         self._answer.call_rows[call.id] = row
-        run.record(
-            MessageToolCall(
-                message_id=self._message_id,
-                id=call.id,
-                name=call.name,
-                arguments=call.arguments if call.argument_error is None else call.raw_arguments,
-                attempt=self._attempt,
-            ),
-            work=lambda uow: uow.tool_calls.add(row),
+        arguments = call.arguments if call.argument_error is None else call.raw_arguments
+        told = MessageToolCall(
+            message_id=self._message_id,
+            id=call.id,
+            name=call.name,
+            arguments=arguments,
+            attempt=self._attempt,
         )
+        if head_of(str(arguments)) is not None:
+            address = message_address(run.session_id, self._message_id)
+            told = told.model_copy(update={"arguments": None, "arguments_ref": address})
+        run.record(told, work=lambda uow: uow.tool_calls.add(row))
 
     def _save_soon(self) -> None:
         if self._save_timer is None:

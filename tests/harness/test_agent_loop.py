@@ -136,3 +136,25 @@ async def test_usage_of_all_steps_is_added_up(driver: Driver, fake: FakeProvider
     assert usage["cache_read_tokens"] == 30
     detail = await driver.session_call("GET")
     assert detail["tokens"]["input"] == 150
+
+
+async def test_what_is_too_long_for_a_frame_is_named_by_an_address_that_answers(
+    driver: Driver, fake: FakeProvider, project_root: Path
+) -> None:
+    long = "all work and no play " * 8_000
+    fake.script(
+        Reply((ToolCall("file_create", {"path": "long.txt", "content": long}, id="c1"),)),
+        Reply((Text("Done."),)),
+    )
+    watch = await driver.run(long)
+
+    assert (project_root / "long.txt").read_text() == long
+    posted = watch.of("message.posted")[0]["payload"]
+    assert len(posted["content"]) == 64 * 1024
+    whole = await driver.call("GET", posted["content_ref"].removeprefix("/api/v1"))
+    assert whole["content"] == long
+    call = watch.of("message.tool_call")[0]["payload"]
+    assert call["arguments"] is None
+    asked = await driver.call("GET", call["argumentsRef"].removeprefix("/api/v1"))
+    assert asked["details"]["contentBlocks"][0]["arguments"]["content"] == long
+    assert all(len(orjson.dumps(frame)) < 70_000 for frame in watch.frames)

@@ -99,7 +99,11 @@ export class Conversation {
   }
 
   #posted({ id, role, content, delivery, queued, created_by: by, at }) {
-    if (this.#posts.has(id)) return;
+    const known = this.#posts.get(id);
+    if (known !== undefined) {
+      if (!queued) this.#deliver((post) => post === known);
+      return;
+    }
     const badge = h("span", { class: "badge" });
     const who = role !== "operator" ? "kaged" : !by || by === ACTOR ? "You" : by;
     const root = h(
