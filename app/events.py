@@ -21,8 +21,7 @@ Channel = Literal["output", "events", "pty"]
 
 ROOT_AGENT = "primary"
 
-INLINE_BYTES = 64 * 1024
-"""What is longer is not put into a frame whole; the frame says where it can be read."""
+INLINE_BYTES = 64 * 1024  # what is longer can be read at an address that the frame names
 
 
 class EventPayload(BaseModel):
@@ -345,8 +344,7 @@ def encode_frame(
 ) -> bytes:
     """Return the JSON of one frame; `created_at` is milliseconds since the epoch.
 
-    A frame without `agent_path` is the root agent's or nobody's: most frames are, and they are
-    stored for long."""
+    A frame without `agent_path` is the root agent's or nobody's, as most are."""
     envelope: dict[str, Any] = {
         "seq": seq,
         "channel": payload.CHANNEL,
