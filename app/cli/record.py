@@ -16,6 +16,7 @@ from app.cli.client import DaemonClient
 from app.cli.conversation import find_session, session_path
 from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
 from app.cli.output import CommandFailed, json_option, print_json, print_text
+from app.storage.private_file import private
 
 
 @click.command(name="record")
@@ -54,7 +55,8 @@ def command(
         sys.stdout.write(text)
         return
     try:
-        output.write_text(text, encoding="utf-8")
+        with open(output, "x", encoding="utf-8", opener=private) as file:
+            file.write(text)
     except OSError as error:
         raise CommandFailed("failed", f"{output} cannot be written: {error.strerror}") from error
     if as_json:

@@ -17,6 +17,7 @@ from app.cli.client import DaemonClient
 from app.cli.conversation import find_session, open_project, session_path
 from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
 from app.cli.output import CommandFailed, json_option, print_json, print_table, print_text
+from app.storage.private_file import private
 
 _CHUNK_BYTES = 256 * 1024
 
@@ -150,7 +151,7 @@ async def _save(chunks: AsyncIterator[bytes], output: Path) -> int:
     draft = output.with_name(f"{output.name}.part")
     size = 0
     try:
-        with await asyncio.to_thread(draft.open, "wb") as file:
+        with await asyncio.to_thread(open, draft, "wb", opener=private) as file:
             async for chunk in chunks:
                 size += await asyncio.to_thread(file.write, chunk)
         await asyncio.to_thread(draft.replace, output)

@@ -17,6 +17,7 @@ import orjson
 from sqlalchemy import Connection, MetaData, String, Table, func, insert, select
 
 from app.errors import StorageError
+from app.storage.private_file import private
 
 FORMAT = "kaged-dump-1"
 _VERSION_TABLE = "alembic_version"
@@ -31,7 +32,10 @@ def write_dump(connection: Connection, revision: str, target: Path) -> dict[str,
     counts: dict[str, int] = {}
     try:
         # Without a name and time inside: equal rows make equal files.
-        with partial.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as lines:
+        with (
+            open(partial, "wb", opener=private) as raw,
+            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as lines,
+        ):
             lines.write(_line({"format": FORMAT, "schema": revision}))
             for table in _tables(connection):
                 name = str(table.name)

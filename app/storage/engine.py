@@ -15,6 +15,7 @@ from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.pool import NullPool
 
 from app.errors import ConfigError, Conflict, StorageError
+from app.storage.private_file import make_private
 
 DATABASE_FILE = "kaged.db"
 READERS = 4
@@ -78,6 +79,7 @@ class SqliteDatabase(Database):
 
     def connect(self, *, exclusive: bool = False) -> Connection:
         engine = self._engine(NullPool)
+        self._keep_private()
 
         def configure(driver: Any, _record: Any) -> None:
             # Before the first table and before WAL: it cannot be switched on later.
@@ -93,6 +95,13 @@ class SqliteDatabase(Database):
         event.listen(engine, "begin", _begin_immediate)
         self._durable = None
         return engine.connect()
+
+    def _keep_private(self) -> None:
+        """The log and the index beside the file get its mode; conversations are in all of them."""
+        try:
+            make_private(self.path)
+        except OSError as failure:
+            raise StorageError(f"cannot open the database {self.path}: {failure.strerror}") from None
 
     def readers(self) -> Engine:
         engine = self._engine(None, pool_size=READERS, max_overflow=0)

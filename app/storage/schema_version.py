@@ -23,6 +23,7 @@ import app.storage.models
 from app.errors import StorageError
 from app.storage.engine import Database, SqliteDatabase, close_connection
 from app.storage.failures import translate
+from app.storage.private_file import make_private
 
 # Every revision there ever was, the oldest first; a test compares it with the migrations.
 REVISIONS = ("0001",)
@@ -160,6 +161,7 @@ def copy_before_migration(path: Path, revision: str | None) -> Path:
             f"no room for the backup before the migration: {needed} bytes are needed in {path.parent}"
         )
     partial = target.with_name(target.name + ".partial")
+    make_private(partial)
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(partial)) as copy:
         source.backup(copy)
     return partial.replace(target)

@@ -140,6 +140,17 @@ def test_a_session_is_listed_exported_and_imported_again_bit_for_bit(
     assert "Carried" in daemon.home.run("session", "list").stdout
 
 
+def test_what_is_exported_or_recorded_is_readable_by_its_owner_alone(
+    daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    daemon.home.run("send", "please read")
+    for words, name in ((("session", "export"), "all.jsonl"), (("record",), "all.yaml")):
+        file = tmp_path / name
+        done = daemon.home.run(*words, "last", "--output", str(file))
+        assert done.returncode == 0, done.stderr
+        assert file.stat().st_mode & 0o777 == 0o600
+
+
 def test_an_export_never_replaces_a_file(daemon: DaemonProcess, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.write_text("mine")

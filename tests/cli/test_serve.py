@@ -98,3 +98,13 @@ def test_a_project_that_does_not_compile_is_named_with_its_place(home: Home) -> 
     done = home.run("serve", "--json")
     assert done.returncode == 1
     assert "project.yaml:3:1" in done.stderr
+
+
+@pytest.mark.parametrize("log_format", ["json", "human"])
+def test_a_project_file_does_not_steer_the_terminal_of_who_serves_it(home: Home, log_format: str) -> None:
+    hostile = 'version: 1\nproject: library\n"\\e]0;owned\\a\\e[2J\\x9b31m": 1\n'
+    (home.project / ".kaged" / "project.yaml").write_text(hostile)
+    done = home.run("serve", "--log-format", log_format)
+    assert done.returncode == 1
+    assert "owned" in done.stderr
+    assert not set(done.stderr) & set("\x1b\x07\x9b")
