@@ -1,10 +1,11 @@
 """The single path-containment check: every path that anyone gives the daemon goes through here."""
 
 from app.workspace.paths import Access, Location, invalid_path, locate
-from app.workspace.target import Target, changed_since_read
+from app.workspace.target import MAX_WHOLE_FILE, Target, changed_since_read
 from app.workspace.workspace import Opened, Policy, Workspace
 
 __all__ = [
+    "MAX_WHOLE_FILE",
     "Access",
     "Location",
     "Opened",

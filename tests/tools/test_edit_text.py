@@ -36,6 +36,19 @@ async def test_replace_all_replaces_every_occurrence(desk):
     assert after == b"a\nb\nc"
 
 
+async def test_an_edit_that_would_make_gigabytes_is_refused(desk):
+    envelope, after = await _edit(desk, "a" * 100_000, "a", "b" * 10_000, replace_all=True)
+    assert envelope.code == "file_too_large"
+    assert after == b"a" * 100_000
+
+
+@pytest.mark.parametrize(("content", "old"), [("a" * 600_000, "a"), ("a\r\nb\r\n" * 600_000, "a\nb")])
+async def test_a_text_that_occurs_very_often_is_refused(desk, content, old):
+    envelope, after = await _edit(desk, content, old, "c", replace_all=True)
+    assert envelope.code == "too_many_matches"
+    assert after == content.encode()
+
+
 async def test_a_text_that_is_not_there_is_refused_with_the_closest_lines(desk):
     content = "import os\n\ndef compute_total(items):\n    return sum(items)\n"
     envelope, after = await _edit(desk, content, "def compute_totals(item):", "x")

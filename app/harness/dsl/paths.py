@@ -6,6 +6,7 @@ the choice of `x.local.md` over `x.md`. Never: comparing paths as strings.
 
 from __future__ import annotations
 
+import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,12 +91,17 @@ def prefer_local(path: Path) -> tuple[Path, ...]:
 def read_regular_file(path: Path, limit: int) -> bytes:
     """Read at most `limit` + 1 bytes of a regular file; raise OSError for everything else.
 
-    The check comes before the opening, so that a named pipe cannot hold the reader.
+    Opening does not wait, so that a named pipe cannot hold the reader, and what was opened is what
+    is looked at, so that one cannot take the file's place in between.
     """
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise IsADirectoryError(f"{path.name} is not a regular file")
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise IsADirectoryError(f"{path.name} is not a regular file")
         return file.read(limit + 1)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
 
 
 def display_path(path: Path, root: Path) -> str:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
+MAX_MATCHES = 500_000
 CRLF = b"\r\n"
 LF = b"\n"
 
@@ -31,18 +33,21 @@ class Matches:
 
 
 def find(body: bytes, old: bytes) -> Matches:
-    """Return the exact matches of `old`, each of its newlines matching LF and CRLF alike."""
+    """Return the exact matches of `old`, each of its newlines matching LF and CRLF alike.
+
+    Of more than `MAX_MATCHES` the first ones and one more."""
     plain = old.replace(CRLF, LF)
     if LF not in plain or CRLF not in body:
         return Matches(_exact(body, plain))
     pattern = rb"\r?\n".join(re.escape(line) for line in plain.split(LF))
-    return Matches(tuple(match.span() for match in re.finditer(pattern, body)))
+    found = (match.span() for match in re.finditer(pattern, body))
+    return Matches(tuple(islice(found, MAX_MATCHES + 1)))
 
 
 def _exact(body: bytes, old: bytes) -> tuple[tuple[int, int], ...]:
     spans: list[tuple[int, int]] = []
     position = body.find(old)
-    while position >= 0:
+    while position >= 0 and len(spans) <= MAX_MATCHES:
         spans.append((position, position + len(old)))
         position = body.find(old, position + len(old))
     return tuple(spans)
@@ -60,6 +65,11 @@ def replaced(body: bytes, matches: Matches, new: bytes) -> bytes:
         position = end
     pieces.append(body[position:])
     return b"".join(pieces)
+
+
+def longest_replacement(new: bytes) -> int:
+    """Return how many bytes one replacement by `new` takes at most, in whatever line endings."""
+    return len(new) + new.count(LF)
 
 
 def _ending(text: bytes) -> bytes | None:

@@ -12,12 +12,12 @@ from app.errors import ToolError
 from app.tools.call import ToolCallContext
 from app.tools.definition import Effects, FsRequirement, ToolDefinition, ToolParams, ToolResult
 from app.tools.description import load_description
-from app.tools.edit.matching import Matches, find, replaced
+from app.tools.edit.matching import MAX_MATCHES, Matches, find, longest_replacement, replaced
 from app.tools.edit.near_miss import explain
 from app.tools.project_files import Change, ProjectFiles
 from app.tools.read_tracker import digest_of
 from app.tools.text_format import from_utf8, to_utf8
-from app.workspace import Target
+from app.workspace import MAX_WHOLE_FILE, Target
 
 MAX_LINE_NUMBERS = 50
 MARK = "\ufeff"
@@ -81,7 +81,9 @@ def _edit(
     old = params.old_string.removeprefix(MARK) if text_format.mark else params.old_string
     matches = find(body, old.encode("utf-8")) if old else Matches(())
     _check(matches, body, old, shown, replace_all=params.replace_all)
-    changed = replaced(body, matches, params.new_string.encode("utf-8"))
+    new = params.new_string.encode("utf-8")
+    _check_size(matches, body, new, shown)
+    changed = replaced(body, matches, new)
     if changed == body:
         raise _no_change()
     content = from_utf8(changed, text_format)
@@ -108,6 +110,15 @@ def _check(matches: Matches, body: bytes, old: str, shown: str, *, replace_all: 
             "it unique, or set replace_all",
             detail={"path": shown, "count": count, "lines": lines},
         )
+
+
+def _check_size(matches: Matches, body: bytes, new: bytes, shown: str) -> None:
+    """Refuse what a few words of a model could make of a file: gigabytes."""
+    if len(matches.spans) > MAX_MATCHES:
+        raise ToolError("too_many_matches", f"old_string occurs more than {MAX_MATCHES:,} times in {shown}")
+    if len(body) + len(matches.spans) * longest_replacement(new) > MAX_WHOLE_FILE:
+        limit = MAX_WHOLE_FILE // (1024 * 1024)
+        raise ToolError("file_too_large", f"{shown} could become larger than {limit} MB")
 
 
 def _no_change() -> ToolError:
