@@ -65,7 +65,7 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
     try:
         hub = EventHub(storage)
         reads = ReadTracker()
-        registry = build_registry(reads=reads, data_dir=data_dir)
+        registry = build_registry(reads=reads, data_dir=data_dir, config_file=settings.config_file)
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
         services = await _assemble(settings, redactor, storage, hub, registry, router, reads)
         tasks = _background(services, redactor)

@@ -20,13 +20,17 @@ GROUPS: dict[str, tuple[str, ...]] = {
 """`@locked` is reserved for the portable names (`read`, `write`, ...)."""
 
 
-def build_registry(*, reads: ReadTracker, data_dir: Path | None = None) -> ToolRegistry:
+def build_registry(
+    *, reads: ReadTracker, data_dir: Path | None = None, config_file: Path | None = None
+) -> ToolRegistry:
     """Return the registry of all built-in tools.
 
     `reads` remembers who has read what, for as long as its sessions live. `data_dir` is the
-    daemon's own folder, which no tool may touch.
+    daemon's own folder and `config_file` holds its credentials: no tool may touch them.
     """
-    files = ProjectFiles(reads=reads, data_dir=data_dir)
+    files = ProjectFiles(
+        reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
+    )
     return ToolRegistry(
         (read.build(files), write.build(files), create.build(files), text.build(files)), GROUPS
     )

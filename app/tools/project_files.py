@@ -40,13 +40,13 @@ class _Moved:
 
 
 class ProjectFiles:
-    """Shared by all tools that touch files. `data_dir` is closed to every tool."""
+    """Shared by all tools that touch files. `closed` are the daemon's own files and folders."""
 
     def __init__(
-        self, *, reads: ReadTracker, data_dir: Path | None = None, locks: FileLocks | None = None
+        self, *, reads: ReadTracker, closed: tuple[Path, ...] = (), locks: FileLocks | None = None
     ) -> None:
         self.reads = reads
-        self._closed = () if data_dir is None else (data_dir.resolve(),)
+        self._closed = tuple(path.resolve() for path in closed)
         self._locks = locks or FileLocks()
 
     def workspace(self, context: ToolCallContext) -> Workspace:

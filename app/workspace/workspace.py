@@ -57,7 +57,7 @@ class Workspace:
     """A project's folder as one caller may use it. Blocking: call it from a thread.
 
     `scratch` is a second folder that absolute paths may name, for reading only. `closed` are
-    real folders that nobody may touch through this workspace, such as the daemon's own data.
+    real files and folders that nobody may touch through this workspace, as the daemon's own data.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ def _process_devices() -> frozenset[int]:
 def _daemons_own(shown: str) -> ToolError:
     return ToolError(
         "capability_denied",
-        f"{shown} belongs to the daemon's own data folder, which no tool may touch",
+        f"{shown} belongs to the daemon itself; no tool may touch it",
         detail={"path": shown},
         rpc_code=RPC_CAPABILITY_DENIED,
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from app.tools.catalog import build_registry
 from app.tools.definition import (
     CapabilityRequirement,
     NetRequirement,
@@ -12,6 +15,7 @@ from app.tools.definition import (
     ToolParams,
     ToolResult,
 )
+from app.tools.service import ToolService
 
 pytestmark = pytest.mark.requirement("R2.6.5")
 
@@ -127,3 +131,16 @@ async def test_capabilities_seccomp_and_hosts_are_checked_against_the_cage(desk,
     envelope = await caged.call("probe.run")
     assert envelope.code == (None if granted else "capability_denied")
     assert (await desk.with_tools(_tool(requirement)).call("probe.run")).type == "output"
+
+
+async def test_the_daemons_config_file_is_closed_wherever_it_is(desk):
+    config = desk.put("settings/kaged.toml", "api_key = 1\n")
+    (desk.root / "link.toml").symlink_to(config)
+    registry = build_registry(reads=desk.reads, data_dir=desk.base / "data", config_file=config)
+    desk = replace(desk, service=ToolService(registry))
+    for path in ("settings/kaged.toml", "link.toml", str(config)):
+        assert await desk.code("file.read", path=path) == "capability_denied"
+        assert await desk.code("file.write", path=path, content="x") == "capability_denied"
+    assert "kaged.toml" not in (await desk.ok("file.read", path="settings"))["content"]
+    assert config.read_text() == "api_key = 1\n"
+    await desk.ok("file.write", path="settings/other.toml", content="x")
