@@ -11,6 +11,7 @@ take longer than anything else at start.
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 import logging
 import os
@@ -26,7 +27,7 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import __version__
-from app.config import Settings, secret_values
+from app.config import Settings, refuse_exposure, secret_values
 from app.connections import BoundedHttp, BoundedWebSocket, raise_descriptor_limit
 from app.errors import ConfigError, KagedError, ProjectFileInvalid
 from app.observability import Redactor, start_logging, without_controls
@@ -47,6 +48,7 @@ def run_server(settings: Settings, *, project_paths: list[Path], json_ready: boo
     redactor = Redactor(secret_values(settings))
     output = start_logging(level=settings.log.level, line_format=settings.log.format, redactor=redactor)
     try:
+        refuse_exposure(settings)
         with DataFolderLock(settings.daemon.data_dir) as lock:
             daemon = Daemon(settings, redactor, lock, project_paths=project_paths, json_ready=json_ready)
             return asyncio.run(daemon.run())
@@ -143,6 +145,9 @@ class Daemon:
         app: Any = await asyncio.to_thread(application.build_application, self._settings)
         await asyncio.to_thread(application.complete_routes, app)
         app.state.services = services
+        # What is loaded now stays: garbage collections need not walk it again and again.
+        gc.collect()
+        gc.freeze()
         gateway.open(app)
         return services
 

@@ -5,6 +5,7 @@ Never: anything about one project (that is the project file) and no I/O besides 
 """
 
 from app.config.environment import child_environment
+from app.config.exposure import refuse_exposure
 from app.config.load import default_config_file, load_settings
 from app.config.not_in_effect import settings_not_in_effect
 from app.config.redaction import MASK, redacted, secret_values, url_password, without_credentials
@@ -53,6 +54,7 @@ __all__ = [
     "default_config_file",
     "load_settings",
     "redacted",
+    "refuse_exposure",
     "secret_values",
     "settings_not_in_effect",
     "url_password",

@@ -93,6 +93,32 @@ def test_a_daemon_that_cannot_start_says_what_to_do(
     assert expected in done.stderr
 
 
+@pytest.mark.requirement("R2.7.7")
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_insecure_mode_beyond_this_machine_needs_a_second_flag(home: Home, host: str) -> None:
+    done = home.run("serve", "--json", "--auth", "insecure", "--host", host)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--allow-insecure-remote" in done.stderr
+
+
+@pytest.mark.requirement("R2.7.7")
+def test_insecure_mode_beyond_this_machine_starts_with_the_second_flag(home: Home) -> None:
+    flags = ("--auth", "insecure", "--host", "0.0.0.0", "--allow-insecure-remote")
+    daemon = DaemonProcess(home, flags).start()
+    port = daemon.ready["url"].rpartition(":")[2]
+    answer = httpx2.get(f"http://127.0.0.1:{port}/api/v1/projects", trust_env=False)
+    assert (answer.status_code, answer.headers["x-kaged-warning"]) == (200, "insecure")
+    assert daemon.stop() == 0
+
+
+@pytest.mark.requirement("R2.7.7")
+@pytest.mark.parametrize("nonce", ["", "short"])
+def test_proxy_mode_needs_a_nonce_that_nobody_guesses(home: Home, nonce: str) -> None:
+    done = home.run("serve", "--json", "--auth", "proxy", KAGED_AUTH__PROXY_NONCE=nonce)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "auth.proxy_nonce" in done.stderr
+
+
 def test_a_project_that_does_not_compile_is_named_with_its_place(home: Home) -> None:
     (home.project / ".kaged" / "project.yaml").write_text("version: 1\nproject: library\nprimry: {}\n")
     done = home.run("serve", "--json")

@@ -1,0 +1,41 @@
+"""Who could reach a daemon that is about to start, and when that is refused.
+
+Owns: the checks over `daemon.host` and `[auth]` together. Never: reading settings; a command that
+only looks for a running daemon is not kept from it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from app.config.settings import Settings
+from app.errors import ConfigError
+
+SHORTEST_NONCE = 16
+
+
+def refuse_exposure(settings: Settings) -> None:
+    """Raise `ConfigError` when anybody on the network could steer the daemon."""
+    auth, host = settings.auth, settings.daemon.host
+    if auth.mode == "insecure" and not is_loopback(host) and not auth.allow_insecure_remote:
+        raise ConfigError(
+            f"auth.mode is insecure and daemon.host is {host}: everybody who reaches this machine could run "
+            "agents on it. Listen on 127.0.0.1, or use auth.mode token; if it is really meant, set "
+            "auth.allow_insecure_remote (--allow-insecure-remote)"
+        )
+    nonce = auth.proxy_nonce.get_secret_value() if auth.proxy_nonce is not None else ""
+    if auth.mode == "proxy" and len(nonce) < SHORTEST_NONCE:
+        raise ConfigError(
+            f"auth.mode is proxy: set auth.proxy_nonce to a secret of at least {SHORTEST_NONCE} characters, "
+            "which only the proxy knows and sends as X-Kaged-Auth-Nonce"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine can reach what listens on `host`."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
