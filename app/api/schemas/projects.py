@@ -20,7 +20,7 @@ FilePath = Annotated[str, Field(min_length=1, max_length=4_096), AfterValidator(
 
 
 class LoadProject(RequestModel):
-    model_config = ConfigDict(json_schema_extra={"example": {"path": "/home/me/work/shop"}})
+    model_config = ConfigDict(json_schema_extra={"example": {"path": "/home/me/shop"}})
 
     path: FilePath = Field(description="The project's root folder on the daemon's machine.")
 
