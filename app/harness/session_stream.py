@@ -236,7 +236,9 @@ class SessionStream:
     def _submitted(self, batch: list[_Record], done: asyncio.Future[list[Any]]) -> None:
         error = None if done.cancelled() else done.exception()
         if error is not None and len(batch) > 1:
+            reserve = max((record.reserve for record in batch if record.reserve is not None), default=None)
             for record in batch:  # one of them is at fault; each is tried on its own
+                record.reserve = reserve  # whichever is stored must store the reservation too
                 self._submit([record])
             return
         if error is not None or done.cancelled():
@@ -266,6 +268,8 @@ class SessionStream:
                 self._publish(frame)
 
     def _publish(self, frame: Frame) -> None:
+        if not frame.durable and frame.seq > self._stored_reservation:
+            return  # storing the reservation failed: a restart would give this number out again
         self.published_seq = frame.seq
         self.live.observe(frame)
         for queue in self.subscribers:
