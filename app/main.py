@@ -11,7 +11,6 @@ take longer than anything else at start.
 from __future__ import annotations
 
 import asyncio
-import gc
 import importlib
 import logging
 import os
@@ -31,6 +30,7 @@ from app.config import Settings, refuse_exposure, secret_values
 from app.connections import BoundedHttp, BoundedWebSocket, raise_descriptor_limit
 from app.errors import ConfigError, KagedError, ProjectFileInvalid
 from app.observability import Redactor, start_logging, without_controls
+from app.process_memory import freeze_loaded, keep_freed_pages
 from app.storage.lock import DataFolderLock
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ HEALTH = orjson.dumps({"status": "ok", "version": __version__})
 
 def run_server(settings: Settings, *, project_paths: list[Path], json_ready: bool) -> int:
     """Run the daemon until it is told to stop; return the process's exit code."""
+    keep_freed_pages()
     redactor = Redactor(secret_values(settings))
     output = start_logging(level=settings.log.level, line_format=settings.log.format, redactor=redactor)
     try:
@@ -145,9 +146,7 @@ class Daemon:
         app: Any = await asyncio.to_thread(application.build_application, self._settings)
         await asyncio.to_thread(application.complete_routes, app)
         app.state.services = services
-        # What is loaded now stays: garbage collections need not walk it again and again.
-        gc.collect()
-        gc.freeze()
+        freeze_loaded()
         gateway.open(app)
         return services
 

@@ -7,6 +7,7 @@ import pkgutil
 import sys
 
 import bench
+from bench.figures import machine_now
 
 SUPPORT = {"__main__", "processes", "figures", "clock_model"}
 
@@ -22,7 +23,7 @@ def main() -> int:
         print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(names())}", file=sys.stderr)
         return 2
     for name in wanted:
-        print(f"== {name}", flush=True)
+        print(f"== {name} ({machine_now()})", flush=True)
         importlib.import_module(f"bench.{name}").main()
     return 0
 

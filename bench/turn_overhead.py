@@ -1,7 +1,8 @@
 """Our own time for one model round trip with one `file.read`, storage and one subscriber.
 
 The scripted model answers at once from a process of its own, so that what is left is the daemon's.
-Flatness compares the first round trips of a run with its last ones.
+Flatness compares round trips of a conversation of about 1,000 with those of new ones. The two take
+turns, so that a machine whose speed drifts from second to second slows both alike.
 """
 
 from __future__ import annotations
@@ -12,40 +13,74 @@ import sqlite3
 import statistics
 import tempfile
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx2
 import orjson
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 
 from bench.figures import report, spread
 from bench.processes import Running, daemon, scripted_model
 from tests.api.daemon import running_daemon
 from tests.harness.driving import write_project
 
-STEPS = 1_000
+STEPS_PER_RUN = 25
+LONG = 850
+PAIRS = 12
+WARM_STEPS = 10
 COUNTED_STEPS = 100
 
 
-async def _watch(running: Running, session_id: str) -> tuple[list[float], list[float]]:
-    """Post one message and return when each step started and the daemon's CPU time then."""
-    started: list[float] = []
-    cpu: list[float] = []
-    headers = running.headers
-    async with (
-        connect(running.websocket_url(session_id), additional_headers=headers, proxy=None) as socket,
-        httpx2.AsyncClient(base_url=running.url, headers=headers, trust_env=False) as client,
-    ):
-        posted = await client.post(f"/api/v1/sessions/{session_id}/messages", json={"content": "Go"})
-        posted.raise_for_status()
-        async for text in socket:
+@dataclass
+class Measured:
+    """Wall and CPU milliseconds of each round trip, in order."""
+
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def add(self, started: list[float], cpu: list[float], *, skip: int = 0) -> None:
+        self.wall += [(b - a) * 1000 for a, b in itertools.pairwise(started[skip:])]
+        self.cpu += [(b - a) * 1000 for a, b in itertools.pairwise(cpu[skip:])]
+
+
+class Conversation:
+    """A session of its own with one subscriber, which sees every run that is posted to it."""
+
+    def __init__(self, running: Running, client: httpx2.AsyncClient, socket: ClientConnection, session: str):
+        self._running = running
+        self._client = client
+        self._socket = socket
+        self._session = session
+
+    @classmethod
+    @asynccontextmanager
+    async def opened(cls, running: Running) -> AsyncIterator[Conversation]:
+        session = running.new_session()
+        headers = running.headers
+        async with (
+            connect(running.websocket_url(session), additional_headers=headers, proxy=None) as socket,
+            httpx2.AsyncClient(base_url=running.url, headers=headers, trust_env=False) as client,
+        ):
+            yield cls(running, client, socket, session)
+
+    async def run(self, into: Measured, *, skip: int = 0) -> None:
+        """Post a message, wait for the end of its run, note what each round trip after `skip` took."""
+        address = f"/api/v1/sessions/{self._session}/messages"
+        (await self._client.post(address, json={"content": "Go"})).raise_for_status()
+        started: list[float] = []
+        cpu: list[float] = []
+        async for text in self._socket:
             kind = orjson.loads(text)["type"]
             if kind == "step.started":
                 started.append(time.perf_counter())
-                cpu.append(running.cpu_seconds())
+                cpu.append(self._running.cpu_seconds())
             elif kind == "run.ended":
-                return started, cpu
-    raise RuntimeError("the socket closed before the run ended")
+                into.add(started, cpu, skip=skip)
+                return
+        raise RuntimeError("the socket closed before the run ended")
 
 
 def _checkpointed_size(running: Running) -> int:
@@ -75,25 +110,39 @@ async def _commits(model_port: int, folder: Path) -> float:
         return (services.storage.statistics.commits - before) / COUNTED_STEPS
 
 
+async def _measure(running: Running) -> tuple[Measured, Measured, Measured, float, float]:
+    """Return the way to a long conversation, the pairs after it, and what each step left on disk."""
+    whole, early, late = Measured(), Measured(), Measured()
+    async with Conversation.opened(running) as warm:
+        await warm.run(Measured())
+    async with Conversation.opened(running) as long:
+        size, written = _checkpointed_size(running), running.written_bytes()
+        runs = LONG // STEPS_PER_RUN
+        for _ in range(runs):
+            await long.run(whole)
+        steps = runs * (STEPS_PER_RUN + 1)  # the text that ends a run is a round trip too
+        written = (running.written_bytes() - written) / steps
+        grown = (_checkpointed_size(running) - size) / steps
+        for _ in range(PAIRS):
+            async with Conversation.opened(running) as short:
+                await short.run(early, skip=WARM_STEPS)
+            await long.run(late, skip=WARM_STEPS)
+    return whole, early, late, grown, written
+
+
 def main() -> None:
-    with scripted_model("--turns", str(STEPS)) as port, daemon(port) as running:
-        asyncio.run(_watch(running, running.new_session()))
-        session = running.new_session()
-        before, written = _checkpointed_size(running), running.written_bytes()
-        started, cpu = asyncio.run(_watch(running, session))
-        written = running.written_bytes() - written
-        after = _checkpointed_size(running)
+    with scripted_model("--turns", str(STEPS_PER_RUN)) as port, daemon(port) as running:
+        whole, early, late, grown, written = asyncio.run(_measure(running))
     with scripted_model("--turns", str(COUNTED_STEPS)) as port, tempfile.TemporaryDirectory() as folder:
         commits = asyncio.run(_commits(port, Path(folder)))
-    wall = [(b - a) * 1000 for a, b in itertools.pairwise(started)]
-    per_step_cpu = (cpu[-1] - cpu[0]) / (len(cpu) - 1) * 1000
-    early, late = statistics.median(wall[5:55]), statistics.median(wall[-50:])
-    print(f"round trips: {spread(wall, 'ms')}")
-    report("wall per round trip", statistics.median(wall), "ms", at_most=8, peers="18, 76-134")
-    report("CPU per round trip", per_step_cpu, "ms", at_most=6, peers="18, 60")
-    report("flatness, last 50 over 10th-60th", late / early, "", at_most=1.2)
-    report("growth per round trip", (after - before) / 1024 / len(wall), "KB", at_most=6, peers="4-71")
+    print(f"round trips: {spread(whole.wall, 'ms')}")
+    report("wall per round trip", statistics.median(whole.wall), "ms", at_most=8, peers="18, 76-134")
+    report("CPU per round trip", statistics.mean(whole.cpu), "ms", at_most=6, peers="18, 60")
+    for name, first, last in (("wall", early.wall, late.wall), ("CPU", early.cpu, late.cpu)):
+        print(f"{name} at 10-25: {spread(first, 'ms')}; at 1,000: {spread(last, 'ms')}")
+    flat = statistics.median(late.wall) / statistics.median(early.wall)
+    report("flatness, steps 850-1150 over steps 10-25", flat, "", at_most=1.2)
+    report("flatness of CPU", statistics.mean(late.cpu) / statistics.mean(early.cpu), "")
+    report("growth per round trip", grown / 1024, "KB", at_most=6, peers="4-71")
     report("transactions per round trip", commits, "", at_most=4, peers="4-196 writes")
-    print(
-        f"write-ahead log and all: {written / 1024 / len(wall):.1f} KB pass to the file system per round trip"
-    )
+    print(f"write-ahead log and all: {written / 1024:.1f} KB pass to the file system per round trip")

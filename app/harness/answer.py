@@ -6,6 +6,7 @@ Owns: the shapes of `message.end` and of a message row's details. Never: I/O.
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from app.events import MessageEnd, MessageStats, WireUsage
@@ -20,7 +21,15 @@ from app.harness.providers.deltas import (
 )
 from app.harness.providers.errors import ProviderError
 from app.messages import AssistantBlock, Cost, StopReason, TextBlock, ToolCallBlock, Usage
-from app.storage.models import ToolCall
+from app.states import ToolCallState
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """A tool call that has a row: its id there and the state it was last stored in."""
+
+    id: str
+    state: ToolCallState = ToolCallState.PENDING
 
 
 class Answer:
@@ -29,7 +38,7 @@ class Answer:
     def __init__(self) -> None:
         self.usage = Usage()
         self.stop_reason: StopReason = "stop"
-        self.call_rows: dict[str, ToolCall] = {}
+        self.recorded: dict[str, RecordedCall] = {}
         self._assembler = BlockAssembler()
         self._created = time.monotonic()
         self._opened: float | None = None
@@ -43,10 +52,10 @@ class Answer:
 
     def with_unique_id(self, delta: Delta) -> Delta:
         """Return the delta; a call whose id this answer has used already gets another one."""
-        if not isinstance(delta, ToolCallReady) or delta.call.id not in self.call_rows:
+        if not isinstance(delta, ToolCallReady) or delta.call.id not in self.recorded:
             return delta
         number = 2
-        while f"{delta.call.id}_{number}" in self.call_rows:
+        while f"{delta.call.id}_{number}" in self.recorded:
             number += 1
         return ToolCallReady(delta.call.model_copy(update={"id": f"{delta.call.id}_{number}"}))
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.events import MessageToolResult, StepEnded, ToolProgress, head_of, message_address
+from app.harness.answer import RecordedCall
 from app.harness.run_context import RunContext
 from app.ids import new_id, now_ms
 from app.messages import StopReason, ToolCallBlock, ToolResult
 from app.states import ToolCallState, move
-from app.storage.models import Message, ToolCall
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.arguments import validate
 from app.tools.call import ToolCallContext, ToolEnvelope
@@ -50,10 +50,10 @@ class CallPorts:
 
 @dataclass(slots=True)
 class _Call:
-    """One call on its way: its row, its place among the results, its result when it has one."""
+    """One call on its way: its record, its place among the results, its result when it has one."""
 
     block: ToolCallBlock
-    row: ToolCall
+    record: RecordedCall
     position: int
     result: ToolResult | None = None
     message_id: str = ""
@@ -70,7 +70,7 @@ class StepCalls:
         service: ToolService,
         message_id: str,
         blocks: Sequence[ToolCallBlock],
-        rows: dict[str, ToolCall],
+        recorded: dict[str, RecordedCall],
     ) -> None:
         self._run = run
         self._service = service
@@ -78,7 +78,7 @@ class StepCalls:
         self._stop_reason: StopReason = "toolUse"
         first = run.history.take_position(len(blocks))
         self._calls: list[_Call] = [
-            _Call(block=block, row=rows[block.id], position=first + index)
+            _Call(block=block, record=recorded[block.id], position=first + index)
             for index, block in enumerate(blocks)
         ]
 
@@ -93,11 +93,12 @@ class StepCalls:
             call.behind = [other for before, other in seen if collide(before, effects)]
             seen.append((effects, call))
             if not call.behind and call.block.argument_error is None:
-                started.append(self._running(call, at))
+                self._running(call)
+                started.append(call.record.id)
 
         def store(uow: UnitOfWork) -> None:
-            for row in started:
-                uow.tool_calls.update(row.id, state=row.state, started_at=at)
+            for row_id in started:
+                uow.tool_calls.update(row_id, state=ToolCallState.RUNNING.value, started_at=at)
 
         return store
 
@@ -172,18 +173,18 @@ class StepCalls:
         )
         self._record(call, envelope, ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED)
 
-    def _running(self, call: _Call, at: int) -> ToolCall:
-        state = move(ToolCallState(call.row.state), ToolCallState.RUNNING).value
-        call.row = call.row.model_copy(update={"state": state, "started_at": at})
-        return call.row
+    @staticmethod
+    def _running(call: _Call) -> None:
+        call.record = replace(call.record, state=move(call.record.state, ToolCallState.RUNNING))
 
     async def _mark_running(self, call: _Call) -> None:
         """Store that a call which had to wait may now be running, before it is."""
         at = now_ms()
-        row = self._running(call, at)
+        self._running(call)
+        row_id = call.record.id
 
         def store(uow: UnitOfWork) -> None:
-            uow.tool_calls.update(row.id, state=row.state, started_at=at)
+            uow.tool_calls.update(row_id, state=ToolCallState.RUNNING.value, started_at=at)
 
         await self._run.record(work=store)
 
@@ -211,20 +212,21 @@ class StepCalls:
         )
         call.message_id = new_id("msg")
         message = result_row(run, call.message_id, call.position, call.result, envelope)
-        row, ended = call.row, now_ms()
-        target = move(ToolCallState(row.state), state).value
+        row_id, ended = call.record.id, now_ms()
+        call.record = replace(call.record, state=move(call.record.state, state))
 
         def store(uow: UnitOfWork) -> None:
-            uow.messages.add(message)
+            uow.messages.insert(**message)
             uow.tool_calls.update(
-                row.id,
-                state=target,
+                row_id,
+                state=state.value,
                 error_code=envelope.code,
-                result_message_id=message.id,
+                result_message_id=message["id"],
                 ended_at=ended,
             )
 
-        event = result_event(self._message_id, message, call.result, envelope.metadata.duration_ms)
+        duration = envelope.metadata.duration_ms
+        event = result_event(run.session_id, self._message_id, call.message_id, call.result, duration)
         closing = (self._step_ended(),) if all(other.result is not None for other in self._calls) else ()
         run.record(event, *closing, work=store)
 
@@ -271,8 +273,8 @@ def collide(first: Effects, second: Effects) -> bool:
 
 def result_row(
     run: RunContext, message_id: str, position: int, result: ToolResult, envelope: ToolEnvelope
-) -> Message:
-    """Return the stored form of one tool result."""
+) -> dict[str, Any]:
+    """Return the columns of one tool result's message."""
     details: dict[str, Any] = {"toolCallId": result.tool_call_id, "toolName": result.name}
     if result.is_error:
         details["isError"] = True
@@ -280,21 +282,21 @@ def result_row(
     metadata = envelope.metadata.model_dump(exclude_none=True)
     if metadata:
         details["metadata"] = metadata
-    return Message(
-        id=message_id,
-        session_id=run.session_id,
-        run_id=run.run_id,
-        agent_path=run.agent_path,
-        position=position,
-        role="tool",
-        content=result.content,
-        details=details,
-        created_at=now_ms(),
-    )
+    return {
+        "id": message_id,
+        "session_id": run.session_id,
+        "run_id": run.run_id,
+        "agent_path": run.agent_path,
+        "position": position,
+        "role": "tool",
+        "content": result.content,
+        "details": details,
+        "created_at": now_ms(),
+    }
 
 
 def result_event(
-    message_id: str, row: Message, result: ToolResult, duration_ms: float | None
+    session_id: str, message_id: str, row_id: str, result: ToolResult, duration_ms: float | None
 ) -> MessageToolResult:
     """Return the event of one result; a large one is shown by its head and an address."""
     head = head_of(result.content)
@@ -305,5 +307,5 @@ def result_event(
         content=result.content if head is None else head,
         is_error=result.is_error,
         duration_ms=duration_ms,
-        content_ref=None if head is None else message_address(row.session_id, row.id),
+        content_ref=None if head is None else message_address(session_id, row_id),
     )

@@ -22,7 +22,7 @@ from app.events import (
     head_of,
     message_address,
 )
-from app.harness.answer import Answer
+from app.harness.answer import Answer, RecordedCall
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.providers.catalog import Catalog
 from app.harness.providers.deltas import TextDelta, ThinkingClosed, ThinkingDelta, ToolCallReady
@@ -34,8 +34,6 @@ from app.harness.run_context import RunContext
 from app.harness.tool_calls import StepCalls
 from app.ids import new_id, now_ms
 from app.messages import StopReason, ToolCallBlock, Usage
-from app.states import ToolCallState
-from app.storage.models import Message, Step, ToolCall
 from app.storage.repositories.sessions import Bucket
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.service import ToolService
@@ -84,7 +82,7 @@ class Turn:
         """Return the calls that the answer asked for so far, none of them started."""
         if self._calls is None and self._answer.calls():
             self._calls = StepCalls(
-                self._run, self._service, self._message_id, self._answer.calls(), self._answer.call_rows
+                self._run, self._service, self._message_id, self._answer.calls(), self._answer.recorded
             )
         return self._calls
 
@@ -195,16 +193,17 @@ class Turn:
 
     def _start_step(self) -> None:
         run = self._run
-        step = Step(
-            run_id=run.run_id,
-            number=run.step,
-            message_id=self._message_id,
-            provider=self._provider,
-            model=self._model,
-            started_at=now_ms(),
-        )
+        step: dict[str, Any] = {
+            "run_id": run.run_id,
+            "number": run.step,
+            "message_id": self._message_id,
+            "provider": self._provider,
+            "model": self._model,
+            "started_at": now_ms(),
+        }
         run.record(
-            StepStarted(step=run.step, message_id=self._message_id), work=lambda uow: uow.runs.add_step(step)
+            StepStarted(step=run.step, message_id=self._message_id),
+            work=lambda uow: uow.runs.insert_step(**step),
         )
 
     def _start_message(self) -> None:
@@ -218,24 +217,25 @@ class Turn:
                 model=self._model,
                 attempt=self._attempt,
             ),
-            work=lambda uow: uow.messages.put(row),
+            work=lambda uow: uow.messages.put_values(**row),
         )
 
     def _record_call(self, call: ToolCallBlock) -> None:
         run = self._run
-        row = ToolCall(
-            id=new_id("tcl"),
-            session_id=run.session_id,
-            run_id=run.run_id,
-            step=run.step,
-            message_id=self._message_id,
-            agent_path=run.agent_path,
-            call_id=call.id,
-            name=call.name,
-            arguments=call.arguments,
-            state=ToolCallState.PENDING.value,
-        )
-        self._answer.call_rows[call.id] = row
+        recorded = RecordedCall(new_id("tcl"))
+        row: dict[str, Any] = {
+            "id": recorded.id,
+            "session_id": run.session_id,
+            "run_id": run.run_id,
+            "step": run.step,
+            "message_id": self._message_id,
+            "agent_path": run.agent_path,
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": call.arguments,
+            "state": recorded.state.value,
+        }
+        self._answer.recorded[call.id] = recorded
         arguments = call.arguments if call.argument_error is None else call.raw_arguments
         told = MessageToolCall(
             message_id=self._message_id,
@@ -247,7 +247,7 @@ class Turn:
         if head_of(str(arguments)) is not None:
             address = message_address(run.session_id, self._message_id)
             told = told.model_copy(update={"arguments": None, "arguments_ref": address})
-        run.record(told, work=lambda uow: uow.tool_calls.add(row))
+        run.record(told, work=lambda uow: uow.tool_calls.insert(**row))
 
     def _save_soon(self) -> None:
         if self._save_timer is None:
@@ -260,24 +260,24 @@ class Turn:
 
         def store(uow: UnitOfWork) -> None:
             if not self._finished:  # a late save must not overwrite the whole answer
-                uow.messages.put(row)
+                uow.messages.put_values(**row)
 
         self._run.record(work=store)
 
-    def _row(self, *, complete: bool, details: dict[str, Any]) -> Message:
+    def _row(self, *, complete: bool, details: dict[str, Any]) -> dict[str, Any]:
         run = self._run
-        return Message(
-            id=self._message_id,
-            session_id=run.session_id,
-            run_id=run.run_id,
-            agent_path=run.agent_path,
-            position=self._position,
-            role="primary",
-            content=self._answer.text(),
-            details=details,
-            complete=complete,
-            created_at=now_ms(),
-        )
+        return {
+            "id": self._message_id,
+            "session_id": run.session_id,
+            "run_id": run.run_id,
+            "agent_path": run.agent_path,
+            "position": self._position,
+            "role": "primary",
+            "content": self._answer.text(),
+            "details": details,
+            "complete": complete,
+            "created_at": now_ms(),
+        }
 
     def _finish(self, stop_reason: StopReason, error: ProviderError | None) -> TurnOutcome:
         """Record the answer, whole or partial, and close the message."""
@@ -304,7 +304,7 @@ class Turn:
         mark_ready = pending.mark_ready() if pending is not None else None
 
         def store(uow: UnitOfWork) -> None:
-            uow.messages.put(row)
+            uow.messages.put_values(**row)
             if mark_ready is not None:
                 mark_ready(uow)
             self._store_totals(uow, end.stats.model_dump(by_alias=True) if end.stats else {}, stop_reason)

@@ -21,7 +21,7 @@ from app.harness.providers.encoded_once import EncodedOnce
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.openai_answer import AnswerReader
 from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.providers.wire_json import ToolNames, arguments_to_send, dump, wire_id
+from app.harness.providers.wire_json import ToolNames, arguments_to_send, dump, join_request, wire_id
 from app.messages import (
     AssistantMessage,
     ImageBlock,
@@ -74,10 +74,8 @@ class OpenAIProvider:
             self._codec, request.messages, lambda message: self._message(message, names)
         )
         system = self._system(request.system)
-        messages = [item for item in ((system, *encoded) if system else encoded) if item]
-        body = b"".join(
-            (self._head(request), self._tools(request.tools), b',"messages":[', b",".join(messages), b"]}")
-        )
+        members = (("tools", self._tools(request.tools)),) if request.tools else ()
+        body = join_request(self._head(request), members, "messages", (system, *encoded))
         return WireRequest(self._options.path, body)
 
     async def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
@@ -101,13 +99,13 @@ class OpenAIProvider:
         rows = answer.get("data") if isinstance(answer, dict) else None
         return sorted(str(row["id"]) for row in rows or () if isinstance(row, dict) and "id" in row)
 
-    def _head(self, request: ModelRequest) -> bytes:
+    def _head(self, request: ModelRequest) -> dict[str, Any]:
         head: dict[str, Any] = {**self._options.body, "model": request.model, "stream": True}
         if self._options.include_usage:
             head["stream_options"] = {"include_usage": True}
         if request.max_output_tokens is not None:
             head[self._limit_field] = request.max_output_tokens
-        return dump(head)[:-1]
+        return head
 
     def _system_message(self, system: tuple[SystemBlock, ...]) -> bytes:
         text = "\n\n".join(block.text for block in system if block.text)
@@ -138,8 +136,6 @@ def _limit_field(base_url: str) -> str:
 
 
 def _tools(tools: tuple[ToolSpec, ...]) -> bytes:
-    if not tools:
-        return b""
     functions = [
         {
             "type": "function",
@@ -151,7 +147,7 @@ def _tools(tools: tuple[ToolSpec, ...]) -> bytes:
         }
         for tool in tools
     ]
-    return b',"tools":' + dump(functions)
+    return dump(functions)
 
 
 def _user_content(message: UserMessage) -> str | list[dict[str, Any]]:

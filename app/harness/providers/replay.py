@@ -39,7 +39,7 @@ from app.harness.providers.transcript import (
     Transcript,
     load_transcript,
 )
-from app.harness.providers.wire_json import dump, read_arguments
+from app.harness.providers.wire_json import dump, join_request, read_arguments
 from app.harness.session_rows import NUDGE
 from app.messages import (
     AssistantMessage,
@@ -89,9 +89,9 @@ class ReplayProvider:
         encoded = request.cache.encode(
             self.driver, request.messages, lambda message: dump(message.model_dump(exclude_defaults=False))
         )
-        head = dump({"model": request.model, "system": [block.model_dump() for block in request.system]})
+        head = {"model": request.model, "system": [block.model_dump() for block in request.system]}
         tools = dump([tool.model_dump() for tool in request.tools])
-        body = b"".join((head[:-1], b',"tools":', tools, b',"messages":[', b",".join(encoded), b"]}"))
+        body = join_request(head, (("tools", tools),), "messages", encoded)
         return WireRequest(f"/{request.model}", body)
 
     async def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:

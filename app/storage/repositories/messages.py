@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
 
 from app.storage.models import Message
 from app.storage.pages import Page, decode_cursor, encode_cursor
-from app.storage.repositories.rows import RowsById, values_of
+from app.storage.repositories.rows import RowsById, completed, values_of
 from app.storage.repositories.upsert import insert_or_overwrite
 
 
@@ -18,6 +18,10 @@ class MessageRepository(RowsById[Message]):
     def put(self, row: Message) -> None:
         """Insert the row, or overwrite the one with its id."""
         insert_or_overwrite(self.connection, self.table, values_of(row))
+
+    def put_values(self, **values: Any) -> None:
+        """Do as `put` with plain columns, the model's defaults where none is given."""
+        insert_or_overwrite(self.connection, self.table, completed(Message, values))
 
     def history(self, session_id: str, agent_path: str) -> list[Message]:
         """Return the conversation of one agent: positioned, not superseded, in order."""

@@ -37,6 +37,10 @@ class RunRepository(RowsById[Run]):
         """Insert one step of a run."""
         _StepRows(self.connection).add(row)
 
+    def insert_step(self, **values: Any) -> None:
+        """Insert one step by its columns, defaults filled in."""
+        _StepRows(self.connection).insert(**values)
+
     def update_step(self, run_id: str, number: int, /, **values: Any) -> bool:
         """Set columns of one step; False when there is no such step."""
         steps = _StepRows(self.connection)
