@@ -116,9 +116,157 @@ REQUIREMENTS: dict[str, str] = {
     "R2.13.6": "an expired token",
     "R2.13.7": "a foreign Origin",
     "R2.13.8": "two daemons on one data folder: the second refuses, naming the first",
+    # 3 file
+    "R3.file.read.happy": "file.read: line-numbered content of a known file",
+    "R3.file.read.binary": "file.read: a .png is binary with size and media type",
+    "R3.file.read.window": "file.read: lines 10-20 of a 100-line file by offset and limit",
+    "R3.file.read.long_line": "file.read: a line over 2,000 characters ends in the marker",
+    "R3.file.read.missing": "file.read: a path that does not exist is file_not_found",
+    "R3.file.read.symlink": "file.read: links are resolved, and the real path must be allowed",
+    "R3.file.read.directory": "file.read: a directory lists its entries, a slash after subdirectories",
+    "R3.file.read.image": "file.read: an image is image content when the model takes images",
+    "R3.file.read.encoding": "file.read: encodings other than UTF-8 are detected and named",
+    "R3.file.read.notebook": "file.read: a notebook is read as text",
+    "R3.file.read.pdf": "file.read: a PDF is read as text, with page ranges",
+    "R3.file.write.parents": "file.write: makes parent directories",
+    "R3.file.write.unread": "file.write: without a read before it is file_not_read",
+    "R3.file.create.exists": "file.create: an existing file is file_exists",
+    "R3.file.edit.exact": "edit.text: replaces a known text",
+    "R3.file.edit.multiple": "edit.text: three matches without replace_all are multiple_matches",
+    "R3.file.edit.none": (
+        "edit.text: a text that is not there is old_string_not_found, with the closest lines"
+    ),
+    "R3.file.edit.kept": "edit.text: encoding, BOM, line endings, mode, owner and links are kept",
+    "R3.file.edit.stale": "a file that changed between read and edit is file_changed_since_read",
+    "R3.file.edit.busy": "a file that another call writes for over 5 s is file_busy",
+    "R3.file.crowd": "40 agents editing 200 files: no lost update, no torn file, every conflict named",
+    # 3 grep
+    "R3.grep.regex": "search.grep: TODO gives the matching lines",
+    "R3.grep.filter": "search.grep: *.ts gives no .js results",
+    "R3.grep.timeout": "search.grep: a pathological search ends at its time limit with partial results",
+    "R3.grep.modes": "search.grep: content, files_with_matches and count, with context lines",
+    "R3.grep.cap": "search.grep: 256 KB cap and head_limit set truncated; the whole goes to a sidecar",
+    "R3.grep.ignore": "search.grep: gitignore is respected, binary files are skipped",
+    "R3.grep.options": "search.grep: a pattern, path or glob is never taken as an option",
+    "R3.grep.engines": (
+        "search.grep: ripgrep, the system's rg and the pure Python engine give the same results"
+    ),
+    "R3.grep.outside": (
+        "search.grep: matches outside the cage have no content, or are dropped by outside: none"
+    ),
+    # 3 glob
+    "R3.glob.pattern": "search.glob: **/*.test.ts gives only test files",
+    "R3.glob.order": "search.glob: newest first, 100 files, truncated beyond",
+    "R3.glob.ignore": "search.glob: gitignore is respected",
+    "R3.glob.timeout": "search.glob: ends at its time limit with partial results",
+    # 3 ast
+    "R3.ast.search": "search.ast: console.log($MSG) with the captured MSG",
+    "R3.ast.multiple": "search.ast: $$$ captures several nodes",
+    "R3.ast.invalid": "search.ast and edit.ast: an unparseable pattern is invalid_pattern",
+    "R3.ast.context": "search.ast: context lines, globs, paths, positions in lines and bytes",
+    "R3.ast.preview": "edit.ast: a dry run changes nothing and lists the changes",
+    "R3.ast.apply": "edit.ast: dry_run false writes the files",
+    "R3.ast.paths": "edit.ast: a single file touches only that file, a directory all matching files",
+    "R3.ast.language": "edit.ast: the language is inferred, or the mixture is an error",
+    "R3.ast.max_replacements": "edit.ast: max_replacements 1 of 3 sets limit_reached",
+    "R3.ast.max_files": "edit.ast: max_files 1 of 2 sets limit_reached",
+    "R3.ast.traversal": "edit.ast: ../../etc is refused",
+    "R3.ast.parse_errors": "edit.ast: files that do not parse are collected, the others are changed",
+    "R3.ast.overlap": "edit.ast: overlapping matches never corrupt a file",
+    "R3.ast.atomic": "edit.ast: all files are written, or none",
+    # 3 shell
+    "R3.shell.happy": "shell.bash: echo hello",
+    "R3.shell.exit": "shell.bash: exit 42 is data, not an error",
+    "R3.shell.cwd": "shell.bash: cwd below the project",
+    "R3.shell.cwd_escape": "shell.bash: cwd ../../ is invalid_params",
+    "R3.shell.timeout": "shell.bash: sleep 60 with timeout 2000 is timed_out, exit code 137",
+    "R3.shell.clamp_low": "shell.bash: timeout 500 is clamped to 1000",
+    "R3.shell.clamp_high": "shell.bash: timeout 999999 is clamped to 600000",
+    "R3.shell.empty": "shell.bash: an empty command is invalid_params",
+    "R3.shell.env": "shell.bash: env entries are merged over the daemon's",
+    "R3.shell.env_invalid": "shell.bash: an empty or = key in env is invalid_params",
+    "R3.shell.truncation": "shell.bash: over 1 MB is cut with the marker",
+    "R3.shell.spawn": "shell.bash: a command that cannot be started is an error that says why",
+    "R3.shell.stream": (
+        "shell.bash: output is streamed as tool.progress, ANSI kept there and stripped for the model"
+    ),
+    "R3.shell.group": (
+        "shell.bash: the timeout kills everything the command started, also what ignores SIGTERM"
+    ),
+    "R3.shell.background": "commands that outlive their call are listed, read and stopped",
+    "R3.shell.terminal": "shell.bash: terminal size and TERM are sane",
+    "R3.shell.torture": (
+        "1,000 commands of all kinds: no zombie, no leaked descriptor or terminal, bounded memory"
+    ),
+    # 3 calc
+    "R3.calc.grammar": "compute.calc: operators, parentheses, unary signs, precedence",
+    "R3.calc.power": "compute.calc: 2**3**2 is 512",
+    "R3.calc.literals": "compute.calc: hexadecimal, binary, octal, exponents",
+    "R3.calc.exact": "compute.calc: exact integers, decimals without binary surprises",
+    "R3.calc.bounded": "compute.calc: a tower of powers is an error at once",
+    "R3.calc.several": "compute.calc: several calculations, each with its own error; prefix and suffix",
+    # 3 recipe
+    "R3.recipe.detect": "project.recipe: npm, bun, cargo, poetry, pdm, uv, make, just and task are detected",
+    "R3.recipe.tasks": "project.recipe: available_tasks is always there",
+    "R3.recipe.run": "project.recipe: runs through shell.bash, with its permissions",
+    "R3.recipe.unknown": "project.recipe: an unknown op names the available tasks",
+    # 3 locked
+    "R3.locked.shapes": "read, write, edit, glob, grep, bash, todo have exactly the contract's parameters",
+    "R3.locked.caps": "the contract's caps: 200 KB, 1,000 entries, 200 matches, with a sidecar",
+    "R3.locked.same": "a locked tool and its dotted one share the implementation, reads included",
+    "R3.locked.todo": "todo: a list in the session, kept over a restart",
+    "R3.locked.task": "task: delegation by the contract's shape",
+    "R3.locked.question": "question: structured questions to a human, refused without one",
+    # 3 meta
+    "R3.meta.schemas": (
+        "every tool has JSON Schemas of parameters and result, a description, title, hints, ACP kind, version"
+    ),
+    "R3.meta.effects": "effects decide what runs side by side",
+    "R3.meta.envelope": "one envelope for every tool, errors included; schema failures are tool errors",
+    "R3.meta.abort": "a cancelled call stops its work",
+    "R3.meta.unknown": "an unknown tool is tool_not_found (-32601), bad arguments invalid_params (-32602)",
+    # 3 permit
+    "R3.permit.scope": "principal scope comes first",
+    "R3.permit.read_cage": "cage read enforcement: ./src may be read, ./data is denied",
+    "R3.permit.write_cage": "cage write enforcement: ro is not rw",
+    "R3.permit.uncaged": "the primary has no cage: every path of the project",
+    "R3.permit.capability": "shell, exec, seccomp and network requirements are checked against the cage",
+    "R3.permit.variables": (
+        "{workspace}, {ad-hoc}, {user-data} expand; empty fails closed; unknown is a compile error"
+    ),
+    "R3.permit.rules": "rules of manifest, session and project: most specific wins, a manifest deny stays",
+    "R3.permit.compound": "compound shell commands are judged part by part",
+    "R3.permit.ask": "ask: the operator answers once, always or reject; headless it is deny",
+    "R3.permit.watchdog": (
+        "the watchdog denies or asks for destructive and exfiltrating commands, with the reason"
+    ),
+    "R3.permit.order": "the layers run in this order, each a unit of its own",
+    "R3.permit.denial": "a denial carries code and what would be needed",
+    "R3.permit.routes": "permission rules over REST, for projects and sessions",
+    "R3.permit.paths": (
+        "hard links, /proc/self, case, trailing dots, NUL, .., prefix twins and devices are handled"
+    ),
+    "R3.permit.race": "a symlink swapped between check and use does not escape",
+    "R3.permit.protected": ".git internals, .kaged and the data folder are closed to caged callers",
+    # 3 audit
+    "R3.audit.called": "tool.called, tool.completed, tool.denied with the source's fields, redacted",
+    "R3.audit.files": "file.written and file.edited",
+    "R3.audit.shell": "shell.executed with the command cut at 200 characters",
+    "R3.audit.query": "GET /audit finds them by filters",
+    # 3 fuzz
+    "R3.fuzz.parameters": (
+        "a fuzz of each tool's parameters: no unhandled exception, no change on disk after an error"
+    ),
+    # 3 bench
+    "R3.bench.figures": (
+        "benchmarks of grep, glob, ast, read, edit, shell and dispatch print ratios in one run"
+    ),
 }
 
-DEFERRED: dict[str, str] = {}
+DEFERRED: dict[str, str] = {
+    "R3.locked.task": "delegation comes with the recursive agents",
+    "R3.locked.question": "questions come with the interactions",
+}
 """Id to why a later issue shows it."""
 
 PENDING: dict[str, str] = {}
