@@ -14,6 +14,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.errors import ToolError
+from app.tools.authorisation.rules import PermissionRule
 from app.tools.ports import ToolPorts
 
 ROOT_AGENT = "primary"
@@ -25,7 +26,9 @@ class ToolCallContext:
 
     `agent_path` is the position in the tree of agents (`primary`, `primary.subagents.x`).
     `cage` is the caller's compiled cage as plain data, None when it has none. `scratch_dir` is
-    the session's folder for outputs too large to show; it need not exist yet.
+    the session's folder for outputs too large to show; it need not exist yet. `rules` are the
+    permission rules of all scopes that apply to the caller. `headless` means that nobody can be
+    asked: what a rule or the watchdog would ask about is denied.
     """
 
     session_id: str
@@ -38,6 +41,8 @@ class ToolCallContext:
     call_id: str
     scratch_dir: Path
     ports: ToolPorts
+    rules: tuple[PermissionRule, ...] = ()
+    headless: bool = False
 
     @property
     def is_root_agent(self) -> bool:

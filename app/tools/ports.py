@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
+
 
 class ToolPorts(Protocol):
     """The harness' side of one tool call."""
@@ -17,4 +19,11 @@ class ToolPorts(Protocol):
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
         """Record an audit event; `data` is JSON-ready and already redacted. Must not raise."""
+        ...
+
+    async def consent(self, request: ConsentRequest) -> ConsentAnswer:
+        """Ask the human whether the call may go on, and wait for the answer.
+
+        Never called for a headless call. `always` has stored the request's suggestions already.
+        """
         ...

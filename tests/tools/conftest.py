@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest, PermissionRule
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.catalog import build_registry
 from app.tools.definition import ToolDefinition
@@ -20,16 +21,22 @@ from app.tools.watchdog import Watchdog
 
 @dataclass
 class Ports:
-    """Keeps what the tools report."""
+    """Keeps what the tools report, and answers for the human as told."""
 
     events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
+    asked: list[ConsentRequest] = field(default_factory=list)
+    answer: ConsentAnswer = "reject"
 
     async def progress(self, text: str) -> None:
         self.shown.append(text)
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
         self.events.append((event, data))
+
+    async def consent(self, request: ConsentRequest) -> ConsentAnswer:
+        self.asked.append(request)
+        return self.answer
 
     def names(self) -> list[str]:
         return [event for event, _ in self.events]
@@ -62,6 +69,9 @@ class Desk:
     def caged(self, *fs: tuple[str, str], **more: Any) -> Desk:
         cage = {"fs": [{"mode": mode, "path": path} for mode, path in fs], **more}
         return self.as_agent("primary.subagents.worker", cage)
+
+    def ruled(self, *rules: PermissionRule, headless: bool = False) -> Desk:
+        return replace(self, context=replace(self.context, rules=rules, headless=headless))
 
     def with_tools(self, *extra: ToolDefinition, watchdog: Watchdog | None = None) -> Desk:
         definitions: Iterable[ToolDefinition] = (*self.service.registry.definitions(), *extra)

@@ -1,0 +1,49 @@
+"""Permission rules and the question that one may lead to, as plain data.
+
+Owns: their shapes, shared with whoever stores rules and whoever asks the human. Never: deciding
+which rule wins, or what a call is judged by.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+RuleAction = Literal["allow", "deny", "ask"]
+RuleScope = Literal["manifest", "session", "project"]
+ConsentAnswer = Literal["once", "always", "reject"]
+"""`always` also stores the request's suggestions; whoever asked the human does that."""
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRule:
+    """One rule: what is done with uses of `permission` whose subject matches `pattern`.
+
+    `permission` is a tool, a `tool.action`, a glob over those (`file.*`), a capability (`fs.read`,
+    `fs.write`, `shell`, `net`, `exec`) or `*`. `pattern` is compared with what the call is about:
+    the parts of a shell command, paths relative to the project, hosts. `scope` says who made the
+    rule: the project file, an answer or request within the session, or the operator for the project.
+    """
+
+    permission: str
+    pattern: str
+    action: RuleAction
+    scope: RuleScope
+    pinned: bool = False
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentRequest:
+    """A question to the human. `subjects` are the parts that need consent, as shown to the human.
+
+    `suggestions` are the rules that "always" would store, the most specific sensible ones, none
+    where no rule could stand for what was asked; then "always" is no more than "once".
+    """
+
+    tool: str
+    permission: str
+    subjects: tuple[str, ...]
+    reason: str
+    source: Literal["rule", "watchdog"]
+    suggestions: tuple[PermissionRule, ...] = ()
