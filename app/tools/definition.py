@@ -52,11 +52,19 @@ Requirement = FsRequirement | SeccompRequirement | NetRequirement | CapabilityRe
 @dataclass(frozen=True, slots=True)
 class Effects:
     """What one call touches, with paths as the caller wrote them. Calls whose effects do not
-    collide may run side by side; an `exclusive` call runs alone."""
+    collide may run side by side; an `exclusive` call runs alone.
+
+    `commands` are the shell command lines that it runs, in `directory`, and `hosts` what it
+    connects to, as `host` or `host:port`: permission rules and the watchdog judge by them, so
+    a tool that runs commands must name them here.
+    """
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     exclusive: bool = False
+    commands: tuple[str, ...] = ()
+    directory: str = "."
+    hosts: tuple[str, ...] = ()
 
 
 class ToolParams(BaseModel):
