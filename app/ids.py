@@ -9,7 +9,22 @@ from typing import Literal
 from ulid import ULID
 
 Prefix = Literal[
-    "prj", "ses", "run", "stp", "msg", "tcl", "ckp", "cmp", "iss", "todo", "evt", "itx", "dap", "req", "tok"
+    "prj",
+    "ses",
+    "run",
+    "stp",
+    "msg",
+    "tcl",
+    "ckp",
+    "cmp",
+    "iss",
+    "todo",
+    "evt",
+    "itx",
+    "dap",
+    "req",
+    "tok",
+    "rul",
 ]
 
 _SHAPE = re.compile(r"^[a-z]{3,4}_[0-9A-HJKMNP-TV-Z]{26}$")

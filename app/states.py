@@ -122,6 +122,26 @@ TOOL_CALL_MOVES: Mapping[ToolCallState, frozenset[ToolCallState]] = {
 }
 
 
+class InteractionState(StrEnum):
+    """What became of a question to a human. `cancelled`: its run was stopped; `expired`: the daemon
+    that waited for the answer is gone."""
+
+    PENDING = "pending"
+    ANSWERED = "answered"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+_I = InteractionState
+
+INTERACTION_MOVES: Mapping[InteractionState, frozenset[InteractionState]] = {
+    _I.PENDING: frozenset({_I.ANSWERED, _I.CANCELLED, _I.EXPIRED}),
+    _I.ANSWERED: frozenset(),
+    _I.CANCELLED: frozenset(),
+    _I.EXPIRED: frozenset(),
+}
+
+
 def legal_session_events(state: SessionState) -> tuple[SessionEvent, ...]:
     """Return the events that are legal in `state`, in a stable order."""
     return tuple(event for (origin, event) in SESSION_MOVES if origin is state)
@@ -139,7 +159,7 @@ def move_session(state: SessionState, event: SessionEvent) -> tuple[SessionState
     return found
 
 
-_StateT = TypeVar("_StateT", RunState, ToolCallState)
+_StateT = TypeVar("_StateT", RunState, ToolCallState, InteractionState)
 
 
 def move(current: _StateT, target: _StateT) -> _StateT:
@@ -157,4 +177,5 @@ def move(current: _StateT, target: _StateT) -> _StateT:
 _MOVES: Mapping[type[StrEnum], Mapping[Any, frozenset[Any]]] = {
     RunState: RUN_MOVES,
     ToolCallState: TOOL_CALL_MOVES,
+    InteractionState: INTERACTION_MOVES,
 }

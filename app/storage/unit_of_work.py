@@ -17,7 +17,9 @@ from app.storage.repositories.audit import AuditRepository
 from app.storage.repositories.blobs import BlobRepository
 from app.storage.repositories.checkpoints import CheckpointRepository
 from app.storage.repositories.events import EventRepository
+from app.storage.repositories.interactions import InteractionRepository
 from app.storage.repositories.messages import MessageRepository
+from app.storage.repositories.permissions import PermissionRuleRepository
 from app.storage.repositories.projects import ProjectRepository
 from app.storage.repositories.runs import RunRepository
 from app.storage.repositories.sessions import SessionRepository
@@ -53,6 +55,14 @@ class UnitOfWork:
     @cached_property
     def checkpoints(self) -> CheckpointRepository:
         return CheckpointRepository(self.connection)
+
+    @cached_property
+    def interactions(self) -> InteractionRepository:
+        return InteractionRepository(self.connection)
+
+    @cached_property
+    def permissions(self) -> PermissionRuleRepository:
+        return PermissionRuleRepository(self.connection)
 
     @cached_property
     def events(self) -> EventRepository:

@@ -22,6 +22,7 @@ from app.errors import StorageError
 from app.storage import schema_version
 from app.storage.backup import upgrade
 from app.storage.engine import close_connection, open_database
+from app.storage.schema_version import HEAD
 from app.storage.storage import Storage
 from tests.storage import rows
 
@@ -34,8 +35,8 @@ _ADDS_A_COLUMN = '''
 """a later schema"""
 import sqlalchemy as sa
 from alembic import op
-revision = "0002"
-down_revision = "0001"
+revision = "later_1"
+down_revision = "HEAD"
 def upgrade():
     rebuild = "always" if op.get_bind().dialect.name == "sqlite" else "never"
     with op.batch_alter_table("sessions", recreate=rebuild) as table:
@@ -45,8 +46,8 @@ _FAILS_HALF_WAY = '''
 """a later schema that cannot be made"""
 import sqlalchemy as sa
 from alembic import op
-revision = "0003"
-down_revision = "0002"
+revision = "later_2"
+down_revision = "later_1"
 def upgrade():
     op.create_table("half", sa.Column("id", sa.Integer(), primary_key=True))
     op.execute("DELETE FROM messages")
@@ -78,14 +79,13 @@ def later_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[.
         folder = tmp_path / "migrations"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(MIGRATIONS, folder)
-        revisions = ["0001"]
-        for number, migration in enumerate(migrations, start=2):
-            (folder / "versions" / f"{number:04}_later.py").write_text(migration)
-            revisions.append(f"{number:04}")
+        later = [f"later_{number}" for number in range(1, len(migrations) + 1)]
+        for revision, migration in zip(later, migrations, strict=True):
+            (folder / "versions" / f"{revision}.py").write_text(migration.replace("HEAD", HEAD))
         monkeypatch.setattr(schema_version, "migrations_folder", lambda: folder)
-        monkeypatch.setattr(schema_version, "REVISIONS", tuple(revisions))
+        monkeypatch.setattr(schema_version, "REVISIONS", (*schema_version.REVISIONS, *later))
         for module in (schema_version, app.storage.backup):
-            monkeypatch.setattr(module, "HEAD", revisions[-1])
+            monkeypatch.setattr(module, "HEAD", later[-1])
 
     return become
 
@@ -146,9 +146,9 @@ async def test_an_embedded_file_is_copied_then_migrated_at_start(
     )
     await storage.close()
     [copy] = copies(tmp_path)
-    assert copy.name.startswith("kaged.db.backup-0001-2")
+    assert copy.name.startswith(f"kaged.db.backup-{HEAD}-2")
     with closing(sqlite3.connect(copy)) as old:
-        assert old.execute("SELECT version_num FROM alembic_version").fetchone() == ("0001",)
+        assert old.execute("SELECT version_num FROM alembic_version").fetchone() == (HEAD,)
         assert old.execute("SELECT id FROM sessions").fetchall() == [("ses_00001",)]
     # Nothing is due any more: no second copy.
     await (await Storage.open(None, tmp_path)).close()
@@ -170,7 +170,7 @@ async def test_a_failed_migration_leaves_nothing_half_made(
         tables = inspect(connection).get_table_names()
         assert "half" not in tables
         assert "colour" not in [c["name"] for c in inspect(connection).get_columns("sessions")]
-        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == ["0001"]
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == [HEAD]
         assert connection.execute(text("SELECT count(*) FROM messages")).scalar() == 1
         assert connection.execute(text("SELECT count(*) FROM projects")).scalar() == 1
 
@@ -180,14 +180,14 @@ async def test_a_postgresql_database_is_migrated_only_when_asked(
 ) -> None:
     await upgrade(postgres_url, tmp_path)
     later_release(_ADDS_A_COLUMN)
-    with pytest.raises(StorageError, match=r"schema 0001.*needs 0002.*kaged db upgrade"):
+    with pytest.raises(StorageError, match=rf"schema {HEAD}.*needs later_1.*kaged db upgrade"):
         await Storage.open(postgres_url, tmp_path)
     report = await upgrade(postgres_url, tmp_path)
-    assert (report.before, report.after) == ("0001", "0002")
+    assert (report.before, report.after) == (HEAD, "later_1")
     await (await Storage.open(postgres_url, tmp_path)).close()
 
 
 async def test_upgrading_twice_changes_nothing(empty_database: str | None, tmp_path: Path) -> None:
     await upgrade(empty_database, tmp_path)
     report = await upgrade(empty_database, tmp_path)
-    assert (report.before, report.after, report.copy) == ("0001", "0001", None)
+    assert (report.before, report.after, report.copy) == (HEAD, HEAD, None)

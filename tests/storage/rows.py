@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.storage.models import AuditEvent, Checkpoint, Event, Message, Project, Run, Session, Step, ToolCall
+from app.storage.models import (
+    AuditEvent,
+    Checkpoint,
+    Event,
+    Interaction,
+    Message,
+    PermissionRuleRow,
+    Project,
+    Run,
+    Session,
+    Step,
+    ToolCall,
+)
+from app.storage.repositories.permissions import identity_of
 from app.storage.unit_of_work import UnitOfWork
 
 
@@ -46,6 +59,25 @@ def tool_call(number: int, **values: Any) -> ToolCall:
 def checkpoint(number: int, **values: Any) -> Checkpoint:
     given = {"session_id": "ses_00001", "created_at": number, "created_by": "operator", "reason": "asked"}
     return Checkpoint(id=f"ckp_{number:05}", **{**given, **values})
+
+
+def interaction(number: int, **values: Any) -> Interaction:
+    given = {"session_id": "ses_00001", "kind": "permission", "created_at": number}
+    return Interaction(id=f"itx_{number:05}", **{**given, **values})
+
+
+def permission(number: int, **values: Any) -> PermissionRuleRow:
+    given = {
+        "project_id": "prj_00001",
+        "permission": "shell.bash",
+        "pattern": f"git {number} *",
+        "action": "allow",
+        "created_by": "operator",
+        "created_at": number,
+        **values,
+    }
+    identity = identity_of(str(given["permission"]), str(given["pattern"]))
+    return PermissionRuleRow(id=f"rul_{number:05}", identity=identity, **given)
 
 
 def event(seq: int, **values: Any) -> Event:

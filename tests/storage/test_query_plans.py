@@ -45,6 +45,20 @@ QUERIES: dict[str, Query] = {
     "tool_calls.unfinished": lambda u: u.tool_calls.unfinished("ses_00001"),
     "checkpoints.list": lambda u: u.checkpoints.list("ses_00001"),
     "checkpoints.open": lambda u: u.checkpoints.open("ses_00001"),
+    "interactions.get": lambda u: u.interactions.get("itx_00001"),
+    "interactions.list": lambda u: u.interactions.list("ses_00001"),
+    "interactions.list in a state": lambda u: u.interactions.list("ses_00001", state="answered"),
+    "interactions.pending": lambda u: u.interactions.pending("ses_00001"),
+    "interactions.pending_anywhere": lambda u: u.interactions.pending_anywhere(),
+    "interactions.count_pending": lambda u: u.interactions.count_pending("ses_00001"),
+    "interactions.close": lambda u: u.interactions.close("itx_00001", state="expired"),
+    "permissions.list": lambda u: u.permissions.list("prj_00001", None),
+    "permissions.list of a session": lambda u: u.permissions.list("prj_00001", "ses_00001"),
+    "permissions.of_scope": lambda u: u.permissions.of_scope("prj_00001", "ses_00001"),
+    "permissions.count": lambda u: u.permissions.count("prj_00001", None),
+    "permissions.find": lambda u: u.permissions.find("prj_00001", None, "shell.bash", "git *"),
+    "permissions.find of a session": lambda u: u.permissions.find("prj_00001", "ses_00001", "*", "*"),
+    "permissions.delete": lambda u: u.permissions.delete("rul_00002"),
     "events.after": lambda u: u.events.after("ses_00001", 1, 9, 9),
     "events.last_seq": lambda u: u.events.last_seq("ses_00001"),
     "audit.list": lambda u: u.audit.list(),
@@ -97,6 +111,10 @@ def fill(unit: UnitOfWork) -> None:
     unit.runs.add(rows.run(1))
     unit.messages.add_many(rows.message(number) for number in range(1, 5))
     unit.audit.add_many(rows.audit(number) for number in range(1, 5))
+    unit.interactions.add_many(rows.interaction(number, state="answered") for number in range(1, 5))
+    unit.interactions.add(rows.interaction(5))
+    unit.permissions.add_many(rows.permission(number) for number in range(1, 5))
+    unit.permissions.add(rows.permission(5, session_id="ses_00001"))
 
 
 @pytest.mark.parametrize("name", QUERIES)

@@ -5,7 +5,9 @@ from app.storage.models.audit import AuditEvent
 from app.storage.models.blobs import Blob
 from app.storage.models.checkpoints import Checkpoint
 from app.storage.models.events import Event
+from app.storage.models.interactions import Interaction
 from app.storage.models.messages import Message
+from app.storage.models.permissions import PermissionRuleRow
 from app.storage.models.projects import Project
 from app.storage.models.runs import Run, Step, ToolCall
 from app.storage.models.sessions import Session
@@ -17,7 +19,9 @@ __all__ = [
     "Checkpoint",
     "Event",
     "IdempotencyKey",
+    "Interaction",
     "Message",
+    "PermissionRuleRow",
     "Project",
     "Run",
     "Session",

@@ -1,0 +1,49 @@
+"""Queries about interactions."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from sqlalchemy import literal_column, select, update
+
+from app.states import InteractionState
+from app.storage.models import Interaction
+from app.storage.pages import Page
+from app.storage.repositories.rows import RowsById
+from app.storage.text import storable, storable_values
+
+_PENDING = literal_column(f"'{InteractionState.PENDING.value}'")
+"""Written out: an index of the pending rows alone is not used for a parameter."""
+
+
+class InteractionRepository(RowsById[Interaction]):
+    model = Interaction
+
+    def list(
+        self, session_id: str, *, state: str | None = None, limit: int = 25, cursor: str | None = None
+    ) -> Page[Interaction]:
+        """Return a page of a session's interactions, the newest first."""
+        where = [self.c.session_id == storable(session_id)]
+        if state is not None:
+            where.append(self.c.state == storable(state))
+        return self._newest_first("interactions", where, limit=limit, cursor=cursor)
+
+    def pending(self, session_id: str) -> builtins.list[Interaction]:
+        """Return what a session waits for, the oldest first."""
+        statement = select(Interaction).where(self.c.session_id == session_id, self.c.state == _PENDING)
+        return self._all(statement.order_by(self.c.created_at, self.c.id))
+
+    def pending_anywhere(self) -> builtins.list[Interaction]:
+        """Return every pending interaction, the oldest of each session first."""
+        statement = select(Interaction).where(self.c.state == _PENDING)
+        return self._all(statement.order_by(self.c.session_id, self.c.created_at, self.c.id))
+
+    def count_pending(self, session_id: str) -> int:
+        """Count what a session waits for."""
+        return self._count([self.c.session_id == session_id, self.c.state == _PENDING])
+
+    def close(self, interaction_id: str, **values: Any) -> bool:
+        """Set columns of a pending interaction; False when it is not pending any more."""
+        statement = update(self.table).where(self.c.id == storable(interaction_id), self.c.state == _PENDING)
+        return self.connection.execute(statement.values(storable_values(values))).rowcount > 0
