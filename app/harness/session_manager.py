@@ -25,7 +25,8 @@ from app.harness.session import Session
 from app.harness.session_record import Work
 from app.harness.session_rows import Mode, PostedMessage
 from app.harness.session_services import SessionServices
-from app.harness.transfer import export_session, import_session
+from app.harness.transfer import export_session
+from app.harness.transfer_import import SessionImports
 from app.ids import new_id, now_ms
 from app.observability import Redactor
 from app.states import SessionState
@@ -70,6 +71,7 @@ class SessionManager:
         self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._stopping = False
+        self._imports = SessionImports(storage, projects, scratch_root)
         self._services = SessionServices(
             storage=storage,
             projects=projects,
@@ -242,7 +244,7 @@ class SessionManager:
 
     async def import_lines(self, lines: AsyncIterator[bytes], actor: str) -> SessionRow:
         """Store an exported session; its ids are kept, so the same one is refused twice."""
-        return await import_session(self._storage, self._projects, lines, actor)
+        return await self._imports.take(lines, actor)
 
     # -- inside -----------------------------------------------------------------------------
 

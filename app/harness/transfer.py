@@ -1,33 +1,24 @@
-"""A session as a file: JSON lines out, JSON lines in, the same bytes again.
+"""A session as a file of JSON lines; `transfer_import` takes it in again, to the same bytes.
 
 Owns: which rows make up a session, and their order. Never: the format of a line
-(`transfer_lines`) or where the bytes go. Ids are kept, so an import into the daemon that still
-has the session is refused.
+(`transfer_lines`) or where the bytes go.
 """
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.errors import Conflict
-from app.harness.transfer_lines import FORMAT, ImportedRow, ImportedSession, line, read_lines
-from app.ids import now_ms
+from app.harness.transfer_lines import FORMAT, line
 from app.states import SessionState
-from app.storage.models import AuditEvent, Checkpoint, Event, Message, Run, Step, ToolCall
+from app.storage.models import Event, Step, ToolCall
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 
-if TYPE_CHECKING:
-    from app.harness.projects import ProjectRegistry
-
 PAGE = 500
-
-IMPORTED = "application/json; imported"
-"""The media type of a compiled project that came with a session: carried along, never run."""
 
 
 async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[bytes]:
@@ -56,32 +47,6 @@ async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[byt
         yield line("checkpoint", checkpoint.model_dump())
     async for event in _events(storage, row.id):
         yield line("event", {**event.model_dump(exclude={"session_id"}), "frame": event.frame.decode()})
-
-
-async def import_session(
-    storage: Storage, projects: ProjectRegistry, chunks: AsyncIterator[bytes], actor: str
-) -> SessionRow:
-    """Store an exported session in one unit; nothing is stored when any line is wrong."""
-    content = bytearray()
-    async for chunk in chunks:
-        content += chunk
-    found = await asyncio.to_thread(lambda: read_lines(bytes(content).split(b"\n")))
-    project = projects.by_slug(found.project)
-    if project is None:
-        raise Conflict(
-            f"The session belongs to project {found.project!r}, which is not loaded here.",
-            reason="project_not_loaded",
-            details={"project": found.project},
-        )
-    session = found.session.model_copy(update={"project_id": project.id})
-    if await storage.read(lambda uow: uow.sessions.get(session.id)) is not None:
-        raise Conflict(
-            f"Session {session.id} is here already; delete it first to import it again.",
-            reason="session_exists",
-            details={"session_id": session.id},
-        )
-    await storage.write(lambda uow: _store(uow, session, found, actor), durable=True)
-    return session
 
 
 async def _header(storage: Storage, row: SessionRow) -> dict[str, Any]:
@@ -124,39 +89,3 @@ async def _events(storage: Storage, session_id: str) -> AsyncIterator[Event]:
         for row in rows:
             yield row
         after = rows[-1].seq if rows else last
-
-
-def _store(uow: UnitOfWork, session: SessionRow, found: ImportedSession, actor: str) -> None:
-    if found.compiled is not None and session.compiled_digest is not None:
-        uow.blobs.put(session.compiled_digest, IMPORTED, found.compiled)
-    uow.sessions.add(session)
-    for row in found.rows:
-        _add(uow, row)
-    uow.audit.add_many(
-        [
-            AuditEvent(
-                created_at=now_ms(),
-                event="session.imported",
-                actor=actor,
-                project_id=session.project_id,
-                session_id=session.id,
-                data={"lines": len(found.rows) + 1},
-            )
-        ]
-    )
-
-
-def _add(uow: UnitOfWork, row: ImportedRow) -> None:
-    match row:
-        case Run():
-            uow.runs.add(row)
-        case Step():
-            uow.runs.add_step(row)
-        case Message():
-            uow.messages.add(row)
-        case ToolCall():
-            uow.tool_calls.add(row)
-        case Checkpoint():
-            uow.checkpoints.add(row)
-        case Event():
-            uow.events.add_many([row])

@@ -1,6 +1,6 @@
 """The lines of an exported session, read back: every line is checked before anything is stored.
 
-Owns: the format of the lines and what makes one wrong. Pure: bytes in, rows out. Never: storage.
+Owns: the format of the lines and what makes one wrong. Pure, and keeps no row. Never: storage.
 What a run or call was doing cannot be carried over, so only finished ones are taken.
 """
 
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import orjson
 from pydantic import ValidationError
 
-from app.errors import ValidationFailed
+from app.errors import PayloadTooLarge, ValidationFailed
+from app.harness.dsl.compiler import stored_digest
 from app.harness.history import assistant_blocks, tool_result, user_message
 from app.ids import Prefix, is_id
 from app.states import RUN_MOVES, TOOL_CALL_MOVES, SessionState
@@ -24,13 +24,16 @@ from app.storage.models import Session as SessionRow
 
 FORMAT = 1
 
-ImportedRow = Run | Step | Message | ToolCall | Checkpoint | Event
 RowT = TypeVar("RowT", SessionRow, Run, Step, Message, ToolCall, Checkpoint, Event)
 
 ROLES = frozenset({"operator", "primary", "tool", "system"})
 AT_REST = frozenset({SessionState.IDLE.value, SessionState.PAUSED.value, SessionState.ARCHIVED.value})
 ENDED_RUNS = frozenset(state.value for state, moves in RUN_MOVES.items() if not moves)
 ENDED_CALLS = frozenset(state.value for state, moves in TOOL_CALL_MOVES.items() if not moves)
+
+MAX_LINES = 500_000
+LARGEST_SEQ = 2**52
+"""The session counts on from there, and clients count exactly up to 2**53."""
 
 _LARGEST = 2**63
 
@@ -39,15 +42,14 @@ class WrongLine(Exception):
     """Why a line cannot be taken."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ImportedSession:
-    """A whole export, checked. `project` is the slug of the project that it belongs to;
-    `compiled` the project as it was compiled for the session, as stored."""
+    """What the first line of an export says. `project` is the slug of the project that the session
+    belongs to; `compiled` the project as it was compiled for the session, as stored."""
 
     session: SessionRow
     project: str
     compiled: bytes | None
-    rows: list[ImportedRow] = field(default_factory=list)
 
 
 def line(kind: str, data: dict[str, Any]) -> bytes:
@@ -55,80 +57,97 @@ def line(kind: str, data: dict[str, Any]) -> bytes:
     return orjson.dumps({"kind": kind, "data": data}, option=orjson.OPT_SORT_KEYS) + b"\n"
 
 
-def read_lines(lines: Iterable[bytes]) -> ImportedSession:
-    """Return what the lines say; raise `ValidationFailed` naming the first line that is wrong.
+def checked_values(raw: bytes, session_id: str) -> tuple[str, dict[str, Any]]:
+    """Return the kind and the columns of a line that an `ExportReader` has taken."""
+    kind, data = _parse(raw)
+    if kind == "event":
+        data |= {"session_id": session_id, "frame": data["frame"].encode()}
+    return kind, data
+
+
+class ExportReader:
+    """Checks the lines one after the other; each may refer to those before it.
 
     The session's `project_id` is left empty: it is another one here."""
-    reader: _Reader | None = None
-    for number, raw in enumerate(lines, 1):
-        if not raw.strip():
-            continue
-        try:
-            kind, data = _parse(raw)
-            if reader is None:
-                if kind != "session":
-                    raise WrongLine("the first line must be the session itself")
-                reader = _Reader(_header(data))
-            else:
-                reader.take(kind, data)
-        except WrongLine as problem:
-            raise wrong(number, str(problem)) from None
-    if reader is None:
-        raise wrong(1, "there is no line at all")
-    return reader.found
 
-
-def wrong(number: int, problem: str) -> ValidationFailed:
-    return ValidationFailed(
-        f"Line {number} of the export cannot be read: {problem}.", fields={f"lines.{number}": problem}
-    )
-
-
-class _Reader:
-    """Takes the lines after the first one, each of which may refer to those before it."""
-
-    def __init__(self, found: ImportedSession) -> None:
-        self.found = found
+    def __init__(self) -> None:
+        self.number = 0
+        self.rows = 0
+        self._found: ImportedSession | None = None
         self._ids: set[str] = set()
         self._runs: set[str] = set()
         self._steps: set[tuple[str, int]] = set()
         self._last_seq = 0
 
-    def take(self, kind: str, data: dict[str, Any]) -> None:
+    @property
+    def header(self) -> ImportedSession | None:
+        """What the first line said; None before it was taken."""
+        return self._found
+
+    @property
+    def found(self) -> ImportedSession:
+        if self._found is None:
+            raise wrong(1, "there is no line at all")
+        return self._found
+
+    def take(self, raw: bytes) -> bool:
+        """Check the next line; tell whether it is a row (and neither the first line nor empty).
+
+        Raises `ValidationFailed` that names the line, `PayloadTooLarge` when there are too many."""
+        self.number += 1
+        if self.number > MAX_LINES:
+            raise PayloadTooLarge(
+                f"The export has more than {MAX_LINES} lines.",
+                reason="too_many_lines",
+                details={"max_lines": MAX_LINES},
+            )
+        if not raw.strip():
+            return False
+        try:
+            kind, data = _parse(raw)
+            if self._found is None:
+                if kind != "session":
+                    raise WrongLine("the first line must be the session itself")
+                self._found = _header(data)
+                return False
+            self._check(kind, data)
+        except WrongLine as problem:
+            raise wrong(self.number, str(problem)) from None
+        self.rows += 1
+        return True
+
+    def _check(self, kind: str, data: dict[str, Any]) -> None:
         match kind:
             case "run":
-                row: ImportedRow = self._run(data)
+                self._run(data)
             case "step":
-                row = self._step(data)
+                self._step(data)
             case "message":
-                row = self._message(data)
+                self._message(data)
             case "tool_call":
-                row = self._tool_call(data)
+                self._tool_call(data)
             case "checkpoint":
-                row = self._of_session(_row(Checkpoint, data), "ckp")
+                self._of_session(_row(Checkpoint, data), "ckp")
             case "event":
-                row = self._event(data)
+                self._event(data)
             case _:
                 raise WrongLine(f"kind {kind!r} is not known")
-        self.found.rows.append(row)
 
-    def _run(self, data: dict[str, Any]) -> Run:
+    def _run(self, data: dict[str, Any]) -> None:
         run = self._of_session(_row(Run, data), "run")
         if run.state not in ENDED_RUNS:
             raise WrongLine(f"a run in the state {run.state!r} cannot be imported")
         self._runs.add(run.id)
-        return run
 
-    def _step(self, data: dict[str, Any]) -> Step:
+    def _step(self, data: dict[str, Any]) -> None:
         step = _row(Step, data)
         if step.run_id not in self._runs:
             raise WrongLine(f"its run {step.run_id!r} is not among the lines before it")
         if (step.run_id, step.number) in self._steps:
             raise WrongLine(f"step {step.number} of {step.run_id} is there twice")
         self._steps.add((step.run_id, step.number))
-        return step
 
-    def _message(self, data: dict[str, Any]) -> Message:
+    def _message(self, data: dict[str, Any]) -> None:
         message = self._of_session(_row(Message, data), "msg")
         if message.role not in ROLES:
             raise WrongLine(f"role {message.role!r} is not known")
@@ -143,17 +162,15 @@ class _Reader:
                 user_message(message)
         except (ValidationError, KeyError, TypeError, AttributeError) as problem:
             raise WrongLine(f"its details cannot be used: {_first_line(problem)}") from None
-        return message
 
-    def _tool_call(self, data: dict[str, Any]) -> ToolCall:
+    def _tool_call(self, data: dict[str, Any]) -> None:
         call = self._of_session(_row(ToolCall, data), "tcl")
         if call.state not in ENDED_CALLS:
             raise WrongLine(f"a tool call in the state {call.state!r} cannot be imported")
         if call.run_id is not None and call.run_id not in self._runs:
             raise WrongLine(f"its run {call.run_id!r} is not among the lines before it")
-        return call
 
-    def _event(self, data: dict[str, Any]) -> Event:
+    def _event(self, data: dict[str, Any]) -> None:
         text = data.get("frame")
         if not isinstance(text, str):
             raise WrongLine("the frame is not a text")
@@ -172,7 +189,6 @@ class _Reader:
         if not self._last_seq < event.seq <= self.found.session.seq_reserved:
             raise WrongLine(f"seq {event.seq} is out of order")
         self._last_seq = event.seq
-        return event
 
     def _of_session(self, row: RowT, prefix: Prefix) -> RowT:
         """Return a row that has an id and names the session; both are checked."""
@@ -185,6 +201,12 @@ class _Reader:
             raise WrongLine("it belongs to another session")
         self._ids.add(identity)
         return row
+
+
+def wrong(number: int, problem: str) -> ValidationFailed:
+    return ValidationFailed(
+        f"Line {number} of the export cannot be read: {problem}.", fields={f"lines.{number}": problem}
+    )
 
 
 def _parse(raw: bytes) -> tuple[str, dict[str, Any]]:
@@ -209,16 +231,22 @@ def _header(data: dict[str, Any]) -> ImportedSession:
         raise WrongLine("the session's id is not a session id")
     if session.state not in AT_REST:
         raise WrongLine(f"a session in the state {session.state!r} cannot be imported")
-    return ImportedSession(session, project, _compiled(compiled))
+    if not 0 <= session.trimmed_through_seq <= session.seq_reserved <= LARGEST_SEQ:
+        raise WrongLine("seq_reserved or trimmed_through_seq is out of range")
+    return ImportedSession(session, project, _compiled(compiled, session.compiled_digest))
 
 
-def _compiled(encoded: object) -> bytes | None:
+def _compiled(encoded: object, digest: str | None) -> bytes | None:
     if encoded is None:
         return None
     try:
-        return base64.b64decode(encoded, validate=True)  # type: ignore[arg-type]
+        content = base64.b64decode(encoded, validate=True)  # type: ignore[arg-type]
     except (binascii.Error, TypeError, ValueError):
         raise WrongLine("the compiled project is not base64") from None
+    if digest is None or stored_digest(content) != digest:
+        # It is kept under this name, for every session that has it.
+        raise WrongLine("the compiled project is not the one that compiled_digest names")
+    return content
 
 
 def _row(model: type[RowT], data: dict[str, Any]) -> RowT:

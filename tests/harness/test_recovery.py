@@ -50,7 +50,7 @@ def wreck(uow: UnitOfWork) -> None:
 
 def cut_off_while_streaming(uow: UnitOfWork) -> None:
     wreck(uow)
-    uow.runs.add_step(rows.step("run_00001", 1, message_id="msg_00002"))
+    uow.runs.insert_steps([rows.step("run_00001", 1, message_id="msg_00002").model_dump()])
     uow.messages.add(rows.message(2, role="primary", content="I am ab", complete=False))
 
 
@@ -62,7 +62,9 @@ def cut_off_after_a_call_was_asked_for(uow: UnitOfWork) -> None:
 def cut_off_between_calls_and_results(uow: UnitOfWork) -> None:
     """Three calls: one has its result, one was running, one had not begun."""
     wreck(uow)
-    uow.runs.add_step(rows.step("run_00001", 1, message_id="msg_00002", ended_at=5, stop_reason="toolUse"))
+    uow.runs.insert_steps(
+        [rows.step("run_00001", 1, message_id="msg_00002", ended_at=5, stop_reason="toolUse").model_dump()]
+    )
     blocks = [block(call_id) for call_id in CALLS]
     details = {"contentBlocks": blocks, "stopReason": "toolUse"}
     uow.messages.add(rows.message(2, role="primary", content="", details=details))

@@ -1,7 +1,9 @@
-"""A session as a file: out and in again bit for bit, and broken files that leave nothing behind."""
+"""A session as a file: out and in again bit for bit; broken and endless files leave nothing behind."""
 
 from __future__ import annotations
 
+import asyncio
+import tracemalloc
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
+from app.errors import KagedError
+from app.harness.transfer_import import PIECE_BYTES
 from app.storage.unit_of_work import UnitOfWork
 from tests.fakes.provider_script import Document, Reply, Stall, Text, Thinking, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -183,6 +187,20 @@ WRONG: dict[str, Callable[[list[Line]], None]] = {
     "an odd session id": of_kind("session", lambda d: d["session"].update(id="../../etc")),
     "a field of the session that is not known": of_kind("session", lambda d: d["session"].update(root=1)),
     "a compiled project that is not base64": of_kind("session", put(compiled="***")),
+    "a compiled project under the name of another": of_kind(
+        "session", lambda d: d["session"].update(compiled_digest="0" * 32)
+    ),
+    "a compiled project without a name": of_kind(
+        "session", lambda d: d["session"].update(compiled_digest=None)
+    ),
+    "a compiled project that was changed": of_kind("session", put(compiled="e30=")),
+    "numbers of events that clients cannot count": of_kind(
+        "session", lambda d: d["session"].update(seq_reserved=2**53)
+    ),
+    "a negative reservation": of_kind("session", lambda d: d["session"].update(seq_reserved=-1)),
+    "trimmed beyond the reservation": of_kind(
+        "session", lambda d: d["session"].update(trimmed_through_seq=2**40)
+    ),
     "no project": of_kind("session", lambda d: d.pop("project")),
     "a run of another session": of_kind("run", put(session_id=ANOTHER)),
     "a run that has not ended": of_kind("run", put(state="running")),
@@ -239,3 +257,118 @@ async def test_ids_that_are_here_already_in_another_session_are_refused(
     assert refused["error"]["code"] == "conflict"
     await driver.call("GET", f"/sessions/{ANOTHER}", status=404)
     assert await export(driver) == exported
+
+
+class Counted:
+    """A body in pieces of 64 KiB that knows how much of it was asked for."""
+
+    def __init__(self, content: bytes, then: bytes = b"", times: int = 0) -> None:
+        self._content, self._then, self._times = content, then, times
+        self.sent = 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for start in range(0, len(self._content), 65536):
+            yield self._piece(self._content[start : start + 65536])
+        for _ in range(self._times):
+            yield self._piece(self._then)
+
+    def _piece(self, piece: bytes) -> bytes:
+        self.sent += len(piece)
+        return piece
+
+
+def in_other_project(content: bytes) -> bytes:
+    first, _, rest = content.partition(b"\n")
+    header = orjson.loads(first)
+    header["data"]["project"] = "elsewhere"
+    return orjson.dumps(header) + b"\n" + rest
+
+
+@pytest.mark.parametrize(
+    ("spoil", "status"),
+    [
+        (lambda content: content.replace(b'"kind":"run"', b'"kind":"ran"', 1), 400),
+        (in_other_project, 409),
+    ],
+    ids=["a wrong line", "a project that is not here"],
+)
+async def test_a_file_is_refused_as_soon_as_it_is_known_to_be_wrong(
+    emptied: tuple[Driver, bytes], spoil: Callable[[bytes], bytes], status: int
+) -> None:
+    driver, content = emptied
+    body = Counted(spoil(content), b" " * 65536, times=1_000)
+    with pytest.raises(KagedError) as refused:
+        await driver.daemon.services.sessions.import_lines(aiter(body), "operator")
+    assert refused.value.status == status
+    assert body.sent < 3 * PIECE_BYTES
+
+
+async def test_an_import_keeps_little_of_a_large_file_in_memory(emptied: tuple[Driver, bytes]) -> None:
+    driver, content = emptied
+    lines = content.splitlines(keepends=True)
+    message = next(line for line in lines if orjson.loads(line)["kind"] == "message")
+    large = [message]
+    for number in range(120):
+        values = orjson.loads(message)
+        values["data"] |= {"id": f"msg_01JZ{number:022d}", "content": "x" * 250_000, "position": 100 + number}
+        large.append(orjson.dumps(values) + b"\n")
+    body = content.replace(message, b"".join(large))
+    assert len(body) > 30_000_000
+    del large
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        await driver.daemon.services.sessions.import_lines(aiter(Counted(body)), "operator")
+        peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert len(await driver.messages()) > 120
+    assert peak < len(body) / 2
+
+
+async def test_only_so_many_sessions_are_imported_at_once(driver: Driver) -> None:
+    gate, reading = asyncio.Event(), asyncio.Semaphore(0)
+
+    async def slow() -> AsyncIterator[bytes]:
+        reading.release()
+        await gate.wait()
+        yield b"[]"
+
+    sessions = driver.daemon.services.sessions
+    waiting = [asyncio.create_task(sessions.import_lines(slow(), "operator")) for _ in range(2)]
+    await reading.acquire()
+    await reading.acquire()
+    refused = await bring_in(driver, b"[]", 429)
+    assert refused["error"]["details"]["reason"] == "imports_running"
+    gate.set()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    await bring_in(driver, b"[]", 400)  # there is room again
+
+
+async def test_a_file_with_too_many_lines_is_refused(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.harness.transfer_lines.MAX_LINES", 1_000)
+    refused = await bring_in(driver, b"\n" * 2_000, 413)
+    assert refused["error"]["details"]["reason"] == "too_many_lines"
+
+
+async def test_a_line_without_an_end_is_refused(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.harness.transfer_import.MAX_LINE_BYTES", 1_000)
+    refused = await bring_in(driver, b"x" * 2_000, 400)
+    assert list(refused["error"]["details"]["fields"]) == ["lines.1"]
+
+
+async def test_what_the_database_refuses_at_the_last_row_leaves_nothing_behind(
+    emptied: tuple[Driver, bytes], fake: FakeProvider
+) -> None:
+    driver, content = emptied
+    gone = driver.session_id
+    await driver.new_session()
+    fake.script(text_reply("Hm."))
+    await driver.run("Hm?")
+    here = (await driver.last_run())["id"]
+    driver.session_id = gone
+    run = next(line for line in map(orjson.loads, content.splitlines()) if line["kind"] == "run")
+    run["data"]["id"] = here
+    refused = await bring_in(driver, content + orjson.dumps(run), 409)
+    assert refused["error"]["details"]["reason"] == "duplicate"
+    await nothing_is_there(driver)

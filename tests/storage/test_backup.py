@@ -28,7 +28,7 @@ def fill(unit: UnitOfWork) -> None:
         rows.session(title='quote " line\n emoji 😀', cost_primary_usd=0.1 + 0.2, headless=True)
     )
     unit.runs.add(rows.run(1, cost_usd=1e-300))
-    unit.runs.add_step(rows.step("run_00001", 1, stats={"b": 1, "a": 2}))
+    unit.runs.insert_steps([rows.step("run_00001", 1, stats={"b": 1, "a": 2}).model_dump()])
     unit.messages.add_many(rows.message(n, content="x" * n) for n in range(1, 1200))
     unit.tool_calls.add(rows.tool_call(1, run_id="run_00001"))
     unit.checkpoints.add(rows.checkpoint(1))

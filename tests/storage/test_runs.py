@@ -12,8 +12,8 @@ async def test_a_run_with_its_steps_and_calls_comes_back_as_it_was_stored(storag
         rows.family(unit)
         unit.runs.add(rows.run(1, state="running", error={"code": "network", "n": 1.5}, cost_usd=0.1))
         unit.runs.add(rows.run(2, state="succeeded"))
-        unit.runs.add_step(rows.step("run_00001", 2))
-        unit.runs.add_step(rows.step("run_00001", 1))
+        unit.runs.insert_steps([rows.step("run_00001", 2).model_dump()])
+        unit.runs.insert_steps([rows.step("run_00001", 1).model_dump()])
         unit.tool_calls.add_many(rows.tool_call(n, run_id="run_00001", step=3 - n) for n in (1, 2))
         unit.tool_calls.add_many([])
 

@@ -114,7 +114,7 @@ async def test_deleting_a_session_takes_everything_below_it_and_nothing_else(sto
             unit.sessions.add(rows.session(number))
             unit.messages.add(rows.message(number, **owner))
             unit.runs.add(rows.run(number, **owner))
-            unit.runs.add_step(rows.step(f"run_0000{number}", 1))
+            unit.runs.insert_steps([rows.step(f"run_0000{number}", 1).model_dump()])
             unit.tool_calls.add(rows.tool_call(number, run_id=f"run_0000{number}", **owner))
             unit.checkpoints.add(rows.checkpoint(number, **owner))
             unit.events.add_many([rows.event(1, **owner)])

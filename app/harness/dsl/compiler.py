@@ -196,5 +196,18 @@ def _relate_agent(agent: dict[str, Any], root: Path) -> None:
 
 def project_digest(project: CompiledProject) -> str:
     """A digest of the whole compiled project; copies in two folders differ, as do their prompt files."""
-    content = project.model_dump(mode="json", exclude={"digest"})
-    return xxhash.xxh3_128_hexdigest(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
+    return _digest_of(project.model_dump(mode="json", exclude={"digest"}))
+
+
+def stored_digest(content: bytes) -> str | None:
+    """The digest of a compiled project as any release stored it (its JSON); None when it is none."""
+    try:
+        plain = orjson.loads(content)
+        del plain["digest"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return _digest_of(plain)
+
+
+def _digest_of(plain: dict[str, Any]) -> str:
+    return xxhash.xxh3_128_hexdigest(orjson.dumps(plain, option=orjson.OPT_SORT_KEYS))

@@ -113,6 +113,12 @@ class Rows(Generic[RowT]):
         """Insert one row by its columns, defaults filled in; raises as `add` does."""
         self.connection.execute(_insert_into(self.model), completed(self.model, values))
 
+    def insert_many(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Insert rows by their columns with one statement; as `insert` for each."""
+        if rows:
+            parameters = [completed(self.model, row) for row in rows]
+            self.connection.execute(_insert_into(self.model), parameters)
+
     def add_many(self, rows: Iterable[RowT]) -> None:
         """Insert the rows with one statement; nothing happens when there are none."""
         parameters = [values_of(row) for row in rows]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import select, update
@@ -33,13 +33,13 @@ class RunRepository(RowsById[Run]):
         found = self.c.state.in_(list(states))
         return self._all(select(Run).where(found).order_by(self.c.created_at, self.c.id))
 
-    def add_step(self, row: Step) -> None:
-        """Insert one step of a run."""
-        _StepRows(self.connection).add(row)
-
     def insert_step(self, **values: Any) -> None:
         """Insert one step by its columns, defaults filled in."""
         _StepRows(self.connection).insert(**values)
+
+    def insert_steps(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Insert steps by their columns with one statement."""
+        _StepRows(self.connection).insert_many(rows)
 
     def update_step(self, run_id: str, number: int, /, **values: Any) -> bool:
         """Set columns of one step; False when there is no such step."""

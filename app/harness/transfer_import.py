@@ -1,0 +1,203 @@
+"""A session's file taken in: checked line by line as it arrives, stored whole or not at all.
+
+Owns: the way of the lines from the network to the database, and how many files are on it at once.
+Never: what makes a line wrong (`transfer_lines`). Lines that were checked wait in a file without a
+name: what is in memory does not grow with the file, a client that stops halfway holds up nobody,
+and nothing is left of it. Ids are kept, so a session that is here already is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from app.errors import Conflict, RateLimited, StorageError
+from app.harness.transfer_lines import ExportReader, ImportedSession, checked_values, wrong
+from app.ids import now_ms
+from app.storage.models import AuditEvent
+from app.storage.models import Session as SessionRow
+from app.storage.storage import Storage
+from app.storage.unit_of_work import UnitOfWork
+
+if TYPE_CHECKING:
+    from app.harness.projects import ProjectRegistry
+
+AT_ONCE = 2
+MEBIBYTE = 1024 * 1024
+PIECE_BYTES = MEBIBYTE
+"""How much is gathered before a thread checks it."""
+MAX_LINE_BYTES = 64 * MEBIBYTE
+
+BATCH_ROWS = 500
+BATCH_BYTES = 4 * MEBIBYTE
+
+IMPORTED = "application/json; imported"
+"""The media type of a compiled project that came with a session: carried along, never run."""
+
+
+class SessionImports:
+    """The imports of one daemon. `spool_folder` is on a disk with room for `AT_ONCE` files."""
+
+    def __init__(self, storage: Storage, projects: ProjectRegistry, spool_folder: Path) -> None:
+        self._storage = storage
+        self._projects = projects
+        self._spool_folder = spool_folder
+        self._running = 0
+
+    async def take(self, chunks: AsyncIterator[bytes], actor: str) -> SessionRow:
+        """Store an exported session in one unit; nothing is stored when any line is wrong.
+
+        Raises `ValidationFailed` (which line), `PayloadTooLarge`, `Conflict`, and `RateLimited`
+        while others are imported."""
+        if self._running >= AT_ONCE:
+            raise RateLimited(
+                f"{AT_ONCE} sessions are being imported already; try again when one is done.",
+                reason="imports_running",
+                details={"limit": AT_ONCE},
+            )
+        self._running += 1
+        try:
+            with await asyncio.to_thread(_open_spool, self._spool_folder) as spool:
+                arriving = _Arriving(spool)
+                session = await self._receive(chunks, arriving)
+                found, rows = arriving.reader.found, arriving.reader.rows
+                await self._storage.write(
+                    lambda uow: _store(uow, session, found, spool, rows, actor), durable=True
+                )
+                return session
+        finally:
+            self._running -= 1
+
+    async def _receive(self, chunks: AsyncIterator[bytes], arriving: _Arriving) -> SessionRow:
+        """Check and keep all lines; a session that cannot come here is refused by its first one."""
+        session: SessionRow | None = None
+        async for piece in _pieces(chunks):
+            await asyncio.to_thread(arriving.feed, piece)
+            if session is None and arriving.reader.header is not None:
+                session = await self._placed(arriving.reader.header)
+        await asyncio.to_thread(arriving.finish)
+        return session or await self._placed(arriving.reader.found)
+
+    async def _placed(self, found: ImportedSession) -> SessionRow:
+        """Return the session as one of the project that it belongs to here."""
+        project = self._projects.by_slug(found.project)
+        if project is None:
+            raise Conflict(
+                f"The session belongs to project {found.project!r}, which is not loaded here.",
+                reason="project_not_loaded",
+                details={"project": found.project},
+            )
+        session = found.session.model_copy(update={"project_id": project.id})
+        if await self._storage.read(lambda uow: uow.sessions.get(session.id)) is not None:
+            raise Conflict(
+                f"Session {session.id} is here already; delete it first to import it again.",
+                reason="session_exists",
+                details={"session_id": session.id},
+            )
+        return session
+
+
+class _Arriving:
+    """Cuts what arrives into lines, checks each, and keeps the rows. Used in threads, one at a time."""
+
+    def __init__(self, spool: IO[bytes]) -> None:
+        self.reader = ExportReader()
+        self._spool = spool
+        self._rest = bytearray()
+
+    def feed(self, piece: bytes) -> None:
+        first, *others = piece.split(b"\n")
+        self._rest += first
+        if others:
+            self._take(bytes(self._rest))
+            for raw in others[:-1]:
+                self._take(raw)
+            self._rest = bytearray(others[-1])
+        if len(self._rest) > MAX_LINE_BYTES:
+            raise wrong(self.reader.number + 1, f"it is longer than {MAX_LINE_BYTES} bytes")
+
+    def finish(self) -> None:
+        self._take(bytes(self._rest))
+        with _disk_errors():
+            self._spool.flush()
+
+    def _take(self, raw: bytes) -> None:
+        if self.reader.take(raw):
+            with _disk_errors():
+                self._spool.write(raw + b"\n")
+
+
+async def _pieces(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Gather small chunks, so that a thread is worth its while."""
+    gathered = bytearray()
+    async for chunk in chunks:
+        gathered += chunk
+        if len(gathered) >= PIECE_BYTES:
+            yield bytes(gathered)
+            gathered.clear()
+    yield bytes(gathered)
+
+
+def _open_spool(folder: Path) -> IO[bytes]:
+    with _disk_errors():
+        folder.mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryFile(dir=folder)
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as failure:
+        raise StorageError(f"the import cannot be kept in the data folder: {failure.strerror}") from None
+
+
+def _store(
+    uow: UnitOfWork, session: SessionRow, found: ImportedSession, spool: IO[bytes], rows: int, actor: str
+) -> None:
+    if found.compiled is not None and session.compiled_digest is not None:
+        uow.blobs.put(session.compiled_digest, IMPORTED, found.compiled)
+    uow.sessions.add(session)
+    insert: dict[str, Callable[[list[dict[str, Any]]], None]] = {
+        "run": uow.runs.insert_many,
+        "step": uow.runs.insert_steps,
+        "message": uow.messages.insert_many,
+        "tool_call": uow.tool_calls.insert_many,
+        "checkpoint": uow.checkpoints.insert_many,
+        "event": uow.events.insert_many,
+    }
+    for kind, batch in _batches(spool, session.id):
+        insert[kind](batch)
+    uow.audit.add_many(
+        [
+            AuditEvent(
+                created_at=now_ms(),
+                event="session.imported",
+                actor=actor,
+                project_id=session.project_id,
+                session_id=session.id,
+                data={"lines": rows + 1},
+            )
+        ]
+    )
+
+
+def _batches(spool: IO[bytes], session_id: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield the kept rows in their order, alike ones together, a bounded number at a time."""
+    spool.seek(0)
+    batch: list[dict[str, Any]] = []
+    kind, size = "", 0
+    for raw in spool:
+        next_kind, values = checked_values(raw, session_id)
+        if batch and (next_kind != kind or len(batch) >= BATCH_ROWS or size >= BATCH_BYTES):
+            yield kind, batch
+            batch, size = [], 0
+        kind = next_kind
+        batch.append(values)
+        size += len(raw)
+    if batch:
+        yield kind, batch
