@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app.tools.compute import calc
 from app.tools.edit import text
 from app.tools.file import create, read, write
 from app.tools.project_files import ProjectFiles
@@ -32,5 +33,5 @@ def build_registry(
         reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
     )
     return ToolRegistry(
-        (read.build(files), write.build(files), create.build(files), text.build(files)), GROUPS
+        (read.build(files), write.build(files), create.build(files), text.build(files), calc.build()), GROUPS
     )
