@@ -23,6 +23,7 @@ from app.workspace import Target, Workspace, changed_since_read
 
 T = TypeVar("T")
 MAX_MOVES = 3
+MAX_SWEPT = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class ProjectFiles:
         self.reads = reads
         self._closed = tuple(path.resolve() for path in closed)
         self._locks = locks or FileLocks()
+        self._swept: set[Hashable] = set()
 
     def workspace(self, context: ToolCallContext) -> Workspace:
         """Return the project's folder as this caller may use it."""
@@ -87,6 +89,7 @@ class ProjectFiles:
 
         def identify() -> Hashable:
             with workspace.target(path) as target:
+                self._sweep(target)
                 return target.identity
 
         def attempt(identity: Hashable) -> Change[T] | _Moved:
@@ -106,6 +109,14 @@ class ProjectFiles:
                 return outcome.value
             identity = outcome.identity
         raise busy(path)
+
+    def _sweep(self, target: Target) -> None:
+        """Remove what a killed daemon left, once in each directory that is written."""
+        if target.directory_identity not in self._swept:
+            if len(self._swept) >= MAX_SWEPT:
+                self._swept.clear()
+            self._swept.add(target.directory_identity)
+            target.remove_leftovers()
 
 
 def not_read(shown: str) -> ToolError:

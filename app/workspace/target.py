@@ -6,19 +6,16 @@ directory descriptor. Never: resolving paths or deciding whether writing is allo
 
 from __future__ import annotations
 
-import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from app.errors import ToolError
 from app.workspace.descriptors import DIRECTORY, READ, Place
+from app.workspace.new_file import ChangedMeanwhile, NewFile, remove_leftovers, sync_directory
 from app.workspace.paths import Location, os_problem
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_NO_LINKS_HERE = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
 _KEPT_ATTRIBUTES = ("user.", "system.posix_acl_access", "security.selinux")
 """Not `security.capability`: like set-user-id bits, it belongs to the content that is replaced."""
 MAX_WHOLE_FILE = 256 * 1024 * 1024
@@ -39,7 +36,8 @@ class Target:
         self._missing = place.missing
         self._name = place.name or place.missing[-1]
         folder = os.fstat(place.directory)
-        self.identity = (folder.st_dev, folder.st_ino, *place.missing[:-1], self._name)
+        self.directory_identity = (folder.st_dev, folder.st_ino)
+        self.identity = (*self.directory_identity, *place.missing[:-1], self._name)
 
     @property
     def exists(self) -> bool:
@@ -69,17 +67,17 @@ class Target:
         Raises ToolError `file_exists` when something has that name by now.
         """
         with self._problems(), self._parents() as directory:
-            temporary = self._write_temporary(directory, content, 0o666)
             try:
-                self._link(temporary, directory, content)
+                with NewFile(directory, 0o666) as new:
+                    new.write(content)
+                    new.put_new(self._name)
             except FileExistsError:
                 raise ToolError(
                     "file_exists",
                     f"{self.location.shown} exists already",
                     detail={"path": self.location.shown},
                 ) from None
-            finally:
-                os.unlink(temporary, dir_fd=directory)
+            sync_directory(directory)
 
     def replace(self, content: bytes) -> None:
         """Put `content` in the place of the file that was read.
@@ -89,41 +87,19 @@ class Target:
         before = self.status
         assert before is not None
         with self._problems():
-            temporary = self._write_temporary(self._directory, content, 0o600, like=before)
             try:
-                now = os.stat(self._name, dir_fd=self._directory, follow_symlinks=False)
-                if _signature(now) != _signature(before):
-                    raise changed_since_read(self.location.shown)
-                os.rename(temporary, self._name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
-            except FileNotFoundError:
-                self._discard(temporary)
+                with NewFile(self._directory, 0o600) as new:
+                    new.write(content)
+                    self._take_over(new.descriptor, before)
+                    new.put_over(self._name, lambda now: _signature(now) == _signature(before))
+            except (FileNotFoundError, ChangedMeanwhile):
                 raise changed_since_read(self.location.shown) from None
-            except BaseException:
-                self._discard(temporary)
-                raise
+            sync_directory(self._directory)
 
-    def _discard(self, temporary: str) -> None:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=self._directory)
-
-    def _write_temporary(
-        self, directory: int, content: bytes, mode: int, like: os.stat_result | None = None
-    ) -> str:
-        name = f".kaged-{secrets.token_hex(8)}.tmp"
-        descriptor = os.open(name, _NEW, mode, dir_fd=directory)
-        try:
-            with open(descriptor, "wb", buffering=0) as file:
-                view = memoryview(content)
-                while view:
-                    view = view[file.write(view) :]
-                if like is not None:
-                    self._take_over(descriptor, like)
-                os.fsync(descriptor)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name, dir_fd=directory)
-            raise
-        return name
+    def remove_leftovers(self) -> None:
+        """Remove what a killed daemon left in the directory that is about to be written."""
+        if not self._missing[:-1]:
+            remove_leftovers(self._directory)
 
     def _take_over(self, descriptor: int, like: os.stat_result) -> None:
         """Give the new file the old one's owner, extended attributes and mode, in this order:
@@ -150,25 +126,6 @@ class Target:
         finally:
             os.close(source)
 
-    def _link(self, temporary: str, directory: int, content: bytes) -> None:
-        try:
-            os.link(temporary, self._name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
-        except OSError as problem:
-            if problem.errno not in _NO_LINKS_HERE:
-                raise
-            self._create_in_place(directory, content)
-
-    def _create_in_place(self, directory: int, content: bytes) -> None:
-        descriptor = os.open(self._name, _NEW, 0o666, dir_fd=directory)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(descriptor)
-        except BaseException:
-            os.unlink(self._name, dir_fd=directory)
-            raise
-
     @contextmanager
     def _parents(self) -> Iterator[int]:
         """Make the missing parent directories; take them away again when the body fails."""
@@ -181,6 +138,8 @@ class Target:
                     made.append((held[-1], name))
                 held.append(os.open(name, DIRECTORY, dir_fd=held[-1]))
             yield held[-1]
+            for parent, _ in made:
+                sync_directory(parent)
         except BaseException:
             for parent, name in reversed(made):
                 with suppress(OSError):

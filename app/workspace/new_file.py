@@ -1,0 +1,213 @@
+"""A file on its way to its name: written whole first, then put in place in one step.
+
+Owns: files without a name (`O_TMPFILE`) where the file system has them, temporary names where it
+has not, the exchange that notices somebody else's last-moment change, and the removal of temporary
+files that a killed daemon left. Never: deciding where a file may go.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from types import TracebackType
+
+from app.workspace.descriptors import DIRECTORY
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_UNNAMED = getattr(os, "O_TMPFILE", 0)
+_NOT_HERE = frozenset(
+    {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EISDIR, errno.ENOENT, errno.EXDEV}
+    | {errno.EMLINK, errno.ENOTTY}
+)
+"""What a file system answers that lacks unnamed files, links or exchanges."""
+_EXCHANGE = 2
+_MAX_EXCHANGES = 16
+_LEFTOVER = re.compile(r"\.kaged-[0-9a-f]{16}\.tmp")
+LEFTOVER_SECONDS = 3600.0
+
+Unchanged = Callable[[os.stat_result], bool]
+
+
+class ChangedMeanwhile(Exception):
+    """The file that was to be replaced is no longer the one that was read."""
+
+
+class NewFile:
+    """Content without a place yet, in the file system of the directory descriptor `directory`.
+
+    Leaving the `with` removes what was not put in place. Raises OSError."""
+
+    def __init__(self, directory: int, mode: int) -> None:
+        self._directory = directory
+        self._mode = mode
+        self._temporary: str | None = None
+        try:
+            self.descriptor = _open_unnamed(directory, mode)
+        except OSError as problem:
+            if problem.errno not in _NOT_HERE:
+                raise
+            self._open_named()
+
+    def __enter__(self) -> NewFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self.descriptor)
+        if self._temporary is not None:
+            with suppress(OSError):
+                os.unlink(self._temporary, dir_fd=self._directory)
+
+    def write(self, content: bytes) -> None:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(self.descriptor, view) :]
+
+    def put_new(self, name: str) -> None:
+        """Give the file its name. Raises FileExistsError when something has it."""
+        os.fsync(self.descriptor)
+        try:
+            self._link(name)
+        except OSError as problem:
+            if problem.errno not in _NOT_HERE:
+                raise
+            self._copy_to(name)
+
+    def put_over(self, name: str, unchanged: Unchanged) -> None:
+        """Take the place of the file `name`, provided that it is still `unchanged`.
+
+        Raises ChangedMeanwhile, and then the file is what others made of it."""
+        os.fsync(self.descriptor)
+        temporary = self._temporary or self._take_temporary_name()
+        mine = os.fstat(self.descriptor)
+        if not unchanged(os.stat(name, dir_fd=self._directory, follow_symlinks=False)):
+            raise ChangedMeanwhile
+        try:
+            _exchange(self._directory, temporary, name)
+        except OSError as problem:
+            if problem.errno not in _NOT_HERE or isinstance(problem, FileNotFoundError):
+                raise
+            os.rename(temporary, name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+            self._temporary = None
+            return
+        replaced = os.stat(temporary, dir_fd=self._directory, follow_symlinks=False)
+        if not unchanged(replaced):
+            self._give_back(temporary, name, mine)
+            raise ChangedMeanwhile
+
+    def _give_back(self, temporary: str, name: str, put: os.stat_result) -> None:
+        """Undo the exchange. Should somebody have replaced even what was put there, theirs is newer
+        and stays: what comes out has to be what went in last."""
+        for _ in range(_MAX_EXCHANGES):
+            going = os.stat(temporary, dir_fd=self._directory, follow_symlinks=False)
+            _exchange(self._directory, temporary, name)
+            came = os.stat(temporary, dir_fd=self._directory, follow_symlinks=False)
+            if os.path.samestat(came, put):
+                return
+            put = going
+
+    def _open_named(self) -> None:
+        name = f".kaged-{secrets.token_hex(8)}.tmp"
+        self.descriptor = os.open(name, _NEW, self._mode, dir_fd=self._directory)
+        self._temporary = name
+
+    def _take_temporary_name(self) -> str:
+        name = f".kaged-{secrets.token_hex(8)}.tmp"
+        self._link(name)
+        self._temporary = name
+        return name
+
+    def _link(self, name: str) -> None:
+        if self._temporary is None:
+            source = f"/proc/self/fd/{self.descriptor}"
+            os.link(source, name, dst_dir_fd=self._directory, follow_symlinks=True)
+        else:
+            os.link(
+                self._temporary,
+                name,
+                src_dir_fd=self._directory,
+                dst_dir_fd=self._directory,
+                follow_symlinks=False,
+            )
+
+    def _copy_to(self, name: str) -> None:
+        """Where there are no links: copy to the name itself, which nobody else has."""
+        target = os.open(name, _NEW, self._mode, dir_fd=self._directory)
+        try:
+            done = 0
+            while chunk := os.pread(self.descriptor, 1024 * 1024, done):
+                done += os.write(target, chunk)
+            os.fsync(target)
+        except BaseException:
+            os.unlink(name, dir_fd=self._directory)
+            raise
+        finally:
+            os.close(target)
+
+
+def _open_unnamed(directory: int, mode: int) -> int:
+    if not _UNNAMED or not os.path.isdir("/proc/self/fd"):
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+    return os.open(".", _UNNAMED | os.O_RDWR | os.O_CLOEXEC, mode, dir_fd=directory)
+
+
+@lru_cache(maxsize=1)
+def _renameat2() -> Callable[..., int] | None:
+    try:
+        function: Callable[..., int] = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return None
+    return function
+
+
+def _exchange(directory: int, first: str, second: str) -> None:
+    """Let two names of one directory change places, at once. Raises OSError."""
+    function = _renameat2()
+    if function is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if function(directory, os.fsencode(first), directory, os.fsencode(second), _EXCHANGE) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def sync_directory(directory: int) -> None:
+    """Make the names in the directory durable. A directory that only lets itself be written, or a
+    file system that cannot do this, is left at that: the content is in place."""
+    with suppress(OSError):
+        opened = os.open(".", DIRECTORY, dir_fd=directory)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def remove_leftovers(directory: int) -> int:
+    """Remove temporary files of a daemon that was killed, and return how many there were.
+
+    Ours by name and kind, and not written for an hour: no write takes that long."""
+    oldest = time.time() - LEFTOVER_SECONDS
+    removed = 0
+    with suppress(OSError):
+        opened = os.open(".", DIRECTORY, dir_fd=directory)
+        try:
+            for name in os.listdir(opened):
+                if _LEFTOVER.fullmatch(name) and _is_leftover(opened, name, oldest):
+                    os.unlink(name, dir_fd=opened)
+                    removed += 1
+        finally:
+            os.close(opened)
+    return removed
+
+
+def _is_leftover(directory: int, name: str, oldest: float) -> bool:
+    status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    return stat.S_ISREG(status.st_mode) and status.st_mtime < oldest
