@@ -9,36 +9,21 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
+from app.event_base import EventPayload as EventPayload
+from app.interaction_events import PermissionAnswered as PermissionAnswered
+from app.interaction_events import PermissionRequested as PermissionRequested
+from app.interaction_events import WireRule as WireRule
 from app.messages import Cost, StopReason, Usage
-
-Channel = Literal["output", "events", "pty"]
 
 ROOT_AGENT = "primary"
 
 INLINE_BYTES = 64 * 1024  # what is longer can be read at an address that the frame names
-
-
-class EventPayload(BaseModel):
-    """Base of all payloads: what it is called, where it goes, whether it is kept."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-    TYPE: ClassVar[str]
-    CHANNEL: ClassVar[Channel] = "events"
-    DURABLE: ClassVar[bool] = True
-    SPARSE: ClassVar[bool] = False
-    """Whether fields without a value are left out instead of being null."""
-
-    def wire(self) -> dict[str, Any]:
-        """Return the payload as JSON-ready values under its published names."""
-        told = self.model_dump(by_alias=True)
-        return {k: v for k, v in told.items() if v is not None} if self.SPARSE else told
 
 
 class WireUsage(BaseModel):
@@ -310,6 +295,8 @@ EVENT_TYPES: tuple[type[EventPayload], ...] = (
     ToolProgress,
     BudgetWarning,
     Heartbeat,
+    PermissionRequested,
+    PermissionAnswered,
 )
 
 

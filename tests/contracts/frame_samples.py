@@ -16,6 +16,8 @@ from app.events import (
     MessageToolCall,
     MessageToolResult,
     ModelRetry,
+    PermissionAnswered,
+    PermissionRequested,
     PromptReloaded,
     Resync,
     RunEnded,
@@ -27,11 +29,13 @@ from app.events import (
     StepStarted,
     Sync,
     ToolProgress,
+    WireRule,
     WireUsage,
 )
 from app.messages import Cost, Usage
 
 RUN, MESSAGE = "run_01JZ0000000000000000000001", "msg_01JZ0000000000000000000002"
+INTERACTION = "itx_01JZ0000000000000000000004"
 CHECKPOINT = "ckp_01JZ0000000000000000000003"
 USAGE = Usage(
     input_tokens=120, output_tokens=34, reasoning_tokens=8, cache_read_tokens=64, cache_write_tokens=16
@@ -111,4 +115,25 @@ SAMPLES: tuple[EventPayload, ...] = (
     ToolProgress(tool_call_id="call_1", text="12 of 40 files"),
     BudgetWarning(unit="usd", limit=1.0, used=0.8, reached=False),
     Heartbeat(),
+    PermissionRequested(
+        interaction_id=INTERACTION,
+        tool_call_id="call_1",
+        tool="shell.bash",
+        permission="shell.bash",
+        subjects=("git push origin main", "curl example.org"),
+        reason="The rule shell.bash * asks.",
+        source="rule",
+        suggestions=(WireRule(permission="shell.bash", pattern="git push *", action="allow"),),
+        request_ref=f"/api/v1/sessions/ses_01JZ0000000000000000000000/interactions/{INTERACTION}",
+    ),
+    PermissionAnswered(
+        interaction_id=INTERACTION,
+        tool_call_id="call_1",
+        state="answered",
+        answer="reject",
+        answered_by="operator",
+        comment="Not on a Friday.",
+        rules=(),
+        covered_by="rul_01JZ0000000000000000000005",
+    ),
 )

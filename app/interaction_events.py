@@ -1,0 +1,59 @@
+"""The events of what is asked of humans: a question, and what became of it.
+
+Owns: their payloads. Never: the question itself (`storage.models.interactions` keeps it whole).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from app.event_base import EventPayload
+
+ConsentState = Literal["answered", "cancelled", "expired"]
+ConsentWord = Literal["once", "always", "reject"]
+
+
+class WireRule(BaseModel):
+    """A permission rule as events and answers show it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    permission: str
+    pattern: str
+    action: Literal["allow", "deny", "ask"]
+
+
+class PermissionRequested(EventPayload):
+    """A tool call waits for consent. `subjects` are the parts that need it: of more than 64 KB only
+    the beginning is here, and `request_ref` is the address of the whole question. `suggestions` are
+    the rules that the answer `always` stores."""
+
+    TYPE = "permission.requested"
+    interaction_id: str
+    tool_call_id: str
+    tool: str
+    permission: str
+    subjects: tuple[str, ...]
+    reason: str
+    source: Literal["rule", "watchdog"]
+    suggestions: tuple[WireRule, ...]
+    request_ref: str | None = None
+
+
+class PermissionAnswered(EventPayload):
+    """A call does not wait any more. `state` is `answered`, `cancelled` (its run was stopped) or
+    `expired` (the daemon was restarted); only the first has an `answer`. `rules` are those that the
+    answer stored; `covered_by` is the interaction or rule that answered this question as well."""
+
+    TYPE = "permission.answered"
+    SPARSE = True
+    interaction_id: str
+    tool_call_id: str
+    state: ConsentState
+    answer: ConsentWord | None = None
+    answered_by: str | None = None
+    comment: str | None = None
+    rules: tuple[WireRule, ...] | None = None
+    covered_by: str | None = None
