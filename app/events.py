@@ -15,6 +15,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
+from app.event_base import Channel as Channel
 from app.event_base import EventPayload as EventPayload
 from app.interaction_events import PermissionAnswered as PermissionAnswered
 from app.interaction_events import PermissionRequested as PermissionRequested
