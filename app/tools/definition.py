@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from app.errors import ToolError
 from app.tools.call import ToolCallContext
 
 AcpKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
@@ -94,7 +95,23 @@ def _digits_to_int(value: Any) -> Any:
 Integer = Annotated[int, BeforeValidator(_digits_to_int)]
 """An integer; models that send `"200"` for 200 are understood."""
 
-Run = Callable[[Any, ToolCallContext], Awaitable[BaseModel]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegation:
+    """What a tool returns that has found out what to do, and leaves the doing to another tool.
+
+    The service authorises that call like any other and runs it; `finish` makes this tool's result
+    of the other's, `explain` adds what this tool knows to the other's error. The other tool need
+    not be enabled for the agent, and must not delegate in turn.
+    """
+
+    tool: str
+    arguments: dict[str, Any]
+    finish: Callable[[Any], BaseModel]
+    explain: Callable[[ToolError], ToolError]
+
+
+Run = Callable[[Any, ToolCallContext], Awaitable[BaseModel | Delegation]]
 
 
 def _no_effects(_params: Any) -> Effects:
@@ -103,8 +120,9 @@ def _no_effects(_params: Any) -> Effects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDefinition:
-    """One tool. `run` gets validated `parameters` and the context and returns a `result`;
-    it reports failures by raising `app.errors.ToolError`.
+    """One tool. `run` gets validated `parameters` and the context and returns a `result`, or a
+    `Delegation` to the tool that does the work; it reports failures by raising
+    `app.errors.ToolError`.
 
     `body_field` names the result's text that the model reads unescaped. `max_output_bytes`
     bounds the answer; what is beyond goes to a file in the scratch folder.

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from app.errors import RPC_TOOL_NOT_FOUND, ToolError
 from app.tools.arguments import parse_arguments, validate
 from app.tools.call import ROOT_AGENT, ToolCallContext, ToolEnvelope
-from app.tools.definition import ToolDefinition
+from app.tools.definition import Delegation, ToolDefinition
 from app.tools.naming import closest
 from app.tools.output import envelope_of
 from app.tools.permissions import authorise
@@ -59,10 +59,31 @@ class ToolService:
         definition = self._resolve(name, context, allowed)
         params = validate(definition, parse_arguments(arguments))
         _check_action(definition, params, allowed)
+        result = await self._permitted(definition, params, context)
+        if isinstance(result, Delegation):
+            result = await self._delegated(result, context)
+        return await envelope_of(definition, result, context)
+
+    async def _permitted(
+        self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext
+    ) -> BaseModel | Delegation:
         authorise(definition, params, context)
         await consult(self._watchdog, definition, params, context)
-        result = await definition.run(params, context)
-        return await envelope_of(definition, result, context)
+        return await definition.run(params, context)
+
+    async def _delegated(self, delegation: Delegation, context: ToolCallContext) -> BaseModel:
+        """Run the call that a tool left to another one, with all that such a call must pass."""
+        definition = self.registry.get(delegation.tool)
+        if definition is None:
+            raise LookupError(f"there is no tool {delegation.tool!r} to delegate to")
+        try:
+            params = validate(definition, delegation.arguments)
+            result = await self._permitted(definition, params, context)
+        except ToolError as error:
+            raise delegation.explain(error) from None
+        if isinstance(result, Delegation):
+            raise TypeError(f"{delegation.tool} must not delegate what was delegated to it")
+        return delegation.finish(result)
 
     def _resolve(self, name: str, context: ToolCallContext, allowed: Collection[str]) -> ToolDefinition:
         definition = self.registry.get(name)
