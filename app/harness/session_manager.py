@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from app.errors import Conflict, NotFound, ValidationFailed
 from app.events import PromptReloaded
-from app.harness.capacity import Capacity, Claim
+from app.harness.capacity import Capacity
 from app.harness.direct_call import call_directly
 from app.harness.event_hub import EventHub
 from app.harness.limits import Limits
@@ -95,9 +95,7 @@ class SessionManager:
         await recover(self._storage, self._hub)
         queued = await self._storage.read(lambda uow: uow.sessions.in_states([SessionState.QUEUED.value]))
         for row in sorted(queued, key=lambda row: row.updated_at):
-            session = await self._session(row.id)
-            claim = Claim(row.id, row.project_id, row.created_by)
-            self._services.capacity.wait(claim, session.start_waiting)
+            (await self._session(row.id)).line_up()
 
     async def drain(self, grace: float) -> None:
         """Stop every run at a clean boundary; running tools get `grace` seconds."""
@@ -270,7 +268,7 @@ class SessionManager:
                     self._opening.pop(session_id, None)
                     raise NotFound(f"There is no session {session_id}.")
                 found = Session(row, await self._hub.stream(session_id), self._services)
-                found.inbox.restore(waiting)
+                found.restore(waiting)
                 self._evict()
                 self._live[session_id] = found
         self._opening.pop(session_id, None)

@@ -37,7 +37,7 @@ from app.tools.service import ToolService
 
 if TYPE_CHECKING:
     from app.harness.projects import ProjectRegistry
-    from app.harness.session import Session
+    from app.harness.session_runs import SessionRuns
     from app.storage.storage import Storage
 
 
@@ -116,7 +116,7 @@ class SessionServices:
         return project
 
     async def build_run(
-        self, session: Session, message: Message | None, checkpoint: Checkpoint | None, model: str | None
+        self, session: SessionRuns, message: Message | None, checkpoint: Checkpoint | None, model: str | None
     ) -> ActiveRun:
         """Return a run that is ready to start; nothing is stored yet."""
         row = session.row

@@ -1,0 +1,216 @@
+"""The runs of one session, one after the other: beginning one, moving on when it ends.
+
+Owns: the conversation, what waits, the active run, and which run follows it. Never: what a command
+means (`session`, which holds the lock while it calls `begin`), the loop itself, or storing a move
+(`session_record`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from app.errors import KagedError
+from app.events import EventPayload
+from app.harness.active_run import ActiveRun
+from app.harness.capacity import Claim
+from app.harness.estimate import ConversationEstimate
+from app.harness.history import History
+from app.harness.inbox import Inbox
+from app.harness.loop import LoopOutcome
+from app.harness.session_record import SessionRecord, Work
+from app.harness.session_rows import (
+    checkpoint_event,
+    checkpoint_of,
+    hold_all,
+    mark_resumed,
+    overflow_flag,
+    placed_in,
+    posted_event,
+    put_all,
+)
+from app.harness.session_services import SessionServices
+from app.harness.session_stream import SessionStream
+from app.harness.titles import title_from
+from app.states import SessionEvent, SessionState
+from app.storage.models import Checkpoint, Message
+from app.storage.models import Session as SessionRow
+from app.storage.unit_of_work import UnitOfWork
+
+log = logging.getLogger("kaged.session")
+
+
+class SessionRuns:
+    """What a session runs. `lock` puts commands and the ends of runs into one order."""
+
+    def __init__(self, row: SessionRow, stream: SessionStream, services: SessionServices) -> None:
+        self.stream = stream
+        self.record = SessionRecord(row, stream)
+        self.lock = asyncio.Lock()
+        self.inbox = Inbox()
+        self.active: ActiveRun | None = None
+        self.history: History | None = None
+        self.estimate = ConversationEstimate()
+        self.closed = False
+        self._services = services
+
+    @property
+    def id(self) -> str:
+        return self.record.row.id
+
+    @property
+    def row(self) -> SessionRow:
+        return self.record.row
+
+    def claim(self) -> Claim:
+        return Claim(self.id, self.row.project_id, self.row.created_by)
+
+    async def conversation(self) -> History:
+        """Return the conversation, which is read from the storage once."""
+        if self.history is None:
+            self.history, self.estimate = await self._services.load_history(self.id)
+        return self.history
+
+    def start_waiting(self) -> None:
+        """Capacity has become free for this queued session."""
+        self._services.spawn(self._start_waiting(), name=f"start {self.id}")
+
+    async def begin(
+        self, message: Message | None, event: SessionEvent, checkpoint: Checkpoint | None = None
+    ) -> ActiveRun:
+        """Begin with a place that is held already; give it back when that fails."""
+        try:
+            return await self._begin(message, event, checkpoint)
+        finally:
+            if self.active is None:
+                self._services.capacity.release(self.id)
+            if self.record.state is SessionState.QUEUED:
+                self._services.capacity.wait(self.claim(), self.start_waiting)
+
+    # -- the run's side: called by the active run -------------------------------------------
+
+    def take_steers(self) -> list[Message]:
+        """Give the waiting steers to the running turn, with their places in the history."""
+        assert self.active is not None and self.history is not None
+        taken = [placed_in(self.history, row, self.active.run_id) for row in self.inbox.steers()]
+        if taken:
+            self.inbox.remove({row.id for row in taken})
+            told = [posted_event(row, queued=False) for row in taken]
+            self.stream.record(told, put_all(taken), run_id=self.active.run_id)
+        return taken
+
+    async def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Work) -> None:
+        """Move on after the active run has ended: pause, next message, or idle."""
+        async with self.lock:
+            active, self.active = self.active, None
+            assert active is not None
+            try:
+                await self._move_on(active, outcome, closing, store)
+            except KagedError as problem:
+                log.error("the end of run %s could not be stored: %s", active.run_id, problem.message)
+                self.inbox.hold()
+                self.record.move_unstored(SessionEvent.RUN_ENDED, [closing], store)
+            if self.active is None:
+                self._services.capacity.release(self.id)
+
+    # -- inside -----------------------------------------------------------------------------
+
+    async def _move_on(
+        self, active: ActiveRun, outcome: LoopOutcome, closing: EventPayload, store: Work
+    ) -> None:
+        flag = overflow_flag(self.row, outcome.reason, outcome.state)
+        following = self.inbox.next()
+        pause_reason = outcome.pause
+        if pause_reason is None and following is not None and self._services.stopping():
+            pause_reason = "daemon_restart"  # so that one resume goes on with what waits
+        if pause_reason is not None:
+            checkpoint = checkpoint_of(
+                self.id,
+                active.run_id,
+                reason=pause_reason,
+                detail=active.stop_detail,
+                created_by=active.stopped_by,
+                cursor=(await self.conversation()).last_message_id,
+            )
+
+            def pause(uow: UnitOfWork) -> None:
+                store(uow)
+                uow.checkpoints.add(checkpoint)
+
+            told = [closing, checkpoint_event(checkpoint)]
+            flag |= {"run_id": active.run_id, "durable": True}
+            await self.record.move(
+                SessionEvent.RUN_PAUSED, reason=pause_reason, events=told, work=pause, **flag
+            )
+            return
+        if following is None:
+            await self.record.move(
+                SessionEvent.RUN_ENDED, events=[closing], work=store, run_id=active.run_id, **flag
+            )
+            return
+        await self.stream.record([closing], store, run_id=active.run_id)
+        try:
+            await self._begin(following, SessionEvent.RUN_ENDED_MORE_QUEUED, **flag)
+        except KagedError as problem:
+            await self._cannot_run(problem, SessionEvent.RUN_ENDED, **flag)
+
+    async def _start_waiting(self) -> None:
+        async with self.lock:
+            if self.active is not None:
+                return  # it got its place by another way and keeps it
+            following = self.inbox.next()
+            waits = self.record.state is SessionState.QUEUED and not self.closed
+            if following is None or not waits or self._services.stopping():
+                self._services.capacity.release(self.id)
+                return
+            try:
+                await self._begin(following, SessionEvent.CAPACITY_FREE)
+            except KagedError as problem:
+                await self._cannot_run(problem, SessionEvent.CANCEL)
+                self._services.capacity.release(self.id)
+
+    async def _cannot_run(self, problem: KagedError, event: SessionEvent, **values: Any) -> None:
+        """A message that waited cannot run now; it stays, and goes with the next one posted."""
+        log.warning("the queued message of %s cannot run: %s", self.id, problem.message)
+        held = hold_all(self.inbox.hold())
+        try:
+            await self.record.move(event, reason="cannot_run", work=held, **values)
+        except KagedError as another:
+            log.error("session %s could not be stored: %s", self.id, another.message)
+            self.record.move_unstored(event, [], held)
+
+    async def _begin(
+        self,
+        message: Message | None,
+        event: SessionEvent,
+        checkpoint: Checkpoint | None = None,
+        **values: Any,
+    ) -> ActiveRun:
+        """Store the run with its message, move to running, and start the task.
+
+        When that fails nothing has changed: the message waits where it was."""
+        self._services.refuse_when_stopping()
+        history = await self.conversation()
+        model = str(message.details["model"]) if message is not None and "model" in message.details else None
+        active = await self._services.build_run(self, message, checkpoint, model)
+        waiting = [*(self.inbox.held() if message is not None else []), *([message] if message else [])]
+        rows = [placed_in(history, row, active.run_id) for row in waiting]
+        active.message = rows[-1] if rows else None
+        told: list[EventPayload] = [posted_event(row, queued=False) for row in rows]
+        told.append(active.started_event())
+        if not self.row.title and message is not None and message.role == "operator":
+            values["title"] = title_from(message.content)
+
+        def store(uow: UnitOfWork) -> None:
+            put_all(rows)(uow)
+            uow.runs.add(active.row)
+            mark_resumed(checkpoint)(uow)
+
+        await self.record.move(event, events=told, work=store, run_id=active.run_id, durable=True, **values)
+        self.inbox.remove({row.id for row in rows})
+        for row in rows:
+            history.add_user(row)
+        self.active = active
+        active.start()
+        return active
