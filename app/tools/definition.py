@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr
 
 from app.errors import ToolError
 from app.tools.call import ToolCallContext
@@ -21,9 +22,14 @@ DEFAULT_MAX_OUTPUT_BYTES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class FsRequirement:
-    """Access to the paths that the call names (its effects)."""
+    """Access to the paths that the call names (its effects).
+
+    `filtered` is for tools that look through folders: such a call may begin outside the cage,
+    and the tool itself leaves out of its result what the cage does not show.
+    """
 
     mode: Literal["ro", "rw"]
+    filtered: bool = False
     kind: Literal["fs"] = "fs"
 
 
@@ -78,9 +84,23 @@ class ToolParams(BaseModel):
 
 
 class ToolResult(BaseModel):
-    """Base of every tool's result. Fields that are None are left out of the answer."""
+    """Base of every tool's result. Fields that are None are left out of the answer.
+
+    A tool that cuts its own result keeps the whole in a file (`app.tools.output.write_sidecar`)
+    and names it by `whole_in`; the answer's metadata then say so.
+    """
 
     model_config = ConfigDict(frozen=True)
+    _output_path: Path | None = PrivateAttr(default=None)
+
+    @property
+    def output_path(self) -> Path | None:
+        return self._output_path
+
+    def whole_in(self, path: Path) -> Self:
+        """Note the file that holds the whole result, and return the result."""
+        self._output_path = path
+        return self
 
 
 def _digits_to_int(value: Any) -> Any:

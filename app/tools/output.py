@@ -16,7 +16,7 @@ import orjson
 from pydantic import BaseModel
 
 from app.tools.call import ToolCallContext, ToolEnvelope, ToolMetadata
-from app.tools.definition import ToolDefinition
+from app.tools.definition import ToolDefinition, ToolResult
 
 HEAD_ROOM = 1_000
 
@@ -31,13 +31,13 @@ async def envelope_of(
     if isinstance(text, str):
         raw = text.encode("utf-8", "replace")
         if len(raw) <= definition.max_output_bytes:
-            return ToolEnvelope(type="output", data=data, body=body)
+            return ToolEnvelope(type="output", data=data, metadata=_known_cut(result), body=body)
         path = await asyncio.to_thread(write_sidecar, context, definition.name, raw, "txt")
         cut = {**data, body: head_of(raw, definition.max_output_bytes)}
         return ToolEnvelope(type="output", data=cut, metadata=_cut(path), body=body)
     raw = orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS)
     if len(raw) <= definition.max_output_bytes:
-        return ToolEnvelope(type="output", data=data, body=body)
+        return ToolEnvelope(type="output", data=data, metadata=_known_cut(result), body=body)
     path = await asyncio.to_thread(write_sidecar, context, definition.name, raw, "json")
     head = raw[: definition.max_output_bytes].decode("utf-8", "ignore")
     return ToolEnvelope(type="output", data={"head": head}, metadata=_cut(path), body="head")
@@ -68,6 +68,12 @@ def head_of(raw: bytes, limit: int) -> str:
     if line_end > limit - HEAD_ROOM:
         head = head[: line_end + 1]
     return head.decode("utf-8", "ignore")
+
+
+def _known_cut(result: BaseModel) -> ToolMetadata:
+    """The metadata of a result that fits: its tool may have cut it and kept the whole."""
+    path = result.output_path if isinstance(result, ToolResult) else None
+    return ToolMetadata() if path is None else _cut(path)
 
 
 def _cut(path: Path) -> ToolMetadata:

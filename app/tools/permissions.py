@@ -44,7 +44,7 @@ class CagePolicy:
 
     def check(self, parts: tuple[str, ...], access: Access) -> None:
         """Raise ToolError `capability_denied` unless `parts` (below the root) may be used so."""
-        mode = self._mode(parts)
+        mode = self.mode(parts)
         granted = mode == "rw" or (mode == "ro" and access == "ro")
         path = "/".join(parts) or "."
         if not granted:
@@ -59,7 +59,8 @@ class CagePolicy:
         granted = [f"{mode} {'/'.join(parts) or '.'}" for parts, mode in self._entries if mode != "deny"]
         return f"it grants {', '.join(granted)}" if granted else "it grants no files at all"
 
-    def _mode(self, parts: tuple[str, ...]) -> str | None:
+    def mode(self, parts: tuple[str, ...]) -> str | None:
+        """Return the mode of the most specific entry that covers `parts`, None without one."""
         best: tuple[int, bool, str] | None = None
         for prefix, mode in self._entries:
             if parts[: len(prefix)] == prefix:
@@ -80,6 +81,8 @@ def authorise(definition: ToolDefinition, params: BaseModel, context: ToolCallCo
         return
     for requirement in definition.requires:
         if isinstance(requirement, FsRequirement):
+            if requirement.filtered:
+                continue
             _check_paths(definition.effects(params), context, context.cage)
         else:
             _check_requirement(requirement, context.cage)

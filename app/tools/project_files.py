@@ -19,7 +19,7 @@ from app.tools.file_locks import FileLocks, busy
 from app.tools.permissions import fs_policy
 from app.tools.read_tracker import Digest, ReadTracker, digest_of
 from app.tools.threads import to_the_end
-from app.workspace import Target, Workspace, changed_since_read
+from app.workspace import Policy, Target, Workspace, changed_since_read
 
 T = TypeVar("T")
 MAX_MOVES = 3
@@ -51,11 +51,11 @@ class ProjectFiles:
         self._locks = locks or FileLocks()
         self._swept: set[Hashable] = set()
 
-    def workspace(self, context: ToolCallContext) -> Workspace:
-        """Return the project's folder as this caller may use it."""
+    def workspace(self, context: ToolCallContext, *, policy: Policy | None = None) -> Workspace:
+        """Return the project's folder as this caller may use it, by its cage or by `policy`."""
         return Workspace(
             context.project_root,
-            policy=fs_policy(context),
+            policy=fs_policy(context) if policy is None else policy,
             scratch=context.scratch_dir,
             closed=self._closed,
         )

@@ -85,6 +85,11 @@ class Workspace:
             return False
         return True
 
+    def closed_below(self) -> tuple[tuple[str, ...], ...]:
+        """Return the closed places that lie below the root, as components below it."""
+        root = self._root_names(None)
+        return tuple(whole[len(root) :] for whole in self._closed if whole[: len(root)] == root)
+
     @contextmanager
     def open(self, path: str) -> Iterator[Opened]:
         """Open a file or directory for reading.
