@@ -25,6 +25,11 @@ class Inbox:
     def __len__(self) -> int:
         return len(self._queued) + len(self._steers) + len(self._held)
 
+    @property
+    def size(self) -> int:
+        """How many bytes of text and attachments wait."""
+        return sum(message_size(row) for row in (*self._queued, *self._steers, *self._held))
+
     def restore(self, rows: list[Message]) -> None:
         """Take up the rows that waited when the daemon stopped; steers become queued."""
         for row in rows:
@@ -56,3 +61,10 @@ class Inbox:
         """Forget messages that have entered the conversation."""
         for waiting in (self._queued, self._steers, self._held):
             waiting[:] = [row for row in waiting if row.id not in ids]
+
+
+def message_size(row: Message) -> int:
+    """Return the bytes of a message's text and, as they are stored, of its attachments."""
+    attached = row.details.get("attachments", ())
+    values = (value for attachment in attached for value in attachment.values())
+    return len(row.content.encode()) + sum(len(value) for value in values if isinstance(value, str))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from app.errors import Conflict, NotFound
 from app.events import EventPayload, RunQueued
-from app.harness.inbox import Inbox
+from app.harness.inbox import Inbox, message_size
 from app.harness.session_rows import (
     Mode,
     PostedMessage,
@@ -23,6 +23,7 @@ from app.harness.session_rows import (
     operator_message,
     posted_event,
     queue_full,
+    queue_heavy,
     waiting_message,
 )
 from app.harness.session_runs import SessionRuns
@@ -34,6 +35,9 @@ from app.storage.models import Message, Run
 from app.storage.models import Session as SessionRow
 
 PAUSE_GRACE_SECONDS = 2.0
+
+QUEUED_BYTES = 16 * 1024 * 1024
+"""What may wait in one session; all of it is in memory. A first message may be larger."""
 
 
 class Session:
@@ -221,9 +225,11 @@ class Session:
     async def _enqueue(
         self, row: Message, event: SessionEvent, reason: Literal["busy", "capacity"], *, steer: bool = False
     ) -> PostedMessage:
-        limit = self._services.queue_limit
-        if len(self._runs.inbox) >= limit:
+        inbox, limit = self._runs.inbox, self._services.queue_limit
+        if len(inbox) >= limit:
             raise queue_full(limit)
+        if len(inbox) and inbox.size + message_size(row) > QUEUED_BYTES:
+            raise queue_heavy(QUEUED_BYTES)
         waiting = waiting_message(row, steer=steer)
         told: list[EventPayload] = [posted_event(waiting, queued=True)]
         if not steer:

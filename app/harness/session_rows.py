@@ -154,6 +154,15 @@ def queue_full(limit: int) -> RateLimited:
     )
 
 
+def queue_heavy(max_bytes: int) -> RateLimited:
+    return RateLimited(
+        f"With this message more than {max_bytes} bytes would wait in this session; "
+        "wait until some have run.",
+        reason="queue_full",
+        details={"max_bytes": max_bytes},
+    )
+
+
 def put_all(rows: Sequence[Message]) -> Callable[[UnitOfWork], None]:
     def work(uow: UnitOfWork) -> None:
         for row in rows:

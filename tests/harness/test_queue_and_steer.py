@@ -146,6 +146,23 @@ async def test_the_queue_takes_fifty_messages_and_refuses_the_next(
     assert (await driver.session_call("GET"))["queued_messages"] == 50
 
 
+async def test_what_waits_is_bounded_in_bytes_also_when_it_is_pictures(
+    driver: Driver, fake: FakeProvider
+) -> None:
+    picture = {"media_type": "image/png", "data": "A" * 7_000_000}
+    fake.script(Reply((Text("Hm"), Stall())))
+    async with driver.watching() as watch:
+        await driver.post("Busy")
+        await watch.until_text("Hm")
+        for _ in range(2):
+            await driver.post("Look", attachments=[picture])
+        body = {"content": "Look", "attachments": [picture]}
+        refused = await driver.session_call("POST", "/messages", body, status=429)
+        assert refused["error"]["details"] == {"reason": "queue_full", "max_bytes": 16 * 1024 * 1024}
+        await driver.post("Small ones still fit")
+    assert [m["content"] for m in await driver.messages() if m["role"] == "operator"].count("Look") == 2
+
+
 @pytest.mark.requirement("R2.9.2")
 async def test_queued_messages_survive_a_stop_of_the_daemon_and_run_after_one_resume(
     fake: FakeProvider, project_root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
