@@ -1,0 +1,113 @@
+"""Whether a rule's pattern covers a subject: a command's text, a path, a host.
+
+Owns: the pattern language. A pattern with `*`, `?` or `[...]` is a glob over the whole subject; any
+other is a prefix, ended where a word, a folder or a host's name ends. Never: which rule wins.
+Matching takes time in proportion to pattern times subject, whatever they are.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase, translate
+from functools import lru_cache
+from typing import Literal
+
+SubjectKind = Literal["command", "path", "host", "call"]
+_WILD = re.compile(r"[*?\[]")
+_EVERYTHING = frozenset({"*", "**"})
+_WORKSPACE = "{workspace}"
+
+
+def covers_everything(pattern: str) -> bool:
+    return pattern in _EVERYTHING
+
+
+def literal_length(pattern: str) -> int:
+    """How many characters of the pattern stand for themselves: the more, the more specific."""
+    return len(re.sub(r"\[[^\]]+\]|[*?]", "", pattern))
+
+
+def literal_prefix(pattern: str) -> str:
+    found = _WILD.search(pattern)
+    return pattern if found is None else pattern[: found.start()]
+
+
+def escaped(text: str) -> str:
+    """Return the pattern that covers exactly what begins with `text`."""
+    return _WILD.sub(lambda found: f"[{found[0]}]", text)
+
+
+def matches(pattern: str, subject: str, kind: SubjectKind) -> bool:
+    """Tell whether `pattern` covers `subject`."""
+    if covers_everything(pattern):
+        return True
+    if kind == "command":
+        return _matches_command(pattern, subject)
+    if kind == "path":
+        return _matches_path(_below_workspace(pattern), subject)
+    if kind == "host":
+        return _matches_host(pattern.casefold(), subject.casefold())
+    return False
+
+
+def could_match(pattern: str, known: str, kind: SubjectKind) -> bool:
+    """Tell whether `pattern` covers some subject that begins with `known`."""
+    if covers_everything(pattern):
+        return True
+    prefix = literal_prefix(_below_workspace(pattern) if kind == "path" else pattern)
+    return prefix.startswith(known) or known.startswith(prefix)
+
+
+def _matches_command(pattern: str, text: str) -> bool:
+    if _WILD.search(pattern) is None:
+        return text == pattern or text.startswith(f"{pattern} ")
+    if pattern.endswith(" *") and _glob(pattern[:-2]).match(text):
+        return True  # `git *` is also a bare `git`
+    return _glob(pattern).match(text) is not None
+
+
+@lru_cache(maxsize=2048)
+def _glob(pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(pattern))
+
+
+def _below_workspace(pattern: str) -> str:
+    if pattern == _WORKSPACE:
+        return "**"
+    return pattern.removeprefix(f"{_WORKSPACE}/").removeprefix("./")
+
+
+def _matches_path(pattern: str, path: str) -> bool:
+    wanted = tuple(part for part in pattern.split("/") if part)
+    given = tuple(part for part in path.split("/") if part and part != ".")
+    if pattern.startswith("/") != path.startswith("/"):
+        return False
+    if _WILD.search(pattern) is None:
+        return given[: len(wanted)] == wanted or pattern == "."
+    if len(wanted) == 1 and wanted[0] != "**":
+        return bool(given) and fnmatchcase(given[-1], wanted[0])
+    return _matches_parts(wanted, given)
+
+
+def _matches_parts(wanted: tuple[str, ...], given: tuple[str, ...]) -> bool:
+    """Compare part by part; `**` stands for any number of parts, also none."""
+    reachable = {0}
+    for part in wanted:
+        following: set[int] = set()
+        if part == "**":
+            following = set(range(min(reachable), len(given) + 1)) if reachable else set()
+        else:
+            following = {at + 1 for at in reachable if at < len(given) and fnmatchcase(given[at], part)}
+        reachable = following
+    return len(given) in reachable
+
+
+def _matches_host(pattern: str, target: str) -> bool:
+    host, _, port = target.rpartition(":") if ":" in target else (target, "", "")
+    wanted, _, wanted_port = pattern.rpartition(":") if ":" in pattern else (pattern, "", "")
+    host, wanted = host.rstrip("."), wanted.rstrip(".")
+    if wanted_port not in {"", "*", port}:
+        return False
+    if wanted.startswith("*."):
+        return host.endswith(wanted[1:]) and len(host) > len(wanted) - 1
+    return fnmatchcase(host, wanted)

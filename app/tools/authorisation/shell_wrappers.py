@@ -1,0 +1,234 @@
+"""Commands that run other commands: what `sudo`, `xargs`, `sh -c` and their kin would start.
+
+Owns: a table of such programs with just enough of their options to find the command inside.
+Never: trusting an option it does not know; then what is inside is unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.tools.authorisation.shell_script import Part, Word
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish"})
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Command words that are started as they are."""
+
+    commands: tuple[tuple[Word, ...], ...]
+    assignments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A script given as text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A shell that reads its script from its input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something is run, and it cannot be told what."""
+
+
+Inner = Commands | Text | Shell | Unknown | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrapper:
+    """`flags` are single letters without and `valued` with a value, `long_valued` long options
+    whose value is the next word, `operands` the words before the command, `takes_more` that further
+    arguments come from elsewhere."""
+
+    flags: str = ""
+    valued: str = ""
+    long_valued: frozenset[str] = frozenset()
+    operands: int = 0
+    assignments: bool = False
+    takes_more: bool = False
+    script_option: str = ""
+
+
+_WRAPPERS: dict[str, _Wrapper] = {
+    "command": _Wrapper("p"),
+    "builtin": _Wrapper(),
+    "exec": _Wrapper("cl", "a"),
+    "coproc": _Wrapper(),
+    "nohup": _Wrapper(),
+    "setsid": _Wrapper("cfw"),
+    "time": _Wrapper("palqv", "of", frozenset({"--output", "--format"})),
+    "nice": _Wrapper("0123456789", "n", frozenset({"--adjustment"})),
+    "ionice": _Wrapper("t", "cnpPu", frozenset({"--class", "--classdata"})),
+    "chrt": _Wrapper("abdfiorRv", "pTPD", operands=1),
+    "taskset": _Wrapper("ac", "p", operands=1),
+    "timeout": _Wrapper("fpv", "ks", frozenset({"--kill-after", "--signal"}), operands=1),
+    "stdbuf": _Wrapper("", "ioe", frozenset({"--input", "--output", "--error"})),
+    "env": _Wrapper("i0v", "uC", frozenset({"--unset", "--chdir"}), assignments=True, script_option="S"),
+    "sudo": _Wrapper(
+        "AbEeHknPSiBNs", "ugpCrthTUDR",
+        frozenset({"--user", "--group", "--prompt", "--close-from", "--role", "--type", "--host"}
+                  | {"--command-timeout", "--other-user", "--chdir", "--chroot"}),
+        assignments=True,
+    ),
+    "doas": _Wrapper("Lns", "uC"),
+    "xargs": _Wrapper(
+        "0rtpxo", "adEILnPs",
+        frozenset({"--arg-file", "--delimiter", "--max-lines", "--max-args", "--max-procs", "--max-chars"}),
+        takes_more=True,
+    ),
+    "parallel": _Wrapper("kmXu0", "jaIndN", frozenset({"--jobs", "--arg-file"}), takes_more=True),
+    "chroot": _Wrapper("", "", operands=1),
+    "flock": _Wrapper("sxeunFov", "wE", frozenset({"--timeout", "--wait"}), operands=1, script_option="c"),
+    "strace": _Wrapper("fqvtTyrcCdDkiZz", "oepsuEaSbIPOX"),
+    "ltrace": _Wrapper("fcCSirtTLb", "oepsualnxAwDF"),
+    "su": _Wrapper("lmpfP", "gGsw", operands=1, script_option="c"),
+    "runuser": _Wrapper("lmpfP", "gGsuw", operands=1, script_option="c"),
+    "script": _Wrapper("aefq", "oOIBTEm", operands=1, script_option="c"),
+    "busybox": _Wrapper(),
+    "toybox": _Wrapper(),
+    "unshare": _Wrapper("fimnprucCUT", "RwSG"),
+    "nsenter": _Wrapper("amuinpCUTrwFZe", "tSG"),
+}  # fmt: skip
+_FIND_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+
+
+def inner_of(part: Part) -> Inner:
+    """Return what a part would run besides itself, None when that is nothing."""
+    name = part.name
+    if name in SHELLS:
+        return _shell(part.words[1:])
+    if name == "eval" or name == "watch":
+        words = part.words[1:]
+        if name == "watch":
+            words = _behind_options(words, _Wrapper("bdegtcxpwqr", "n", frozenset({"--interval"}))) or ()
+        return _script(words) if words else None
+    if name == "trap":
+        return _script(part.words[1:2]) if len(part.words) > 2 else None
+    if name == "alias":
+        bodies = [word.text.partition("=")[2] for word in part.words[1:] if "=" in word.text]
+        return Text("\n".join(bodies)) if bodies else None
+    if name == "find":
+        return _find(part.words)
+    wrapper = _WRAPPERS.get(name)
+    return None if wrapper is None else _wrapped(part, wrapper)
+
+
+def _script(words: tuple[Word, ...]) -> Inner:
+    if all(word.is_certain for word in words):
+        return Text(" ".join(word.text for word in words))
+    return Unknown()
+
+
+def _shell(words: tuple[Word, ...]) -> Inner:
+    takes_text = reads_input = False
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.is_certain:
+            return Unknown() if takes_text or not word.text.strip("/.").isidentifier() else None
+        if word.text in {"--rcfile", "--init-file"}:
+            rest = rest[1:]
+        elif word.text.startswith("--") and len(word.text) > 2:
+            continue
+        elif word.text[:1] in {"-", "+"} and len(word.text) > 1 and word.text != "--":
+            takes_text = takes_text or (word.text[0] == "-" and "c" in word.text)
+            reads_input = reads_input or (word.text[0] == "-" and "s" in word.text)
+            rest = rest[1:] if word.text[-1] in "oO" else rest
+        elif word.text in {"--", "-"}:
+            continue
+        else:
+            return Text(word.text) if takes_text else Shell() if reads_input else None
+    return Unknown() if takes_text else Shell()
+
+
+def _find(words: tuple[Word, ...]) -> Inner:
+    commands: list[tuple[Word, ...]] = []
+    current: list[Word] | None = None
+    for word in words[1:]:
+        if current is None:
+            current = [] if word.text in _FIND_EXEC else None
+        elif word.text in {";", "+"}:
+            commands.append(tuple(current))
+            current = None
+        else:
+            current.append(Word("{}", 0) if word.text == "{}" else word)
+    if current:
+        commands.append(tuple(current))
+    return Commands(tuple(one for one in commands if one)) if commands else None
+
+
+def _wrapped(part: Part, wrapper: _Wrapper) -> Inner:
+    words = part.words[1:]
+    if part.name == "command" and words and words[0].text[:2] in {"-v", "-V"}:
+        return None
+    script = _script_option(words, wrapper)
+    if script is not None:
+        return script
+    rest = _behind_options(words, wrapper)
+    if rest is None:
+        return Unknown()
+    rest = rest[wrapper.operands :]
+    assignments: list[str] = []
+    while wrapper.assignments and rest and "=" in rest[0].text:
+        assignments.append(rest[0].text)
+        rest = rest[1:]
+    if not rest or part.name in {"su", "runuser", "script"}:
+        return None
+    if wrapper.takes_more:
+        rest = (*rest, Word("{}", 0))
+    return Commands((rest,), tuple(assignments))
+
+
+def _script_option(words: tuple[Word, ...], wrapper: _Wrapper) -> Inner:
+    """The script of `su -c`, `env -S` and the like; None when that option is not there."""
+    if not wrapper.script_option:
+        return None
+    short = f"-{wrapper.script_option}"
+    for index, word in enumerate(words):
+        if word.text in {short, "--command", "--split-string"}:
+            return _script(words[index + 1 : index + 2])
+        if word.text.startswith(("--command=", "--split-string=")):
+            return Text(word.text.partition("=")[2]) if word.is_certain else Unknown()
+        if word.text.startswith(short) or (word.text[:1] == "-" and word.text[-1] == wrapper.script_option):
+            return Unknown()
+    return None
+
+
+def _behind_options(words: tuple[Word, ...], wrapper: _Wrapper) -> tuple[Word, ...] | None:
+    """The words behind a wrapper's own options; None when an option is not known."""
+    rest = list(words)
+    while rest:
+        word = rest[0].text
+        if not rest[0].is_certain:
+            return tuple(rest)
+        if word == "--":
+            return tuple(rest[1:])
+        if len(word) < 2 or word[0] != "-":
+            return tuple(rest)
+        rest.pop(0)
+        if word.startswith("--"):
+            if word in wrapper.long_valued:
+                rest = rest[1:]
+            continue
+        consumed = _value_follows(word[1:], wrapper)
+        if consumed is None:
+            return None
+        rest = rest[consumed:]
+    return ()
+
+
+def _value_follows(letters: str, wrapper: _Wrapper) -> int | None:
+    """How many words a cluster of short options takes along: 0 or 1; None for an unknown one."""
+    for index, letter in enumerate(letters):
+        if letter in wrapper.valued:
+            return 0 if index + 1 < len(letters) else 1
+        if letter not in wrapper.flags:
+            return None
+    return 0
