@@ -16,8 +16,13 @@ from app.errors import NotFound
 from app.events import Heartbeat
 from app.harness.frames import Frame, FrameQueue, HubClosed, SessionDeleted
 from app.harness.session_stream import SessionStream, Store
-from app.harness.subscription import NOTHING_SEEN, GlobalSubscription, Subscription
-from app.storage.models import Event
+from app.harness.subscription import (
+    NOTHING_SEEN,
+    GlobalSubscription,
+    ReplayPage,
+    Subscription,
+    replay_page,
+)
 
 T = TypeVar("T")
 
@@ -44,13 +49,15 @@ class EventHub:
             self._streams.move_to_end(session_id)
             return found
         lock = self._opening.setdefault(session_id, asyncio.Lock())
-        async with lock:
-            found = self._alive.get(session_id)
-            if found is None:
-                found = await self._open(session_id)
-                self._alive[session_id] = found
-            self._streams[session_id] = found
-        self._opening.pop(session_id, None)
+        try:
+            async with lock:
+                found = self._alive.get(session_id)
+                if found is None:
+                    # Who comes after a failure has a lock of its own: the first stream counts.
+                    found = self._alive.setdefault(session_id, await self._open(session_id))
+                self._streams[session_id] = found
+        finally:
+            self._opening.pop(session_id, None)
         self._evict()
         return found
 
@@ -136,8 +143,8 @@ class EventHub:
             trimmed_through=row.trimmed_through_seq,
         )
 
-    async def _read_page(self, session_id: str, after: int, through: int, limit: int) -> list[Event]:
-        return await self.store.read(lambda uow: uow.events.after(session_id, after, through, limit))
+    async def _read_page(self, session_id: str, after: int, through: int) -> ReplayPage:
+        return await self.store.read(lambda uow: replay_page(uow, session_id, after, through))
 
     def _evict(self) -> None:
         if len(self._streams) <= MAX_CACHED_STREAMS:

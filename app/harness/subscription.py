@@ -7,17 +7,40 @@ already delivered. Never: sockets.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 
 from app.events import Heartbeat, Resync, Sync
 from app.harness.frames import Failure, Frame, FrameQueue
 from app.ids import now_ms
 from app.storage.models import Event
+from app.storage.unit_of_work import UnitOfWork
 
 PAGE = 500
+PAGE_BYTES = 4 * 1024 * 1024
+"""A page ends earlier at so many bytes; one frame that is larger has a page of its own."""
 NOTHING_SEEN = -1
 """The `after_seq` of a client that has to be shown all of a message in flight."""
 
-ReadPage = Callable[[str, int, int, int], Awaitable[list[Event]]]
+
+@dataclass(frozen=True, slots=True)
+class ReplayPage:
+    """Stored frames up to `last`. What was up to `trimmed_through` is not stored any more."""
+
+    rows: list[Event]
+    last: int
+    trimmed_through: int
+
+
+ReadPage = Callable[[str, int, int], Awaitable[ReplayPage]]
+
+
+def replay_page(uow: UnitOfWork, session_id: str, after: int, through: int) -> ReplayPage:
+    """Return the next frames with after < seq <= through, as many as fit into a page."""
+    session = uow.sessions.get(session_id)
+    trimmed = session.trimmed_through_seq if session is not None else 0
+    until = uow.events.fitting_through(session_id, after, through, limit=PAGE, max_bytes=PAGE_BYTES)
+    rows = uow.events.after(session_id, after, until, PAGE)
+    return ReplayPage(rows, last=rows[-1].seq if len(rows) == PAGE else until, trimmed_through=trimmed)
 
 
 class Subscription:
@@ -69,11 +92,15 @@ class Subscription:
         if after < self._trimmed_through or after > self.through_seq:
             lost_log = after < self._trimmed_through
             after = self._trimmed_through if lost_log else self.through_seq
-            resync = Resync(from_seq=after + 1, snapshot=f"/api/v1/sessions/{self.session_id}")
-            frames.append(self._frame(after, resync))
+            frames.append(self._resync(after))
         sync = Sync(from_seq=after + 1, through_seq=max(after, self.through_seq))
         frames.append(self._frame(after, sync))
         return after, frames
+
+    def _resync(self, after: int) -> tuple[int, str, str]:
+        """Return the frame that sends the client to the session itself, and on from `after`."""
+        snapshot = f"/api/v1/sessions/{self.session_id}"
+        return self._frame(after, Resync(from_seq=after + 1, snapshot=snapshot))
 
     def _frame(self, seq: int, payload: Resync | Sync) -> tuple[int, str, str]:
         frame = Frame.make(seq, payload, session_id=self.session_id, created_at=now_ms())
@@ -82,14 +109,16 @@ class Subscription:
     async def _replay(self, after: int) -> AsyncIterator[list[tuple[int, str, str]]]:
         snapshots = [(f.seq, f.channel, f.text) for f in self._snapshots]
         while after < self.through_seq:
-            rows = await self._read_page(self.session_id, after, self.through_seq, PAGE)
-            last = rows[-1].seq if len(rows) == PAGE else self.through_seq
-            due = [entry for entry in snapshots if entry[0] <= last]
+            page = await self._read_page(self.session_id, after, self.through_seq)
+            if page.trimmed_through > after:
+                # The retention was faster than this client; what is between it has not seen.
+                yield [self._resync(page.trimmed_through)]
+            due = [entry for entry in snapshots if entry[0] <= page.last]
             snapshots = snapshots[len(due) :]
-            batch = [(row.seq, channel_of(row.type), row.frame.decode()) for row in rows] + due
+            batch = [(row.seq, channel_of(row.type), row.frame.decode()) for row in page.rows] + due
             if batch:
                 yield sorted(batch)
-            after = last
+            after = max(page.last, page.trimmed_through)
         if snapshots:
             # Only for a client that claimed to be ahead: it is shown what is in flight.
             yield snapshots
