@@ -1,0 +1,57 @@
+"""Noticing that a process has ended, without a thread for each.
+
+Owns: the descriptor (or, where the system has none, the thread) that waits for one process.
+Never: reaping; who watches does that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+
+class ExitWatch:
+    """Calls `ended` once on the event loop when the process `pid` has ended. `pid` is a child."""
+
+    def __init__(self, pid: int, ended: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._pid = pid
+        self._ended = ended
+        self._descriptor: int | None = None
+        if hasattr(os, "pidfd_open"):
+            self._descriptor = os.pidfd_open(pid)
+            self._loop.add_reader(self._descriptor, self._notice)
+        else:
+            threading.Thread(target=self._wait, name=f"exit of {pid}", daemon=True).start()
+
+    def send(self, number: int) -> None:
+        """Signal the process; nothing happens when it has ended or may not be signalled."""
+        try:
+            if self._descriptor is None:
+                os.kill(self._pid, number)
+            else:
+                signal.pidfd_send_signal(self._descriptor, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._descriptor is not None:
+            self._loop.remove_reader(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _notice(self) -> None:
+        self.close()
+        self._ended()
+
+    def _wait(self) -> None:
+        try:
+            os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._ended)

@@ -1,0 +1,121 @@
+"""Starting one process: a thin skin over the C library's posix_spawn.
+
+Owns: the calls into the C library. Never: waiting for what it started; `process` does that.
+
+Python's own ways leave out what is needed together: a working folder given by descriptor (a path
+could have been exchanged since it was checked), a session whose controlling terminal is the given
+one (which the new session leader gets by opening it), no code of ours between fork and exec (which
+in a process with threads can deadlock), and no inherited descriptor.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_BUFFER_BYTES = 1024
+_SET_DEFAULT_SIGNALS, _SET_SIGNAL_MASK = 0x04, 0x08
+_DARWIN = sys.platform == "darwin"
+_SET_SESSION = 0x0400 if _DARWIN else 0x80
+_CLOSE_ALL_BY_DEFAULT = 0x4000 if _DARWIN else 0
+_NOT_SETTABLE = (signal.SIGKILL, signal.SIGSTOP)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A file that the child opens itself, by its path."""
+
+    path: bytes
+    flags: int
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What to start. `files` become descriptors 0, 1 and 2; an `Opening` of a terminal makes it the
+    controlling one. `folder` is a descriptor. Descriptors in `files` must not be 0, 1 or 2.
+
+    `argv[0]` names the program as the child is told of it, `program` is the file that is run.
+    """
+
+    program: bytes
+    argv: Sequence[bytes]
+    env: Sequence[bytes]
+    folder: int
+    files: tuple[int | Opening, int | Opening, int | Opening]
+
+
+class Launcher:
+    """Starts processes in sessions of their own."""
+
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None)
+        self._closes_from = hasattr(self._libc, "posix_spawn_file_actions_addclosefrom_np")
+
+    def start(self, launch: Launch) -> int:
+        """Return the process id. Blocks until the program has been loaded (about half a
+        millisecond). Raises OSError."""
+        actions = ctypes.create_string_buffer(_BUFFER_BYTES)
+        attributes = ctypes.create_string_buffer(_BUFFER_BYTES)
+        self._call("posix_spawn_file_actions_init", actions)
+        try:
+            self._call("posix_spawnattr_init", attributes)
+            try:
+                self._plan(actions, launch)
+                self._signals_and_session(attributes)
+                return self._spawn(launch, actions, attributes)
+            finally:
+                self._call("posix_spawnattr_destroy", attributes)
+        finally:
+            self._call("posix_spawn_file_actions_destroy", actions)
+
+    def _plan(self, actions: ctypes.Array[ctypes.c_char], launch: Launch) -> None:
+        self._call("posix_spawn_file_actions_addfchdir_np", actions, launch.folder)
+        for number, file in enumerate(launch.files):
+            if isinstance(file, Opening):
+                self._call(
+                    "posix_spawn_file_actions_addopen",
+                    actions,
+                    number,
+                    ctypes.c_char_p(file.path),
+                    file.flags,
+                    ctypes.c_uint(0),
+                )
+            else:
+                self._call("posix_spawn_file_actions_adddup2", actions, file, number)
+        if self._closes_from:
+            self._call("posix_spawn_file_actions_addclosefrom_np", actions, 3)
+
+    def _signals_and_session(self, attributes: ctypes.Array[ctypes.c_char]) -> None:
+        """The child starts with no signal ignored or blocked: Python ignores some, and children
+        of a daemon started by `nohup` would else never notice a hang-up."""
+        signals = ctypes.create_string_buffer(_BUFFER_BYTES)
+        self._libc.sigemptyset(signals)
+        self._call("posix_spawnattr_setsigmask", attributes, signals)
+        for number in range(1, 32):
+            if number not in _NOT_SETTABLE:
+                self._libc.sigaddset(signals, number)
+        self._call("posix_spawnattr_setsigdefault", attributes, signals)
+        flags = _SET_DEFAULT_SIGNALS | _SET_SIGNAL_MASK | _SET_SESSION | _CLOSE_ALL_BY_DEFAULT
+        self._call("posix_spawnattr_setflags", attributes, ctypes.c_short(flags))
+
+    def _spawn(
+        self,
+        launch: Launch,
+        actions: ctypes.Array[ctypes.c_char],
+        attributes: ctypes.Array[ctypes.c_char],
+    ) -> int:
+        argv = (ctypes.c_char_p * (len(launch.argv) + 1))(*launch.argv, None)
+        env = (ctypes.c_char_p * (len(launch.env) + 1))(*launch.env, None)
+        pid = ctypes.c_int(0)
+        program = ctypes.c_char_p(launch.program)
+        self._call("posix_spawn", ctypes.byref(pid), program, actions, attributes, argv, env)
+        return pid.value
+
+    def _call(self, name: str, *arguments: object) -> None:
+        problem: int = getattr(self._libc, name)(*arguments)
+        if problem:
+            raise OSError(problem, os.strerror(problem))

@@ -1,0 +1,216 @@
+"""Processes that outlived whoever started them, and to which child of the daemon they belong.
+
+Owns: adopting, ending and reaping them. The daemon is a subreaper: whatever a child starts and
+leaves behind, by a double fork or in a session of its own, becomes a child of the daemon. It is
+known again by its session, by a variable in its environment, or by having been started while only
+one child was there. Never: processes of the daemon's own session; those are somebody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import secrets
+import signal
+import sys
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from app.bridges import proc
+from app.bridges.exit_watch import ExitWatch
+
+MARKER = "KAGED_COMMAND"
+SWEEP_SECONDS = 0.25
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(eq=False, slots=True)
+class Family:
+    """One child and what it left behind. `lingers`: those may live on when the child has ended."""
+
+    marker: str
+    lingers: bool
+    leader: int = 0
+    started: int = field(default_factory=proc.ticks_now)
+    members: dict[int, ExitWatch] = field(default_factory=dict)
+    ended: bool = False
+    doomed: bool = False
+    gone: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """Done when the child and everything that it started is gone."""
+
+    def kill(self) -> None:
+        """Kill what was left behind, and whatever else turns up."""
+        self.doomed = True
+        for watch in list(self.members.values()):
+            watch.send(signal.SIGKILL)
+
+
+class Orphans:
+    """All families, and the orphans that cannot be told apart."""
+
+    def __init__(self) -> None:
+        self._process = f"{os.getpid()}-"
+        self._name = self._process + secrets.token_hex(8)
+        self._count = 0
+        self._families: dict[str, Family] = {}
+        self._unclaimed: dict[int, tuple[ExitWatch, set[str]]] = {}
+        self._strangers: set[int] = set()
+        self._zombies: set[int] = set()
+        self._sweeper: asyncio.TimerHandle | None = None
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+    def found(self, *, lingers: bool) -> Family:
+        """Return the family of a child that is about to be started with the family's marker."""
+        self._count += 1
+        return Family(f"{self._name}.{self._count}", lingers)
+
+    def began(self, family: Family, leader: int) -> None:
+        """Note that the child runs."""
+        family.leader = leader
+        self._families[family.marker] = family
+        if self._sweeper is None:
+            self._sweeper = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep_again)
+
+    def leader_ended(self, family: Family) -> None:
+        """Note that the child has ended and was reaped."""
+        family.ended = True
+        self.sweep()
+        if not family.lingers:
+            family.kill()
+        self._settle(family)
+
+    def sweep(self) -> None:
+        """Look for orphans that have come to this process."""
+        leaders = {family.leader for family in self._families.values() if not family.ended}
+        seen = set(proc.adopted_children()) - leaders
+        self._strangers &= seen
+        suspects = self._zombies & seen
+        self._zombies = set()
+        for pid in seen - self._strangers - self._unclaimed.keys():
+            if not any(pid in family.members for family in self._families.values()):
+                self._receive(pid, suspects)
+
+    def close(self) -> None:
+        """Stop looking, and kill those that could not be told apart."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        for pid, (watch, _) in list(self._unclaimed.items()):
+            watch.send(signal.SIGKILL)
+            watch.close()
+            _reap(pid, os.WEXITED)
+        self._unclaimed.clear()
+
+    def _sweep_again(self) -> None:
+        self._sweeper = None
+        self.sweep()
+        if self._families or self._unclaimed:
+            self._sweeper = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep_again)
+
+    def _receive(self, pid: int, suspects: Collection[int]) -> None:
+        found = proc.process(pid)
+        if found is None:
+            return
+        if found.session == os.getsid(0):
+            self._strangers.add(pid)
+            return
+        family = self._family_of(found)
+        if family is not None:
+            self._adopt(pid, family)
+            return
+        candidates = {one.marker for one in self._families.values() if one.started <= found.started}
+        of_another_keeper = (proc.variable(pid, MARKER) or "").startswith(self._process)
+        if not candidates or of_another_keeper:
+            self._strangers.add(pid)
+        elif found.ended:
+            # It may also be a child that something else in this process is about to reap.
+            if pid in suspects:
+                _reap(pid)
+            else:
+                self._zombies.add(pid)
+        elif len(candidates) == 1:
+            self._adopt(pid, self._families[candidates.pop()])
+        else:
+            self._unclaimed[pid] = (ExitWatch(pid, lambda: self._unclaimed_ended(pid)), candidates)
+
+    def _family_of(self, found: proc.Process) -> Family | None:
+        marker = None if found.ended else proc.variable(found.pid, MARKER)
+        if marker in self._families:
+            return self._families[marker]
+        for family in reversed(self._families.values()):
+            if family.leader == found.session:
+                return family
+        return None
+
+    def _adopt(self, pid: int, family: Family) -> None:
+        watch = ExitWatch(pid, lambda: self._member_ended(pid, family))
+        family.members[pid] = watch
+        if family.doomed:
+            watch.send(signal.SIGKILL)
+
+    def _member_ended(self, pid: int, family: Family) -> None:
+        _reap(pid)
+        self.sweep()
+        family.members.pop(pid, None)
+        self._settle(family)
+
+    def _unclaimed_ended(self, pid: int) -> None:
+        _reap(pid)
+        self._unclaimed.pop(pid, None)
+        self.sweep()
+
+    def _settle(self, family: Family) -> None:
+        if not family.ended or family.members or family.gone.done():
+            return
+        self._families.pop(family.marker, None)
+        family.gone.set_result(None)
+        for watch, candidates in list(self._unclaimed.values()):
+            candidates.discard(family.marker)
+            if not candidates:
+                watch.send(signal.SIGKILL)
+
+
+def relatives(family: Family) -> list[proc.Process]:
+    """Return the living processes of a family, wherever they are in the tree. Blocks for some
+    milliseconds."""
+    living = {found.pid: found for found in proc.processes() if not found.ended}
+    children: dict[int, list[proc.Process]] = {}
+    for found in living.values():
+        children.setdefault(found.parent, []).append(found)
+    mine: dict[int, proc.Process] = {}
+    waiting = list(children.get(os.getpid(), ()))
+    while waiting:
+        found = waiting.pop()
+        waiting += children.get(found.pid, ())
+        if (
+            found.pid in (family.leader, *family.members)
+            or found.parent in mine
+            or found.session == family.leader
+            or proc.variable(found.pid, MARKER) == family.marker
+        ):
+            mine[found.pid] = found
+    return list(mine.values())
+
+
+def send(found: proc.Process, number: int) -> None:
+    """Signal exactly this process: not another one that got its number meanwhile."""
+    try:
+        descriptor = os.pidfd_open(found.pid)
+    except OSError:
+        return
+    try:
+        now = proc.process(found.pid)
+        if now is not None and now.started == found.started:
+            signal.pidfd_send_signal(descriptor, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+    finally:
+        os.close(descriptor)
+
+
+def _reap(pid: int, options: int = os.WNOHANG) -> None:
+    with suppress(ChildProcessError):
+        os.waitpid(pid, options)

@@ -1,0 +1,87 @@
+"""What the kernel says about processes (`/proc`).
+
+Owns: reading it. Never: signalling. Where there is no `/proc`, nothing is known.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """`started` is in clock ticks since the system started."""
+
+    pid: int
+    state: str
+    parent: int
+    group: int
+    session: int
+    started: int
+
+    @property
+    def ended(self) -> bool:
+        return self.state in "ZX"
+
+
+def ticks_now() -> int:
+    """Return the present moment as `Process.started` counts."""
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return int(time.clock_gettime(clock) * _TICKS)
+
+
+def process(pid: int) -> Process | None:
+    """Return what is known about a process, None when there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", 0) as file:
+            content = file.read(4096)
+    except OSError:
+        return None
+    # The name comes in parentheses and may contain anything, parentheses too.
+    fields = content[content.rfind(b")") + 2 :].split()
+    if len(fields) < 20:
+        return None
+    parent, group, session = (int(field) for field in fields[1:4])
+    return Process(pid, fields[0].decode(), parent, group, session, int(fields[19]))
+
+
+def processes() -> Iterator[Process]:
+    """Yield every process that can be seen. Takes some milliseconds for each hundred."""
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return
+    for name in names:
+        found = process(int(name)) if name.isdigit() else None
+        if found is not None:
+            yield found
+
+
+def variable(pid: int, name: str) -> str | None:
+    """Return a variable of the environment that a process was started with, if it can be read."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            content = file.read()
+    except OSError:
+        return None
+    wanted = os.fsencode(name) + b"="
+    for entry in content.split(b"\0"):
+        if entry.startswith(wanted):
+            return os.fsdecode(entry.removeprefix(wanted))
+    return None
+
+
+def adopted_children() -> list[int]:
+    """Return the children of this process' first thread, among which are all that it adopted."""
+    me = os.getpid()
+    try:
+        with open(f"/proc/self/task/{me}/children", "rb", 0) as file:
+            content = file.read(1 << 20)
+    except OSError:
+        return [found.pid for found in processes() if found.parent == me]
+    return [int(pid) for pid in content.split()]
