@@ -19,6 +19,7 @@ from app.harness.capacity import Capacity
 from app.harness.event_hub import EventHub
 from app.harness.housekeeping import heartbeat_forever, reload_config_forever, trim_forever
 from app.harness.limits import Limits
+from app.harness.permissions import PermissionRules
 from app.harness.pipeline.audit import AuditProcessor
 from app.harness.pipeline.observe import ObservabilityProcessor
 from app.harness.pipeline.policy import PolicyProcessor
@@ -49,6 +50,7 @@ class Services:
     registry: ToolRegistry
     tools: ToolService
     providers: ProviderRouter
+    permissions: PermissionRules
     sessions: SessionManager
     events: EventHub
     access: AccessControl
@@ -100,6 +102,7 @@ async def _assemble(
         known_models=lambda: [entry.alias for entry in router.list_models()],
         prompts_changed=lambda project_id, agents: sessions.prompts_changed(project_id, agents),
     )
+    permissions = PermissionRules(storage, redactor)
     limits = settings.limits
     sessions = SessionManager(
         storage=storage,
@@ -121,6 +124,7 @@ async def _assemble(
         scratch_root=settings.daemon.data_dir / "scratch",
         forget_reads=reads.forget,
         redactor=redactor,
+        permissions=permissions,
     )
     await projects.restore()
     access = await AccessControl.open(storage, settings.auth, settings.daemon.data_dir)
@@ -132,6 +136,7 @@ async def _assemble(
         registry=registry,
         tools=tools,
         providers=router,
+        permissions=permissions,
         sessions=sessions,
         events=hub,
         access=access,

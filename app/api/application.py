@@ -15,9 +15,11 @@ from app.api import (
     checkpoints,
     dsl,
     health,
+    interactions,
     launch,
     messages,
     operations,
+    permissions,
     projects,
     providers,
     runs,
@@ -35,7 +37,21 @@ from app.api.web import mount as web_page
 from app.config import Settings
 
 PREFIX = "/api/v1"
-NOUNS = (health, projects, dsl, sessions, messages, runs, checkpoints, tools, providers, operations, tokens)
+NOUNS = (
+    health,
+    projects,
+    dsl,
+    sessions,
+    messages,
+    runs,
+    checkpoints,
+    interactions,
+    tools,
+    permissions,
+    providers,
+    operations,
+    tokens,
+)
 
 
 def build_application(

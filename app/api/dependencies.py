@@ -46,6 +46,8 @@ SessionId = Annotated[str, Path(description="A session's id, `ses_...`.", max_le
 ProjectId = Annotated[str, Path(description="A project's id, `prj_...`.", max_length=64)]
 MessageId = Annotated[str, Path(description="A message's id, `msg_...`.", max_length=64)]
 RunId = Annotated[str, Path(description="A run's id, `run_...`.", max_length=64)]
+InteractionId = Annotated[str, Path(description="An interaction's id, `itx_...`.", max_length=64)]
+RuleId = Annotated[str, Path(description="A permission rule's id, `rul_...`.", max_length=64)]
 
 
 @dataclass(frozen=True, slots=True)

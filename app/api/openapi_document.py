@@ -31,7 +31,9 @@ _TAGS = (
     ("Messages", "What is said in a session."),
     ("Runs", "The agents' work on messages, and steering it."),
     ("Checkpoints", "Where a session paused, and the prompts in force."),
+    ("Interactions", "What is asked of humans, and their answers."),
     ("Tools", "What agents can do, and doing it by hand."),
+    ("Permissions", "What agents may do, by rules of a project or a session."),
     ("Providers", "Models and the services that run them."),
     ("Operations", "The audit trail, and catching up."),
 )

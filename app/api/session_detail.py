@@ -18,14 +18,15 @@ _RUNS_LOOKED_AT = 20
 async def session_detail(services: Services, session: Session) -> SessionDetail:
     """Return the answer for one session, from its row and what is stored below it."""
 
-    def read(uow: UnitOfWork) -> tuple[list[tuple[Run, Step]], int, int]:
+    def read(uow: UnitOfWork) -> tuple[list[tuple[Run, Step]], int, int, int]:
         return (
             _last_steps(uow, session.id),
             len(uow.messages.queued(session.id)),
+            uow.interactions.count_pending(session.id),
             max(uow.events.last_seq(session.id), session.trimmed_through_seq),
         )
 
-    last_steps, queued, last_seq = await services.storage.read(read)
+    last_steps, queued, pending, last_seq = await services.storage.read(read)
     answer = SessionAnswer.model_validate(session)
     return SessionDetail(
         **{name: getattr(answer, name) for name in SessionAnswer.model_fields},
@@ -34,6 +35,7 @@ async def session_detail(services: Services, session: Session) -> SessionDetail:
         cost_usd=_cost(session),
         context=[_context_use(services, run, step) for run, step in last_steps],
         queued_messages=queued,
+        pending_interactions=pending,
         last_seq=last_seq,
     )
 

@@ -90,6 +90,7 @@ class ActiveRun:
             return
         self.context.stopping = how
         self.stopped_by, self.stop_detail, self._pause_reason = by, detail, reason
+        self.context.consents.withdraw(self.run_id)
         if how == "pause" and self.context.phase == "tools" and grace > 0:
             if self._grace is None:
                 self._grace = asyncio.get_running_loop().call_later(grace, self._interrupt)

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from app.errors import Conflict, NotFound
 from app.events import ToolProgress
-from app.harness.dsl.compiled import CompiledAgent
+from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.harness.permissions import manifest_rules
 from app.harness.tool_selection import allowed_tools
 from app.ids import new_id, now_ms
 from app.observability import Redactor
 from app.states import SessionState, ToolCallState
 from app.storage.models import AuditEvent, ToolCall
 from app.storage.unit_of_work import UnitOfWork
+from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
 from app.tools.call import ToolCallContext, ToolEnvelope
 
 if TYPE_CHECKING:
@@ -56,8 +58,16 @@ class _Ports:
             )
         )
 
+    async def consent(self, request: ConsentRequest) -> ConsentAnswer:
+        """The operator who makes a call consents to it, this once."""
+        told = {"call_id": self._call_id, "tool": request.tool, "subjects": list(request.subjects)}
+        self.audit("permission.answered", {**told, "answer": "once", "by": "direct_call"})
+        return "once"
 
-async def _agent(services: SessionServices, session: Session, agent_path: str) -> CompiledAgent:
+
+async def _agent(
+    services: SessionServices, session: Session, agent_path: str
+) -> tuple[CompiledProject, CompiledAgent]:
     if session.row.state == SessionState.ARCHIVED.value:
         raise Conflict(
             "The session is archived: no tool can be called in it.",
@@ -69,7 +79,7 @@ async def _agent(services: SessionServices, session: Session, agent_path: str) -
     if agent is None:
         known = ", ".join(one.path for one in project.agents())
         raise NotFound(f"There is no agent {agent_path!r} in this project. Agents: {known}.")
-    return agent
+    return project, agent
 
 
 async def call_directly(
@@ -84,7 +94,7 @@ async def call_directly(
     """Run one tool as `agent_path` would.
 
     Raises `NotFound` for an unknown agent, `Conflict` in an archived session."""
-    agent = await _agent(services, session, agent_path)
+    project, agent = await _agent(services, session, agent_path)
     call_id = new_id("tcl")
     ports = _Ports(session, services.redactor, call_id, actor, agent_path)
     row = ToolCall(
@@ -109,6 +119,8 @@ async def call_directly(
         call_id=call_id,
         scratch_dir=services.scratch_root / session.id,
         ports=ports,
+        rules=manifest_rules(project, agent)
+        + await services.permissions.applying_to(session.row.project_id, session.id),
     )
     state, envelope = ToolCallState.CANCELLED, None
     try:

@@ -16,15 +16,18 @@ from app.events import (
     EventPayload,
     MessageEnd,
     MessageToolResult,
+    PermissionAnswered,
     RunEnded,
     SessionStateChanged,
     StepEnded,
 )
+from app.harness.consent_rows import answered_event
 from app.harness.event_hub import EventHub
 from app.harness.session_rows import checkpoint_event
 from app.ids import new_id, now_ms
 from app.messages import Usage
 from app.states import (
+    InteractionState,
     RunState,
     SessionEvent,
     SessionState,
@@ -32,7 +35,7 @@ from app.states import (
     move,
     move_session,
 )
-from app.storage.models import AuditEvent, Checkpoint, Message, Run, Step, ToolCall
+from app.storage.models import AuditEvent, Checkpoint, Interaction, Message, Run, Step, ToolCall
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -42,6 +45,7 @@ log = logging.getLogger("kaged.recovery")
 
 REASON = "daemon_restart"
 ABORTED = "aborted by daemon restart; it may have partly run"
+NOT_RUN = "aborted by daemon restart while it waited for consent; it was not run"
 
 
 async def recover(storage: Storage, hub: EventHub) -> int:
@@ -55,7 +59,19 @@ async def recover(storage: Storage, hub: EventHub) -> int:
             recovered.events, recovered.store, run_id=recovered.run_id, agent_path="primary", durable=True
         )
         log.warning("session %s was running when the daemon stopped; it is paused now", row.id)
+    await storage.write(_expire_all)
     return len(rows)
+
+
+def _expire_all(uow: UnitOfWork) -> None:
+    """Close the questions whose run had ended already, which only a failing database leaves open."""
+    for row in uow.interactions.pending_anywhere():
+        _expire(uow, row, now_ms())
+
+
+def _expire(uow: UnitOfWork, row: Interaction, at: int) -> None:
+    state = move(InteractionState(row.state), InteractionState.EXPIRED).value
+    uow.interactions.close(row.id, state=state, closed_at=at)
 
 
 class _Wreck:
@@ -71,6 +87,8 @@ class _Wreck:
         self.run_id = self.runs[-1].id if self.runs else None
         self.messages = uow.messages.incomplete(session.id)
         self.calls = [call for call in uow.tool_calls.unfinished(session.id) if call.run_id is not None]
+        self.questions = uow.interactions.pending(session.id)
+        self.unanswered = {question.tool_call_id for question in self.questions}
         self.steps = [step for run in self.runs for step in uow.runs.steps(run.id) if step.ended_at is None]
         self.answered_steps = [
             step for run in self.runs for step in uow.runs.steps(run.id)[-1:] if step.ended_at is not None
@@ -97,6 +115,7 @@ class _Wreck:
             MessageEnd(message_id=message.id, stop_reason="aborted", error_message=ABORTED)
             for message in self.messages
         ]
+        events += [self._expired(question) for question in self.questions]
         events += [self._result_event(call, row) for call, row in zip(self.calls, self.results, strict=True)]
         events += [
             StepEnded(
@@ -115,6 +134,8 @@ class _Wreck:
     def store(self, uow: UnitOfWork) -> None:
         for message in self.messages:
             uow.messages.update(message.id, complete=True, details=self._details(message))
+        for question in self.questions:
+            _expire(uow, question, self.at)
         for call, row in zip(self.calls, self.results, strict=True):
             uow.messages.add(row)
             state = move(ToolCallState(call.state), ToolCallState.INTERRUPTED).value
@@ -157,7 +178,8 @@ class _Wreck:
 
     def _result(self, call: ToolCall, position: int) -> Message:
         # Also for a call that is stored as pending: after a power failure that may be out of date.
-        envelope = ToolEnvelope.of_error(ToolError("aborted", ABORTED))
+        text = NOT_RUN if call.call_id in self.unanswered else ABORTED
+        envelope = ToolEnvelope.of_error(ToolError("aborted", text))
         return Message(
             id=new_id("msg"),
             session_id=call.session_id,
@@ -169,6 +191,10 @@ class _Wreck:
             details={"toolCallId": call.call_id, "toolName": call.name, "isError": True, "code": "aborted"},
             created_at=self.at,
         )
+
+    @staticmethod
+    def _expired(question: Interaction) -> PermissionAnswered:
+        return answered_event(question, state=InteractionState.EXPIRED)
 
     def _result_event(self, call: ToolCall, row: Message) -> MessageToolResult:
         return MessageToolResult(

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 import xxhash
@@ -27,6 +27,11 @@ from app.ids import now_ms
 from app.messages import Cost, SystemBlock, ToolSpec, Usage
 from app.observability import Redactor
 from app.storage.unit_of_work import UnitOfWork
+from app.tools.authorisation.rules import PermissionRule
+
+if TYPE_CHECKING:
+    from app.harness.consent import Consents
+    from app.harness.permissions import PermissionRules
 
 
 @dataclass(slots=True)
@@ -51,6 +56,9 @@ class RunContext:
     allowed_tools: frozenset[str]
     scratch_dir: Path
     redactor: Redactor
+    permissions: PermissionRules
+    consents: Consents
+    manifest_rules: tuple[PermissionRule, ...] = ()
     cage: Mapping[str, Any] | None = None
     headless: bool = False
     on_overflow: Literal["abort", "truncate"] = "abort"
@@ -73,6 +81,10 @@ class RunContext:
     @property
     def provider_name(self) -> str:
         return self.route.candidates[0].provider
+
+    async def rules(self) -> tuple[PermissionRule, ...]:
+        """Return the permission rules that hold for the run's next call."""
+        return self.manifest_rules + await self.permissions.applying_to(self.project_id, self.session_id)
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
         """Note an audit event; it is stored with the run's next write.

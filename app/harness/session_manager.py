@@ -14,9 +14,11 @@ from typing import Any, TypeVar
 from app.errors import Conflict, NotFound, ValidationFailed
 from app.events import PromptReloaded
 from app.harness.capacity import Capacity
+from app.harness.consent import Consents
 from app.harness.direct_call import call_directly
 from app.harness.event_hub import EventHub
 from app.harness.limits import Limits
+from app.harness.permissions import PermissionRules
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
@@ -61,8 +63,10 @@ class SessionManager:
         scratch_root: Path,
         forget_reads: Callable[[str], None],
         redactor: Redactor,
+        permissions: PermissionRules,
     ) -> None:
         self.capacity = capacity
+        self.consents = Consents(storage, permissions, self._spawn)
         self._storage = storage
         self._hub = hub
         self._forget_reads = forget_reads
@@ -86,6 +90,8 @@ class SessionManager:
             limits=limits,
             scratch_root=scratch_root,
             redactor=redactor,
+            permissions=permissions,
+            consents=self.consents,
         )
 
     # -- lifecycle --------------------------------------------------------------------------

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from app.errors import Conflict, NotFound, Unavailable
 from app.harness.active_run import ActiveRun
 from app.harness.capacity import Capacity
+from app.harness.consent import Consents
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
 from app.harness.limits import Limits
 from app.harness.loop import AgentLoop
+from app.harness.permissions import PermissionRules, manifest_rules
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.prompts.assemble import SystemPrompt
 from app.harness.providers.catalog import Catalog
@@ -67,6 +69,8 @@ class SessionServices:
     limits: Limits
     scratch_root: Path
     redactor: Redactor
+    permissions: PermissionRules
+    consents: Consents
 
     async def load_history(self, session_id: str) -> tuple[History, ConversationEstimate]:
         """Return the root agent's conversation and its estimate; both are made off the loop."""
@@ -147,6 +151,9 @@ class SessionServices:
             scratch_dir=self.scratch_root / row.id,
             headless=row.headless,
             redactor=self.redactor,
+            permissions=self.permissions,
+            consents=self.consents,
+            manifest_rules=manifest_rules(project, agent),
             on_overflow=project.limits.on_overflow,
         )
         loop = AgentLoop(

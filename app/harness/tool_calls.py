@@ -21,6 +21,7 @@ from app.messages import StopReason, ToolCallBlock, ToolResult
 from app.states import ToolCallState, move
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.arguments import validate
+from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import Effects
 from app.tools.service import ToolService
@@ -46,6 +47,10 @@ class CallPorts:
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
         self._run.audit(event, data)
+
+    async def consent(self, request: ConsentRequest) -> ConsentAnswer:
+        given = await self._run.consents.ask(self._run, self._call_id, request)
+        return given.answer
 
 
 @dataclass(slots=True)
@@ -169,7 +174,7 @@ class StepCalls:
         if behind:
             await self._mark_running(call)
         envelope = await self._service.call(
-            block.name, block.arguments, self._context(block), allowed=self._run.allowed_tools
+            block.name, block.arguments, await self._context(block), allowed=self._run.allowed_tools
         )
         self._record(call, envelope, ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED)
 
@@ -188,7 +193,7 @@ class StepCalls:
 
         await self._run.record(work=store)
 
-    def _context(self, block: ToolCallBlock) -> ToolCallContext:
+    async def _context(self, block: ToolCallBlock) -> ToolCallContext:
         run = self._run
         return ToolCallContext(
             session_id=run.session_id,
@@ -201,6 +206,8 @@ class StepCalls:
             call_id=block.id,
             scratch_dir=run.scratch_dir,
             ports=CallPorts(run, block.id),
+            rules=await run.rules(),
+            headless=run.headless,
         )
 
     def _record(self, call: _Call, envelope: ToolEnvelope, state: ToolCallState) -> None:

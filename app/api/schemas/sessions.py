@@ -98,4 +98,5 @@ class SessionDetail(SessionAnswer):
     cost_usd: CostSplit
     context: list[ContextUse]
     queued_messages: int
+    pending_interactions: int = Field(description="How many questions wait for a human.")
     last_seq: int = Field(description="The session's newest durable event; connect with it as `after_seq`.")

@@ -1,6 +1,6 @@
 """Warnings about what a project file asks for and this version checks, but does not do yet.
 
-Owns: the keys whose silence would mislead: rules and bounds that an author relies on. Never: sections
+Owns: the keys whose silence would mislead: bounds and limits that an author relies on. Never: sections
 that plainly do nothing without their subsystem (workflows, plugins). Gone once all of them are applied.
 """
 
@@ -11,13 +11,8 @@ from app.harness.dsl.document import Node
 
 
 def warn_of_what_has_no_effect(document: Node, bag: DiagnosticBag) -> None:
-    """Warn about a project's and its root agent's own keys; only the root agent runs so far."""
+    """Warn about the root agent's own keys; only the root agent runs so far."""
     primary = document.get("primary")
-    for owner in (document, primary):
-        rules = owner.get("permissions") if owner is not None else None
-        if rules is not None and isinstance(rules.value, tuple) and rules.value:
-            message = "permission rules are not applied yet: an agent may use whatever its tools allow"
-            bag.warning("not_in_effect", message, rules.key)
     if primary is None:
         return
     shown = primary.get("include_tool_results_in_context")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from sqlalchemy import literal_column, select, update
+from sqlalchemy import ColumnElement, literal_column, select, update
 
 from app.states import InteractionState
 from app.storage.models import Interaction
@@ -13,7 +13,7 @@ from app.storage.pages import Page
 from app.storage.repositories.rows import RowsById
 from app.storage.text import storable, storable_values
 
-_PENDING = literal_column(f"'{InteractionState.PENDING.value}'")
+_PENDING: ColumnElement[str] = literal_column(f"'{InteractionState.PENDING.value}'")
 """Written out: an index of the pending rows alone is not used for a parameter."""
 
 

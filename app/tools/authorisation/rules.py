@@ -6,7 +6,8 @@ which rule wins, or what a call is judged by.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 RuleAction = Literal["allow", "deny", "ask"]
@@ -39,6 +40,8 @@ class ConsentRequest:
 
     `suggestions` are the rules that "always" would store, the most specific sensible ones, none
     where no rule could stand for what was asked; then "always" is no more than "once".
+    `allowed_by` tells whether the rules that it is given would allow by now what was asked, so that
+    a rule made meanwhile can answer; None where no rule can.
     """
 
     tool: str
@@ -47,3 +50,4 @@ class ConsentRequest:
     reason: str
     source: Literal["rule", "watchdog"]
     suggestions: tuple[PermissionRule, ...] = ()
+    allowed_by: Callable[[Sequence[PermissionRule]], bool] | None = field(default=None, compare=False)

@@ -68,7 +68,7 @@ def full(root: Path) -> CompiledProject:
 @pytest.mark.requirement("R2.2.1", "R2.2.11")
 def test_a_project_with_every_section_compiles(tmp_path: Path) -> None:
     result = compiled(tmp_path, FULL, FILES)
-    in_vain = ["permissions", "primary.include_tool_results_in_context", "primary.permissions"]
+    in_vain = ["primary.include_tool_results_in_context"]
     assert sorted(d.path for d in result.warnings if d.code == "not_in_effect") == in_vain
     others = [code for code in codes(result) if code != "not_in_effect"]
     assert others == ["workflow_tool"]  # search.grep, which the root agent does not have
@@ -237,8 +237,5 @@ def test_what_an_author_would_rely_on_in_vain_is_a_warning_at_its_place(tmp_path
 permissions: [{permission: file.write, pattern: "**", action: deny}]
 """
     result = compiled(tmp_path, MINIMAL + more)
-    assert found(result) == [
-        ("not_in_effect", 10, 32, 'primary.tools["file.read"].limits'),
-        ("not_in_effect", 12, 1, "permissions"),
-    ]
+    assert found(result) == [("not_in_effect", 10, 32, 'primary.tools["file.read"].limits')]
     assert result.require().permissions[0].action == "deny"

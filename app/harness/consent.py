@@ -1,0 +1,267 @@
+"""Consent: a tool call that waits for a human, and the one answer that it gets.
+
+Owns: the questions that are open now, and how each is closed: answered exactly once, withdrawn with
+its run, or covered by a rule that another answer stored. Never: when to ask (`tools.authorisation`)
+or who may answer (`api`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from app.errors import Conflict, KagedError, NotFound, ToolError
+from app.harness.consent_rows import (
+    answered_event,
+    question_of,
+    requested_event,
+    rules_to_store,
+)
+from app.harness.permissions import PermissionRules, RuleScope
+from app.ids import new_id, now_ms
+from app.states import InteractionState, move
+from app.storage.models import AuditEvent, Interaction
+from app.storage.storage import Storage
+from app.storage.unit_of_work import UnitOfWork
+from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest, PermissionRule
+
+if TYPE_CHECKING:
+    from app.harness.run_context import RunContext
+    from app.harness.session_services import Spawn
+
+log = logging.getLogger("kaged.consent")
+
+STOPPED = "The run was stopped before the operator answered; the call was not run."
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """What a human said. `rule` chooses what `always` stores: the number of a suggestion, or a pattern
+    of the human's own; None means every suggestion. `comment` is for the model."""
+
+    answer: ConsentAnswer
+    rule: int | str | None = None
+    scope: Literal["session", "project"] = "session"
+    comment: str | None = None
+
+
+class _Waiting:
+    """One open question. `closing` is the write that closes it, once there is one."""
+
+    __slots__ = ("closing", "given", "request", "row", "run")
+
+    def __init__(self, row: Interaction, request: ConsentRequest, run: RunContext) -> None:
+        self.row = row
+        self.request = request
+        self.run = run
+        self.given: asyncio.Future[GivenAnswer | None] = asyncio.get_running_loop().create_future()
+        self.closing: asyncio.Future[Any] | None = None
+
+    @property
+    def open(self) -> bool:
+        return self.closing is None
+
+    async def closed(self) -> None:
+        """Wait until the write that closes it has ended, one way or the other."""
+        if self.closing is not None:
+            await asyncio.wait([self.closing])
+
+    def settle(self, given: GivenAnswer | None) -> None:
+        if not self.given.done():
+            self.given.set_result(given)
+
+
+class Consents:
+    """Every question that is open in this daemon."""
+
+    def __init__(self, storage: Storage, rules: PermissionRules, spawn: Spawn) -> None:
+        self._storage = storage
+        self._rules = rules
+        self._spawn = spawn
+        self._waiting: dict[str, _Waiting] = {}
+
+    async def ask(self, run: RunContext, call_id: str, request: ConsentRequest) -> GivenAnswer:
+        """Store and publish a question, and wait for the answer for as long as it takes.
+
+        When cancelled the question is withdrawn. Raises ToolError `cancelled` when `withdraw` was
+        called for the run."""
+        row = Interaction(
+            id=new_id("itx"),
+            session_id=run.session_id,
+            run_id=run.run_id,
+            agent_path=run.agent_path,
+            tool_call_id=call_id,
+            kind="permission",
+            request=question_of(request),
+            created_at=now_ms(),
+        )
+        waiting = self._waiting[row.id] = _Waiting(row, request, run)
+        run.audit("permission.requested", {"interaction_id": row.id, "call_id": call_id, **row.request})
+        try:
+            await asyncio.shield(
+                run.record(
+                    requested_event(row, request), work=lambda uow: uow.interactions.add(row), durable=True
+                )
+            )
+            given = await waiting.given
+        except asyncio.CancelledError:
+            self._withdraw(waiting)
+            raise
+        finally:
+            del self._waiting[row.id]
+        if given is None:
+            raise ToolError("cancelled", STOPPED)
+        return given
+
+    def withdraw(self, run_id: str) -> None:
+        """Close the open questions of a run that is being stopped; their calls are not run."""
+        for waiting in self._of_run(run_id):
+            self._withdraw(waiting)
+            waiting.settle(None)
+
+    async def answer(
+        self, session_id: str, interaction_id: str, given: GivenAnswer, actor: str
+    ) -> Interaction:
+        """Store an answer and let the call go on with it; return the closed interaction.
+
+        Raises `NotFound`; `Conflict`, with what became of it, when it is not open any more;
+        `ValidationFailed` when the answer does not fit the question. Carried out to its end also
+        when the client that gave it goes away."""
+        task = self._spawn(self._answer(session_id, interaction_id, given, actor), name="answer")
+        return await asyncio.shield(task)
+
+    async def apply_rules(self, scope: RuleScope, actor: str, cause: str) -> None:
+        """Answer the open questions that the rules of a scope allow by now; `cause` is told with it."""
+        for waiting in list(self._waiting.values()):
+            allowed_by = waiting.request.allowed_by
+            if allowed_by is None or not _within(scope, waiting.run):
+                continue
+            rules = await waiting.run.rules()
+            if waiting.open and allowed_by(rules):
+                try:
+                    await self._close(waiting, GivenAnswer("always"), actor, (), covered_by=cause)
+                except KagedError as problem:
+                    log.error("a question of %s stays open: %s", waiting.run.session_id, problem.message)
+
+    # -- inside -----------------------------------------------------------------------------
+
+    async def _answer(
+        self, session_id: str, interaction_id: str, given: GivenAnswer, actor: str
+    ) -> Interaction:
+        waiting = self._waiting.get(interaction_id)
+        while waiting is not None and not waiting.open:
+            await waiting.closed()
+            waiting = self._waiting.get(interaction_id)
+        if waiting is None or waiting.row.session_id != session_id:
+            raise await self._not_open(session_id, interaction_id)
+        rules = rules_to_store(given.rule, waiting.request) if given.answer == "always" else ()
+        closed = await self._close(waiting, given, actor, rules)
+        if rules:
+            await self.apply_rules(_scope_of(given, waiting.run), actor, interaction_id)
+        return closed
+
+    async def _close(
+        self,
+        waiting: _Waiting,
+        given: GivenAnswer,
+        actor: str,
+        rules: Sequence[PermissionRule],
+        *,
+        covered_by: str | None = None,
+    ) -> Interaction:
+        """Store an answer, then let the call have it. When storing fails the question stays open."""
+        run, scope = waiting.run, _scope_of(given, waiting.run)
+        event = answered_event(waiting.row, given, actor, rules, covered_by)
+        state = move(InteractionState(waiting.row.state), InteractionState.ANSWERED).value
+        answer = event.model_dump(include={"answer", "comment", "rules", "covered_by"}, exclude_none=True)
+        answer |= {"scope": given.scope} if rules else {}
+        values = {"state": state, "answer": answer, "answered_by": actor, "closed_at": now_ms()}
+        noted = _audit_of(waiting, actor, {"state": state, **answer})
+
+        def store(uow: UnitOfWork) -> None:
+            self._rules.put_all(uow, scope, rules, actor, interaction_id=waiting.row.id)
+            uow.interactions.close(waiting.row.id, **values)
+            uow.audit.add_many([noted])
+
+        waiting.closing = run.stream.record(
+            [event], store, run_id=run.run_id, agent_path=run.agent_path, durable=True
+        )
+        try:
+            await asyncio.shield(waiting.closing)
+        except KagedError:
+            waiting.closing = None
+            raise
+        if rules:
+            self._rules.changed(scope)
+        waiting.settle(given)
+        return waiting.row.model_copy(update=values)
+
+    def _withdraw(self, waiting: _Waiting) -> None:
+        if not waiting.open:
+            return
+        state = move(InteractionState(waiting.row.state), InteractionState.CANCELLED)
+        values = {"state": state.value, "closed_at": now_ms()}
+        waiting.run.audit("permission.answered", {"interaction_id": waiting.row.id, "state": state.value})
+        waiting.closing = waiting.run.record(
+            answered_event(waiting.row, state=state),
+            work=lambda uow: _close_row(uow, waiting.row.id, values),
+        )
+
+    async def _not_open(self, session_id: str, interaction_id: str) -> KagedError:
+        row = await self._storage.read(lambda uow: uow.interactions.get(interaction_id))
+        if row is None or row.session_id != session_id:
+            return NotFound(f"There is no interaction {interaction_id} in this session.")
+        if row.kind != "permission" or row.state == InteractionState.PENDING.value:
+            # Nothing of this daemon waits for it: what asked is gone, or is still about to be stored.
+            return Conflict(
+                "Nothing waits for this answer.", reason="not_waiting", details={"state": row.state}
+            )
+        details: dict[str, Any] = {"state": row.state, "answer": row.answer, "answered_by": row.answered_by}
+        if row.state == InteractionState.ANSWERED.value:
+            word = (row.answer or {}).get("answer")
+            return Conflict(
+                f"This was answered already: {word}, by {row.answered_by}.",
+                reason="already_answered",
+                details=details,
+            )
+        return Conflict(
+            "The run that asked this was stopped; nothing waits for the answer.",
+            reason="not_waiting",
+            details=details,
+        )
+
+    def _of_run(self, run_id: str) -> list[_Waiting]:
+        return [waiting for waiting in self._waiting.values() if waiting.run.run_id == run_id]
+
+
+def _close_row(uow: UnitOfWork, interaction_id: str, values: dict[str, Any]) -> None:
+    uow.interactions.close(interaction_id, **values)
+
+
+def _scope_of(given: GivenAnswer, run: RunContext) -> RuleScope:
+    return RuleScope(run.project_id, run.session_id if given.scope == "session" else None)
+
+
+def _within(scope: RuleScope, run: RunContext) -> bool:
+    if scope.session_id is not None:
+        return scope.session_id == run.session_id
+    return scope.project_id == run.project_id
+
+
+def _audit_of(waiting: _Waiting, actor: str, data: dict[str, Any]) -> AuditEvent:
+    run = waiting.run
+    return AuditEvent(
+        created_at=now_ms(),
+        event="permission.answered",
+        actor=actor,
+        project_id=run.project_id,
+        session_id=run.session_id,
+        run_id=run.run_id,
+        agent_path=run.agent_path,
+        data=run.redactor.data(
+            {"interaction_id": waiting.row.id, "call_id": waiting.row.tool_call_id, **data}
+        ),
+    )

@@ -1,0 +1,114 @@
+"""What a question to a human and its answer look like: stored, told, and as rules. Pure.
+
+Owns: these shapes. Never: waiting, storing or publishing (`consent`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from app.errors import ValidationFailed
+from app.events import INLINE_BYTES, PermissionAnswered, PermissionRequested, WireRule
+from app.states import InteractionState
+from app.storage.models import Interaction
+from app.tools.authorisation.patterns import SubjectKind, matches
+from app.tools.authorisation.rules import ConsentRequest, PermissionRule
+
+if TYPE_CHECKING:
+    from app.harness.consent import GivenAnswer
+
+
+def question_of(request: ConsentRequest) -> dict[str, Any]:
+    """Return the question as it is stored; nothing of it is cut."""
+    return {
+        "tool": request.tool,
+        "permission": request.permission,
+        "subjects": list(request.subjects),
+        "reason": request.reason,
+        "source": request.source,
+        "suggestions": [shown(rule).model_dump() for rule in request.suggestions],
+    }
+
+
+def shown(rule: PermissionRule) -> WireRule:
+    """Return a rule as events and answers show it."""
+    return WireRule(permission=rule.permission, pattern=rule.pattern, action=rule.action)
+
+
+def requested_event(row: Interaction, request: ConsentRequest) -> PermissionRequested:
+    """Return the event of a new question; of very long subjects it has the beginning and the address."""
+    subjects = within(request.subjects, INLINE_BYTES)
+    whole = subjects == request.subjects
+    address = f"/api/v1/sessions/{row.session_id}/interactions/{row.id}"
+    return PermissionRequested(
+        interaction_id=row.id,
+        tool_call_id=row.tool_call_id or "",
+        tool=request.tool,
+        permission=request.permission,
+        subjects=subjects,
+        reason=request.reason,
+        source=request.source,
+        suggestions=tuple(shown(rule) for rule in request.suggestions) if whole else (),
+        request_ref=None if whole else address,
+    )
+
+
+def within(subjects: Sequence[str], room: int) -> tuple[str, ...]:
+    """Return the subjects from the first on, cut where `room` bytes are used up."""
+    kept: list[str] = []
+    for subject in subjects:
+        encoded = subject.encode("utf-8", "replace")
+        if len(encoded) > room:
+            kept.append(encoded[:room].decode("utf-8", "ignore"))
+            break
+        kept.append(subject)
+        room -= len(encoded)
+    return tuple(kept)
+
+
+def answered_event(
+    row: Interaction,
+    given: GivenAnswer | None = None,
+    actor: str | None = None,
+    rules: Sequence[PermissionRule] = (),
+    covered_by: str | None = None,
+    *,
+    state: InteractionState = InteractionState.ANSWERED,
+) -> PermissionAnswered:
+    """Return the event of a closed question; without `given` it was not answered."""
+    return PermissionAnswered(
+        interaction_id=row.id,
+        tool_call_id=row.tool_call_id or "",
+        state=state.value,
+        answer=given.answer if given is not None else None,
+        answered_by=actor,
+        comment=given.comment if given is not None else None,
+        rules=tuple(shown(rule) for rule in rules) or None,
+        covered_by=covered_by,
+    )
+
+
+def rules_to_store(choice: int | str | None, request: ConsentRequest) -> tuple[PermissionRule, ...]:
+    """Return what the answer `always` stores: all suggestions, one of them, or a pattern of one's own.
+
+    Raises `ValidationFailed` when there is no such suggestion, or when the pattern stands for nothing
+    of what was asked."""
+    if choice is None:
+        return request.suggestions
+    if isinstance(choice, int):
+        if not 0 <= choice < len(request.suggestions):
+            count = len(request.suggestions)
+            raise ValidationFailed(
+                "There is no such suggestion.",
+                fields={"rule": f"the question has {count} suggestion{'' if count == 1 else 's'}, from 0"},
+            )
+        return (request.suggestions[choice],)
+    rule = PermissionRule(request.permission, choice, "allow", "session")
+    kinds: tuple[SubjectKind, ...] = ("command", "path", "host")
+    if not any(matches(choice, subject, kind) for subject in request.subjects for kind in kinds):
+        raise ValidationFailed(
+            "The pattern does not stand for what was asked.",
+            fields={"rule": f"matches none of {', '.join(map(repr, request.subjects[:5]))}"},
+        )
+    return (rule,)
