@@ -74,12 +74,14 @@ class AssistantMessage(Frozen):
 
 
 class ToolResult(Frozen):
-    """The one answer to one tool call; `content` is the text the model reads."""
+    """The one answer to one tool call; `content` is the text the model reads, `images` are what it
+    sees beside it."""
 
     tool_call_id: str
     name: str
     content: str
     is_error: bool = False
+    images: tuple[ImageBlock, ...] = ()
 
 
 class ToolResultsMessage(Frozen):

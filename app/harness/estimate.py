@@ -50,7 +50,10 @@ def estimate_message(message: ModelMessage) -> int:
             elif isinstance(block, ToolCallBlock):
                 total += MESSAGE_OVERHEAD + estimate_text(block.name) + estimate_text(repr(block.arguments))
         return total
-    return sum(MESSAGE_OVERHEAD + estimate_text(result.content) for result in message.results)
+    return sum(
+        MESSAGE_OVERHEAD + estimate_text(result.content) + IMAGE_TOKENS * len(result.images)
+        for result in message.results
+    )
 
 
 class ConversationEstimate:

@@ -14,6 +14,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.errors import ToolError
+from app.messages import ImageBlock
 from app.tools.authorisation.rules import PermissionRule
 from app.tools.ports import ToolPorts
 
@@ -28,7 +29,8 @@ class ToolCallContext:
     `cage` is the caller's compiled cage as plain data, None when it has none. `scratch_dir` is
     the session's folder for outputs too large to show; it need not exist yet. `rules` are the
     permission rules of all scopes that apply to the caller. `headless` means that nobody can be
-    asked: what a rule or the watchdog would ask about is denied.
+    asked: what a rule or the watchdog would ask about is denied. `takes_images`: the caller's
+    model reads pictures.
     """
 
     session_id: str
@@ -43,6 +45,9 @@ class ToolCallContext:
     ports: ToolPorts
     rules: tuple[PermissionRule, ...] = ()
     headless: bool = False
+    tool_names: tuple[str, ...] = ()
+    consented: frozenset[str] = frozenset()
+    takes_images: bool = False
 
     @property
     def is_root_agent(self) -> bool:
@@ -62,7 +67,8 @@ class ToolMetadata(BaseModel):
 class ToolEnvelope(BaseModel):
     """The answer of every tool: `data` when `type` is `output`, else `error_text` and `code`.
 
-    `body` names the field of `data` that `model_text` prints as plain text.
+    `body` names the field of `data` that `model_text` prints as plain text. `images` are what the
+    model is shown beside the text; they are no part of the JSON.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -74,6 +80,7 @@ class ToolEnvelope(BaseModel):
     detail: dict[str, Any] | None = None
     metadata: ToolMetadata = Field(default_factory=ToolMetadata)
     body: str | None = Field(default=None, exclude=True)
+    images: tuple[ImageBlock, ...] = Field(default=(), exclude=True)
 
     @classmethod
     def of_error(cls, error: ToolError) -> ToolEnvelope:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr
 
 from app.errors import ToolError
+from app.messages import ImageBlock
 from app.tools.call import ToolCallContext
 
 AcpKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
@@ -87,11 +88,13 @@ class ToolResult(BaseModel):
     """Base of every tool's result. Fields that are None are left out of the answer.
 
     A tool that cuts its own result keeps the whole in a file (`app.tools.output.write_sidecar`)
-    and names it by `whole_in`; the answer's metadata then say so.
+    and names it by `whole_in`; the answer's metadata then say so. Pictures for the model's eyes
+    are not fields: `with_images` adds them, for callers whose `takes_images` is true.
     """
 
     model_config = ConfigDict(frozen=True)
     _output_path: Path | None = PrivateAttr(default=None)
+    _images: tuple[ImageBlock, ...] = PrivateAttr(default=())
 
     @property
     def output_path(self) -> Path | None:
@@ -100,6 +103,15 @@ class ToolResult(BaseModel):
     def whole_in(self, path: Path) -> Self:
         """Note the file that holds the whole result, and return the result."""
         self._output_path = path
+        return self
+
+    @property
+    def images(self) -> tuple[ImageBlock, ...]:
+        return self._images
+
+    def with_images(self, *images: ImageBlock) -> Self:
+        """Add what the model is shown beside the result, and return the result."""
+        self._images = images
         return self
 
 

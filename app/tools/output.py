@@ -25,6 +25,14 @@ async def envelope_of(
     definition: ToolDefinition, result: BaseModel, context: ToolCallContext
 ) -> ToolEnvelope:
     """Return the envelope for `result`, its largest part moved to a sidecar file if need be."""
+    envelope = await _within_bound(definition, result, context)
+    images = result.images if isinstance(result, ToolResult) else ()
+    return envelope.model_copy(update={"images": images}) if images else envelope
+
+
+async def _within_bound(
+    definition: ToolDefinition, result: BaseModel, context: ToolCallContext
+) -> ToolEnvelope:
     data: Any = result.model_dump(mode="json", exclude_none=True)
     body = definition.body_field
     text = data.get(body) if body is not None and isinstance(data, dict) else None

@@ -38,6 +38,7 @@ from app.messages import (
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
+    ToolResult,
     ToolResultsMessage,
     ToolSpec,
     UserMessage,
@@ -236,7 +237,7 @@ def _content(message: ModelMessage, names: ToolNames) -> list[dict[str, Any]]:
                 content.pop()
             return content
         case ToolResultsMessage(results=results):
-            return [_result(result.tool_call_id, result.content, result.is_error) for result in results]
+            return [_result(result) for result in results]
 
 
 def _user_block(block: TextBlock | ImageBlock) -> dict[str, Any] | None:
@@ -275,13 +276,16 @@ def _is_own_thinking(block: object) -> bool:
     )
 
 
-def _result(call_id: str, content: str, is_error: bool) -> dict[str, Any]:
-    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": wire_id(call_id)}
-    if content:
-        block["content"] = content
-    if is_error:
-        # The API refuses an error without words.
-        block |= {"content": content or "failed", "is_error": True}
+def _result(result: ToolResult) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": wire_id(result.tool_call_id)}
+    if result.is_error:
+        # The API refuses an error without words, and one with pictures.
+        block |= {"content": result.content or "failed", "is_error": True}
+    elif result.images:
+        parts = (_user_block(TextBlock(text=result.content)), *map(_user_block, result.images))
+        block["content"] = [part for part in parts if part is not None]
+    elif result.content:
+        block["content"] = result.content
     return block
 
 

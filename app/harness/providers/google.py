@@ -159,7 +159,10 @@ def _content(message: ModelMessage, names: ToolNames, signed: bool) -> bytes:
         case AssistantMessage(blocks=blocks):
             role, parts = "model", _answer_parts(blocks, names, signed)
         case ToolResultsMessage(results=results):
+            # The answers first and together: as many as there were calls. What they show follows.
             parts = [_result(result, names) for result in results]
+            shown = [_user_part(image) for result in results for image in result.images]
+            parts += [part for part in shown if part is not None]
     return dump({"role": role, "parts": parts}) if parts else b""
 
 

@@ -193,10 +193,21 @@ def _assistant(message: AssistantMessage, names: ToolNames, reasoning_field: str
 
 
 def _tool_results(message: ToolResultsMessage) -> bytes:
-    return b",".join(
-        dump({"role": "tool", "tool_call_id": _call_id(result.tool_call_id), "content": result.content})
+    """Return one message for each result. A tool's message holds text only, so their pictures
+    follow in one message behind the last of them."""
+    encoded: list[dict[str, Any]] = [
+        {"role": "tool", "tool_call_id": _call_id(result.tool_call_id), "content": result.content}
         for result in message.results
-    )
+    ]
+    pictures: list[dict[str, Any]] = []
+    for result in message.results:
+        if result.images:
+            told = f"What the call {_call_id(result.tool_call_id)} of {result.name} shows:"
+            pictures.append({"type": "text", "text": told})
+            pictures += [_user_part(image) for image in result.images]
+    if pictures:
+        encoded.append({"role": "user", "content": pictures})
+    return b",".join(dump(one) for one in encoded)
 
 
 def _call_id(identifier: str) -> str:

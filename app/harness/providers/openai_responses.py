@@ -39,6 +39,7 @@ from app.messages import (
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
+    ToolResult,
     ToolResultsMessage,
     ToolSpec,
     UserBlock,
@@ -163,10 +164,16 @@ def _items(message: ModelMessage, names: ToolNames, reasons: bool) -> list[dict[
                 {
                     "type": "function_call_output",
                     "call_id": wire_id(result.tool_call_id),
-                    "output": result.content,
+                    "output": _output(result),
                 }
                 for result in results
             ]
+
+
+def _output(result: ToolResult) -> str | list[dict[str, Any]]:
+    if not result.images:
+        return result.content
+    return [_content(TextBlock(text=result.content)), *map(_content, result.images)]
 
 
 def _answer(blocks: Sequence[AssistantBlock], names: ToolNames, reasons: bool) -> list[dict[str, Any]]:
