@@ -96,7 +96,8 @@ class ProviderSettings(Section):
 
 
 class PriceSettings(Section):
-    """US dollars per million tokens, and token counts; None is unknown, never free."""
+    """What is known of a model: US dollars per million tokens, token counts, and whether it takes
+    images. None is unknown, never free."""
 
     input: float | None = Field(default=None, ge=0)
     output: float | None = Field(default=None, ge=0)
@@ -104,6 +105,7 @@ class PriceSettings(Section):
     cache_write: float | None = Field(default=None, ge=0)
     context_window: int | None = Field(default=None, gt=0)
     max_output: int | None = Field(default=None, gt=0)
+    images: bool | None = None
 
 
 class LimitSettings(Section):

@@ -1,6 +1,7 @@
-"""What models cost and how much they can read: the operator's table first, then the offline one.
+"""What models cost and can read: the operator's table first, then the offline one.
 
-Owns: prices and context windows. Never: the network, and never a guess: what is not known is None.
+Owns: prices, context windows, and who takes images. Never: the network, and never a guess at a
+price: what is not known is None.
 The offline table takes half a second to load, so it is loaded in a thread, when the first call to
 a public provider is made; a provider on a private address has no public price.
 """
@@ -14,6 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from app.config import PriceSettings, ProviderSettings
+from app.harness.providers.sight import sees
 from app.messages import Cost, Usage
 
 if TYPE_CHECKING:
@@ -123,6 +125,13 @@ class Catalog:
         """Return how many tokens the model can write, or None (only the operator's table knows)."""
         own = self._own(provider, model)
         return own.max_output if own is not None else None
+
+    def takes_images(self, provider: str, model: str) -> bool:
+        """Tell whether the model reads pictures, by the operator's table or else by its name."""
+        own = self._own(provider, model)
+        if own is not None and own.images is not None:
+            return own.images
+        return sees(model)
 
     def _own(self, provider: str, model: str) -> PriceSettings | None:
         return self._prices.get(f"{provider}:{model}") or self._prices.get(model)
