@@ -1,0 +1,1 @@
+"""Tools that look through the project: text, names, syntax trees."""

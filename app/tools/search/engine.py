@@ -1,0 +1,163 @@
+"""Programs that search: one protocol, ripgrep and the pure Python engine behind it.
+
+Owns: the command lines, and the choice among the engines. Never: running them; reading what they
+print (`found_lines`).
+
+Every engine prints the same: paths that begin with `.//`, each followed by a NUL. No name holds a
+slash, so that no hostile name can look like the beginning of a result.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal, Protocol
+
+import orjson
+
+import app
+from app.tools.search.ignore_rules import VERSION_CONTROL
+
+OutputMode = Literal["content", "files_with_matches", "count"]
+START = b".//"
+MAX_COLUMNS = 8_192
+"""Bytes of a line that an engine prints at most; what is shown is shorter."""
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Which files: `only` is the one name in the folder that is meant; `names` are globs of which
+    a file's name must match one (none: all); `levels` the folders above whose rules hold."""
+
+    only: str | None = None
+    names: tuple[str, ...] = ()
+    levels: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    pattern: str
+    mode: OutputMode
+    ignore_case: bool = False
+    context: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    argv: Sequence[str]
+    env: Mapping[str, str]
+
+
+class Engine(Protocol):
+    """Makes commands to be run in the folder that is searched."""
+
+    name: str
+
+    def text(self, query: TextQuery, walk: Walk) -> Command:
+        """Print matching lines (`path NUL number : line`), paths, or `path NUL count`."""
+        ...
+
+    def files(self, walk: Walk) -> Command:
+        """Print the paths of all files."""
+        ...
+
+
+class Ripgrep:
+    """ripgrep at the absolute path `program`; no configuration of a user or machine counts."""
+
+    name = "ripgrep"
+
+    def __init__(self, program: Path) -> None:
+        self._program = str(program)
+        self._env = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8"}
+
+    def text(self, query: TextQuery, walk: Walk) -> Command:
+        options = ["--null", "--with-filename", "--no-heading", "--color=never", "--crlf"]
+        if query.mode == "content":
+            options += ["--line-number", f"--max-columns={MAX_COLUMNS}", "--max-columns-preview"]
+            options += [f"--context={query.context}", "--no-context-separator"] if query.context else []
+        else:
+            options.append("--count" if query.mode == "count" else "--files-with-matches")
+        if query.ignore_case:
+            options.append("--ignore-case")
+        return self._command([*options, f"--regexp={query.pattern}"], walk)
+
+    def files(self, walk: Walk) -> Command:
+        return self._command(["--files", "--null"], walk)
+
+    def _command(self, options: list[str], walk: Walk) -> Command:
+        argv = [self._program, "--no-config", "--no-messages", "--hidden", *options]
+        argv += ["--no-ignore-dot", "--no-ignore-global", "--no-ignore-exclude", "--no-require-git"]
+        if not walk.levels:
+            argv.append("--no-ignore-parent")
+        if walk.only is not None:
+            argv += ["--no-ignore", "--max-depth=1", f"--glob=/{_literal(walk.only)}"]
+        else:
+            argv += [f"--glob=!{name}" for name in VERSION_CONTROL]
+        argv += [f"--type-add=wanted:{name}" for name in walk.names]
+        argv += ["--type=wanted"] if walk.names else []
+        return Command([*argv, "--", START.decode()], self._env)
+
+
+class PythonEngine:
+    """The same in Python, in a process of its own: a regular expression that never ends can only
+    be stopped by ending its process."""
+
+    name = "python"
+
+    def text(self, query: TextQuery, walk: Walk) -> Command:
+        return self._command({"query": asdict(query), "walk": asdict(walk)})
+
+    def files(self, walk: Walk) -> Command:
+        return self._command({"query": None, "walk": asdict(walk)})
+
+    def _command(self, request: dict[str, object]) -> Command:
+        # -P: the folder that is searched must not be where modules are imported from.
+        argv = [sys.executable, "-P", "-s", "-B", "-m", "app.tools.search.python_engine"]
+        home = str(Path(app.__file__).resolve().parent.parent)
+        env = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", "PYTHONPATH": home}
+        return Command([*argv, orjson.dumps(request).decode()], env)
+
+
+def choose_engine(environment: Mapping[str, str]) -> Engine:
+    """Return ripgrep as installed with kaged, else the system's, else the Python engine."""
+    program = packaged_ripgrep() or system_ripgrep(environment)
+    return PythonEngine() if program is None else Ripgrep(program)
+
+
+def packaged_ripgrep() -> Path | None:
+    """Return the `rg` that the ripgrep package has installed beside this Python, or None."""
+    beside = Path(sys.executable).parent / "rg"
+    if _is_program(beside):
+        return beside
+    try:
+        files = metadata.distribution("ripgrep").files or []
+    except metadata.PackageNotFoundError:
+        return None
+    places = (Path(os.path.abspath(file.locate())) for file in files if file.name == "rg")
+    return next((place for place in places if _is_program(place)), None)
+
+
+def system_ripgrep(environment: Mapping[str, str]) -> Path | None:
+    """Return the `rg` of the daemon's own PATH, or None. Relative entries do not count."""
+    entries = environment.get("PATH", SYSTEM_PATH).split(os.pathsep)
+    absolute = os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
+    found = shutil.which("rg", path=absolute)
+    return None if found is None else Path(found)
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _literal(name: str) -> str:
+    """Write a file's name as a glob that matches only that name."""
+    return "".join(
+        character if character.isalnum() or ord(character) > 127 else f"\\{character}" for character in name
+    )
