@@ -1,34 +1,38 @@
 """The one way to call a tool, for models and operators alike.
 
-Owns: the order of the steps: look up, principal scope, enabled, validate, capability, watchdog,
-run. Never: a tool's own work. Never raises, except `asyncio.CancelledError`.
+Owns: the order of the steps: look up, principal scope, enabled, validate, capabilities, permission
+rules, watchdogs, run. Never: what a step decides, or a tool's own work. Never raises, except
+`asyncio.CancelledError`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
 
 from app.errors import RPC_TOOL_NOT_FOUND, ToolError
 from app.tools.arguments import parse_arguments, validate
-from app.tools.call import ROOT_AGENT, ToolCallContext, ToolEnvelope
+from app.tools.authorisation.capabilities import check_capabilities
+from app.tools.authorisation.permission_rules import check_rules
+from app.tools.authorisation.principal import check_principal
+from app.tools.authorisation.watchdog import Watchdog, consult
+from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import Delegation, ToolDefinition
 from app.tools.naming import closest
 from app.tools.output import envelope_of
-from app.tools.permissions import authorise
 from app.tools.registry import ToolRegistry
-from app.tools.watchdog import Watchdog, consult
 from app.tools.wrappers import audited, contained
 
 
 class ToolService:
     """Dispatches calls to the tools of one registry."""
 
-    def __init__(self, registry: ToolRegistry, *, watchdog: Watchdog | None = None) -> None:
+    def __init__(self, registry: ToolRegistry, *, watchdogs: Sequence[Watchdog] = ()) -> None:
         self.registry = registry
-        self._watchdog = watchdog
+        self._watchdogs = tuple(watchdogs)
 
     async def call(
         self,
@@ -67,8 +71,12 @@ class ToolService:
     async def _permitted(
         self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext
     ) -> BaseModel | Delegation:
-        authorise(definition, params, context)
-        await consult(self._watchdog, definition, params, context)
+        effects = definition.effects(params)
+        tools = _names(definition, params)
+        check_capabilities(definition, effects, context)
+        context = replace(context, tool_names=tools, consented=frozenset())
+        context = await check_rules(definition, tools, effects, context)
+        await consult(self._watchdogs, definition, params, context)
         return await definition.run(params, context)
 
     async def _delegated(self, delegation: Delegation, context: ToolCallContext) -> BaseModel:
@@ -89,12 +97,7 @@ class ToolService:
         definition = self.registry.get(name)
         if definition is None:
             raise _not_found(f"there is no tool called {name[:100]!r}", name, allowed)
-        if definition.principal_scope == "root-only" and not context.is_root_agent:
-            raise ToolError(
-                "principal_scope_violation",
-                f"{name} is reserved for the root agent ({ROOT_AGENT}); ask it to make this call",
-                detail={"principal_scope": "root-only", "caller": context.agent_path},
-            )
+        check_principal(definition, context)
         if not any(one in allowed for one in definition.qualified_names):
             raise _not_found(f"{name} is not enabled for this agent", name, allowed)
         return definition
@@ -103,9 +106,16 @@ class ToolService:
 def _check_action(definition: ToolDefinition, params: BaseModel, allowed: Collection[str]) -> None:
     if not definition.actions:
         return
-    action = f"{definition.name}.{getattr(params, 'action', '')}"
+    action = _names(definition, params)[-1]
     if action not in allowed:
         raise _not_found(f"{action} is not enabled for this agent", action, allowed)
+
+
+def _names(definition: ToolDefinition, params: BaseModel) -> tuple[str, ...]:
+    """The tool's name, and its action's where it has actions."""
+    if not definition.actions:
+        return (definition.name,)
+    return definition.name, f"{definition.name}.{getattr(params, 'action', '')}"
 
 
 def _not_found(message: str, name: str, allowed: Collection[str]) -> ToolError:

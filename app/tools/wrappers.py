@@ -63,11 +63,17 @@ async def audited(
         elapsed = (time.perf_counter_ns() - started) // 1_000_000
         audit("tool.completed", {**completed, "duration_ms": elapsed, "success": False, "code": "aborted"})
         raise
-    if envelope.code in DENIALS:
+    if is_denial(envelope):
         audit("tool.denied", _denial(shown_name, envelope, context))
     completed |= {"duration_ms": envelope.metadata.duration_ms, "success": not envelope.is_error}
     audit("tool.completed", completed | ({"code": envelope.code} if envelope.is_error else {}))
     return envelope
+
+
+def is_denial(envelope: ToolEnvelope) -> bool:
+    """Tell whether a layer of the authorisation refused; the operating system has that code too."""
+    needed = "needed" in (envelope.detail or {})
+    return envelope.code in DENIALS or (envelope.code == "permission_denied" and needed)
 
 
 def _denial(name: str, envelope: ToolEnvelope, context: ToolCallContext) -> dict[str, Any]:
@@ -79,7 +85,7 @@ def _denial(name: str, envelope: ToolEnvelope, context: ToolCallContext) -> dict
         "denied_capability": detail.get("needed") or envelope.code,
         "reason": envelope.error_text,
         "cage_summary": _cage_summary(context.cage),
-    }
+    } | ({"rule": redacted(detail["rule"])} if "rule" in detail else {})
 
 
 def _cage_summary(cage: Mapping[str, Any] | None) -> str:

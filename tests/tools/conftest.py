@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest, PermissionRule
+from app.tools.authorisation.watchdog import Watchdog
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.catalog import build_registry
 from app.tools.definition import ToolDefinition
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
 from app.tools.service import ToolService
-from app.tools.watchdog import Watchdog
 
 
 @dataclass
@@ -75,7 +75,10 @@ class Desk:
 
     def with_tools(self, *extra: ToolDefinition, watchdog: Watchdog | None = None) -> Desk:
         definitions: Iterable[ToolDefinition] = (*self.service.registry.definitions(), *extra)
-        return replace(self, service=ToolService(ToolRegistry(definitions), watchdog=watchdog))
+        return replace(
+            self,
+            service=ToolService(ToolRegistry(definitions), watchdogs=() if watchdog is None else (watchdog,)),
+        )
 
     async def call(
         self,

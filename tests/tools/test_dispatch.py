@@ -11,9 +11,9 @@ import pytest
 from pydantic import BaseModel
 
 from app.errors import ToolError
+from app.tools.authorisation.watchdog import ALLOW, Verdict
 from app.tools.call import ToolEnvelope
 from app.tools.definition import ToolDefinition, ToolParams, ToolResult
-from app.tools.watchdog import ALLOW, Verdict
 
 pytestmark = pytest.mark.requirement("R2.6.5")
 

@@ -13,42 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from app.tools.authorisation.patterns import (
-    SubjectKind,
-    could_match,
-    covers_everything,
-    literal_length,
-    matches,
-)
+from app.tools.authorisation.patterns import could_match, covers_everything, literal_length, matches
 from app.tools.authorisation.rules import PermissionRule, RuleAction
+from app.tools.authorisation.subject import Subject
 
 _SCOPES = {"manifest": 0, "project": 1, "session": 2}
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """One thing that a call is about. `tools` are the tool's name and its action's, `capability`
-    what use it makes of it (`shell`, `fs.write`), if any.
-
-    `spellings` are texts that mean this subject, each with the number of leading characters that
-    are certain; the first is the one shown, and the only one that may be allowed by. A `dynamic`
-    subject might be anything at all.
-    """
-
-    kind: SubjectKind
-    tools: tuple[str, ...]
-    capability: str | None
-    spellings: tuple[tuple[str, int], ...]
-    dynamic: bool = False
-
-    @property
-    def text(self) -> str:
-        return self.spellings[0][0]
-
-    @property
-    def permission(self) -> str:
-        return self.capability or self.tools[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +33,45 @@ class Decision:
     uncertain: bool = False
 
 
-def decide(rules: Sequence[PermissionRule], subject: Subject) -> Decision:
-    """Return what the rules say about `subject`; without a rule it is allowed."""
-    concerned = [rule for rule in rules if _rank_of(rule, subject) is not None]
-    if not concerned:
-        return Decision("allow")
-    manifest = [rule for rule in concerned if rule.scope == "manifest"]
-    pinned = _winner((rule for rule in manifest if rule.pinned), subject)
-    authors = _winner(manifest, subject)
-    for decision in (pinned, authors):
-        if decision.action == "deny":
-            return decision
-    everyones = _winner(concerned, subject)
-    if pinned.action == "ask" and everyones.action == "allow":
-        return pinned
-    return everyones
+class RuleBook:
+    """The rules that concern one use of one tool, the most specific first."""
+
+    def __init__(self, rules: Iterable[PermissionRule], tools: Sequence[str], capability: str | None) -> None:
+        ranked = []
+        for rule in rules:
+            rank = _rank(rule.permission, tools, capability)
+            if rank is not None:
+                ranked.append((rank, rule))
+        ranked.sort(key=_specificity, reverse=True)
+        self._everyones = tuple(rule for _, rule in ranked)
+        self._authors = tuple(rule for rule in self._everyones if rule.scope == "manifest")
+        self._pinned = tuple(rule for rule in self._authors if rule.pinned)
+
+    @property
+    def restricts(self) -> bool:
+        """Whether any rule could stand in the way."""
+        return any(rule.action != "allow" for rule in self._everyones)
+
+    def decide(self, subject: Subject) -> Decision:
+        """Return what the rules say about `subject`; without a rule it is allowed."""
+        pinned = _winner(self._pinned, subject)
+        authors = _winner(self._authors, subject)
+        for decision in (pinned, authors):
+            if decision.action == "deny":
+                return decision
+        everyones = _winner(self._everyones, subject)
+        if pinned.action == "ask" and everyones.action == "allow":
+            return pinned
+        return everyones
 
 
-def _winner(rules: Iterable[PermissionRule], subject: Subject) -> Decision:
+def decide(rules: Iterable[PermissionRule], subject: Subject) -> Decision:
+    """Return what `rules` say about one subject; for many subjects keep a `RuleBook`."""
+    return RuleBook(rules, subject.tools, subject.capability).decide(subject)
+
+
+def _winner(ranked: Sequence[PermissionRule], subject: Subject) -> Decision:
     """The most specific rule that covers the subject, unless a stricter one might come before it."""
-    ranked = sorted(rules, key=lambda rule: _specificity(rule, subject), reverse=True)
     doubt: PermissionRule | None = None
     for rule in ranked:
         if _covers(rule, subject):
@@ -111,22 +100,20 @@ def _might_cover(rule: PermissionRule, subject: Subject) -> bool:
     )
 
 
-def _specificity(rule: PermissionRule, subject: Subject) -> tuple[int, int, int, int, int]:
-    rank, length = _rank_of(rule, subject) or (0, 0)
-    return rank, length, literal_length(rule.pattern), _SCOPES[rule.scope], _STRICTNESS[rule.action]
+def _specificity(ranked: tuple[tuple[int, int], PermissionRule]) -> tuple[int, ...]:
+    rank, rule = ranked
+    return (*rank, literal_length(rule.pattern), _SCOPES[rule.scope], _STRICTNESS[rule.action])
 
 
-def _rank_of(rule: PermissionRule, subject: Subject) -> tuple[int, int] | None:
-    """How exactly a rule names what is used; None when it does not concern it."""
-    name = rule.permission
+def _rank(name: str, tools: Sequence[str], capability: str | None) -> tuple[int, int] | None:
+    """How exactly a permission names what is used; None when it does not concern it."""
     if name == "*":
         return 0, 0
-    if name in subject.tools:
-        return (3 if name != subject.tools[0] else 2), 0
-    if subject.capability is not None and name == subject.capability:
+    if name in tools:
+        return (3 if name != tools[0] else 2), 0
+    if capability is not None and name == capability:
         return 2, 0
-    tool = subject.tools[0]
-    if name == f"{tool}.*":
+    names = (*tools, capability) if capability is not None else tuple(tools)
+    if name == f"{tools[0]}.*" or any(fnmatchcase(one, name) for one in names):
         return 1, literal_length(name)
-    names = (*subject.tools, subject.capability) if subject.capability else subject.tools
-    return (1, literal_length(name)) if any(fnmatchcase(one, name) for one in names) else None
+    return None

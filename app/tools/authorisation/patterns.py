@@ -50,6 +50,11 @@ def matches(pattern: str, subject: str, kind: SubjectKind) -> bool:
     return False
 
 
+def matches_whole(pattern: str, text: str) -> bool:
+    """Tell whether `pattern` is a glob over the whole of `text`, prefixes left aside."""
+    return _glob(pattern).match(text) is not None
+
+
 def could_match(pattern: str, known: str, kind: SubjectKind) -> bool:
     """Tell whether `pattern` covers some subject that begins with `known`."""
     if covers_everything(pattern):

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from app.tools.authorisation.subject import Subject
+
 RuleAction = Literal["allow", "deny", "ask"]
 RuleScope = Literal["manifest", "session", "project"]
 ConsentAnswer = Literal["once", "always", "reject"]
@@ -50,4 +52,5 @@ class ConsentRequest:
     reason: str
     source: Literal["rule", "watchdog"]
     suggestions: tuple[PermissionRule, ...] = ()
+    about: tuple[Subject, ...] = ()
     allowed_by: Callable[[Sequence[PermissionRule]], bool] | None = field(default=None, compare=False)

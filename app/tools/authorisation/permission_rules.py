@@ -1,0 +1,130 @@
+"""The third layer: permission rules of the project file, the operator and the session.
+
+Owns: applying them to a call, asking the human where they say so, and the words of a refusal.
+Never: the rules' order (`decision`) or what the call is about (`subjects`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from app.errors import ToolError
+from app.tools.authorisation.decision import Decision, RuleBook, decide
+from app.tools.authorisation.rules import ConsentRequest, PermissionRule
+from app.tools.authorisation.subject import Subject
+from app.tools.authorisation.subjects import subjects_of
+from app.tools.authorisation.suggestions import suggestions_for
+from app.tools.call import ToolCallContext
+from app.tools.definition import Effects, ToolDefinition
+
+CODE = "permission_denied"
+_MADE_BY = {"manifest": "the project file", "session": "this session", "project": "the operator"}
+_MAX_SHOWN = 300
+
+Judged = tuple[Subject, Decision]
+
+
+async def check_rules(
+    definition: ToolDefinition, tools: tuple[str, ...], effects: Effects, context: ToolCallContext
+) -> ToolCallContext:
+    """Return the context to run the call with, once all its subjects are allowed.
+
+    Raises ToolError `permission_denied` when a rule denies one, or when one needs a consent that
+    is refused or cannot be asked for.
+    """
+    if not any(rule.action != "allow" for rule in context.rules):
+        return context
+    if effects.reads or effects.writes or effects.commands:
+        subjects = await asyncio.to_thread(subjects_of, definition, tools, effects, context)
+    else:
+        subjects = subjects_of(definition, tools, effects, context)
+    asked: list[Judged] = []
+    for judged in _judge(subjects, context.rules):
+        if judged[1].action == "deny":
+            raise refused(*judged)
+        if judged[1].action == "ask":
+            asked.append(judged)
+    if not asked:
+        return context
+    await _ask(definition, asked, context)
+    paths = frozenset(subject.text for subject, _ in asked if subject.kind == "path")
+    return replace(context, consented=context.consented | paths)
+
+
+def _judge(subjects: Sequence[Subject], rules: Sequence[PermissionRule]) -> list[Judged]:
+    books: dict[str | None, RuleBook] = {}
+    judged = []
+    for subject in subjects:
+        book = books.get(subject.capability)
+        if book is None:
+            book = books[subject.capability] = RuleBook(rules, subject.tools, subject.capability)
+        judged.append((subject, book.decide(subject)))
+    return judged
+
+
+async def _ask(definition: ToolDefinition, asked: list[Judged], context: ToolCallContext) -> None:
+    first, decision = asked[0]
+    if context.headless:
+        raise _error(first, decision, "needs the operator's consent, and nobody can be asked here")
+    answer = await context.ports.consent(_request(definition, asked, context))
+    if answer not in {"once", "always"}:
+        raise _error(first, decision, "was put to the operator, who refused")
+
+
+def _request(definition: ToolDefinition, asked: list[Judged], context: ToolCallContext) -> ConsentRequest:
+    subjects = tuple(subject for subject, _ in asked)
+    permissions = {subject.permission for subject in subjects}
+    return ConsentRequest(
+        tool=definition.name,
+        permission=permissions.pop() if len(permissions) == 1 else definition.name,
+        subjects=tuple(dict.fromkeys(subject.text or definition.name for subject in subjects)),
+        reason=_reason(asked[0][1]),
+        source="rule",
+        suggestions=suggestions_for(subjects, context.rules),
+        about=subjects,
+    )
+
+
+def still_to_ask(request: ConsentRequest, rules: Sequence[PermissionRule]) -> bool:
+    """Tell whether a question that a rule asked is still open under these `rules`."""
+    return request.source != "rule" or any(
+        decide(rules, subject).action != "allow" for subject in request.about
+    )
+
+
+def refused(subject: Subject, decision: Decision) -> ToolError:
+    return _error(subject, decision, "is denied")
+
+
+def _error(subject: Subject, decision: Decision, what: str) -> ToolError:
+    shown = subject.text[:_MAX_SHOWN].encode("utf-8", "replace").decode()
+    needed = f"permission {subject.permission}" + (f" for {shown}" if shown else "")
+    detail: dict[str, Any] = {"needed": needed}
+    if decision.rule is not None:
+        rule = decision.rule
+        detail["rule"] = {
+            "permission": rule.permission,
+            "pattern": rule.pattern,
+            "action": rule.action,
+            "scope": rule.scope,
+            "pinned": rule.pinned,
+        } | ({"id": rule.id} if rule.id else {})
+    return ToolError(
+        CODE,
+        f"{shown or subject.permission}: this {what}. {_reason(decision)} "
+        "Find another way, or tell the operator which permission you need and why.",
+        detail=detail,
+    )
+
+
+def _reason(decision: Decision) -> str:
+    rule = decision.rule
+    if rule is None:
+        return "No rule allows it."
+    made = f"rule of {_MADE_BY[rule.scope]} ({rule.permission} {rule.pattern!r}: {rule.action})"
+    if decision.uncertain:
+        return f"What it does cannot be told for certain, and it may fall under a {made}."
+    return f"There is a {made}."

@@ -1,0 +1,110 @@
+"""What one call is about: the commands, paths and hosts that its permission rules are applied to.
+
+Owns: the way from a call's effects to its subjects. Paths count as what they really are now, links
+followed, and as they were written. Never: judging; nor trusting a path later because it was judged
+here: `file_policy` asks again at the moment of use.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from app.tools.authorisation.shell_reader import read_script
+from app.tools.authorisation.shell_script import Part, Redirect, Script
+from app.tools.authorisation.subject import Subject, plain
+from app.tools.call import ToolCallContext
+from app.tools.definition import CapabilityRequirement, Effects, NetRequirement, ToolDefinition
+from app.workspace import locate
+
+SHELL = "shell"
+_SOCKET = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/([^/]+)")
+
+
+def subjects_of(
+    definition: ToolDefinition, tools: tuple[str, ...], effects: Effects, context: ToolCallContext
+) -> tuple[Subject, ...]:
+    """Return the subjects of a call, at least one. Blocks: reads links, takes commands apart.
+
+    `tools` are the tool's name and its action's. Raises ToolError `invalid_path`.
+    """
+    found = [
+        *_paths(effects.reads, "fs.read", tools, context),
+        *_paths(effects.writes, "fs.write", tools, context),
+        *_commands(definition, tools, effects, context),
+        *_hosts(definition, tools, effects),
+    ]
+    for requirement in definition.requires:
+        if isinstance(requirement, CapabilityRequirement) and requirement.name != SHELL:
+            found.append(Subject("call", tools, requirement.name, plain("")))
+    if not found:
+        found.append(Subject("call", tools, None, plain("")))
+    return tuple(dict.fromkeys(found))
+
+
+def _paths(
+    paths: Iterable[str], capability: str, tools: tuple[str, ...], context: ToolCallContext
+) -> list[Subject]:
+    found = []
+    for path in paths:
+        location = locate(context.project_root, path, scratch=context.scratch_dir)
+        if not location.in_scratch:
+            written = "/".join(location.parts) or "."
+            for text in (real_path(context.project_root, written), written):
+                found.append(Subject("path", tools, capability, plain(text)))
+    return found
+
+
+def real_path(root: Path, path: str) -> str:
+    """Return where `path`, relative to `root`, leads by now: relative if it is inside, else absolute."""
+    base = os.path.realpath(root)
+    real = os.path.realpath(os.path.join(base, path))
+    if real == base:
+        return "."
+    return real[len(base) + 1 :] if real.startswith(f"{base}/") else real
+
+
+def _commands(
+    definition: ToolDefinition, tools: tuple[str, ...], effects: Effects, context: ToolCallContext
+) -> list[Subject]:
+    found: list[Subject] = []
+    for command in effects.commands:
+        script = read_script(command)
+        found += [_part(part, tools) for part in script.parts]
+        for redirect in script.redirects:
+            found += _redirect(redirect, script, tools, effects.directory, context)
+        if not script.readable or not script.parts:
+            found.append(Subject("command", tools, SHELL, ((command, 0),), dynamic=not script.readable))
+    if not effects.commands and CapabilityRequirement(SHELL) in definition.requires:
+        # A tool that starts something and does not say what: nothing is certain about it.
+        found.append(Subject("command", tools, SHELL, ((definition.name, 0),), dynamic=True))
+    return found
+
+
+def _part(part: Part, tools: tuple[str, ...]) -> Subject:
+    return Subject("command", tools, SHELL, part.spellings, dynamic=part.is_dynamic)
+
+
+def _redirect(
+    redirect: Redirect, script: Script, tools: tuple[str, ...], directory: str, context: ToolCallContext
+) -> list[Subject]:
+    word = redirect.path
+    socket = _SOCKET.fullmatch(word.text)
+    if socket is not None:
+        return [Subject("host", tools, "net", plain(f"{socket[1]}:{socket[2]}"), not word.is_certain)]
+    capability = "fs.write" if redirect.writes else "fs.read"
+    if word.text.startswith("~"):
+        return [Subject("path", tools, capability, plain(word.text), not word.is_certain)]
+    written = posixpath.normpath(posixpath.join(directory, word.text))
+    relative = not word.text.startswith("/")
+    dynamic = not word.is_certain or (relative and script.changes_directory)
+    texts = dict.fromkeys((real_path(context.project_root, written), written) if not dynamic else (written,))
+    return [Subject("path", tools, capability, plain(text), dynamic) for text in texts]
+
+
+def _hosts(definition: ToolDefinition, tools: tuple[str, ...], effects: Effects) -> list[Subject]:
+    hosts = [one.target for one in definition.requires if isinstance(one, NetRequirement)]
+    return [Subject("host", tools, "net", plain(host)) for host in (*hosts, *effects.hosts)]
