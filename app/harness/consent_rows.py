@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.errors import ValidationFailed
+from app.errors import ToolError, ValidationFailed
 from app.events import INLINE_BYTES, PermissionAnswered, PermissionRequested, WireRule
 from app.states import InteractionState
 from app.storage.models import Interaction
@@ -86,6 +86,15 @@ def answered_event(
         comment=given.comment if given is not None else None,
         rules=tuple(shown(rule) for rule in rules) or None,
         covered_by=covered_by,
+    )
+
+
+def rejected(request: ConsentRequest, comment: str) -> ToolError:
+    """Return the refusal of a call that the operator rejected with a word to the model."""
+    return ToolError(
+        "watchdog_denied" if request.source == "watchdog" else "permission_denied",
+        f"The operator refused this, and says: {comment}",
+        detail={"needed": "the operator's consent", "reason": request.reason, "comment": comment},
     )
 
 

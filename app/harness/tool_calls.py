@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
-from app.events import MessageToolResult, StepEnded, ToolProgress, head_of, message_address
+from app.events import MessageToolResult, ShownImage, StepEnded, ToolProgress, head_of, message_address
 from app.harness.answer import RecordedCall
+from app.harness.consent_rows import rejected
 from app.harness.run_context import RunContext
 from app.ids import new_id, now_ms
 from app.messages import StopReason, ToolCallBlock, ToolResult
@@ -50,6 +51,8 @@ class CallPorts:
 
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
         given = await self._run.consents.ask(self._run, self._call_id, request)
+        if given.answer == "reject" and given.comment:
+            raise rejected(request, given.comment)
         return given.answer
 
 
@@ -76,10 +79,13 @@ class StepCalls:
         message_id: str,
         blocks: Sequence[ToolCallBlock],
         recorded: dict[str, RecordedCall],
+        *,
+        takes_images: bool = False,
     ) -> None:
         self._run = run
         self._service = service
         self._message_id = message_id
+        self._takes_images = takes_images
         self._stop_reason: StopReason = "toolUse"
         first = run.history.take_position(len(blocks))
         self._calls: list[_Call] = [
@@ -208,6 +214,7 @@ class StepCalls:
             ports=CallPorts(run, block.id),
             rules=await run.rules(),
             headless=run.headless,
+            takes_images=self._takes_images,
         )
 
     def _record(self, call: _Call, envelope: ToolEnvelope, state: ToolCallState) -> None:
@@ -215,7 +222,11 @@ class StepCalls:
         run = self._run
         text = envelope.model_text()
         call.result = ToolResult(
-            tool_call_id=call.block.id, name=call.block.name, content=text, is_error=envelope.is_error
+            tool_call_id=call.block.id,
+            name=call.block.name,
+            content=text,
+            is_error=envelope.is_error,
+            images=envelope.images,
         )
         call.message_id = new_id("msg")
         message = result_row(run, call.message_id, call.position, call.result, envelope)
@@ -286,6 +297,8 @@ def result_row(
     if result.is_error:
         details["isError"] = True
         details["code"] = envelope.code
+    if result.images:
+        details["images"] = [image.model_dump(exclude={"type"}) for image in result.images]
     metadata = envelope.metadata.model_dump(exclude_none=True)
     if metadata:
         details["metadata"] = metadata
@@ -305,8 +318,12 @@ def result_row(
 def result_event(
     session_id: str, message_id: str, row_id: str, result: ToolResult, duration_ms: float | None
 ) -> MessageToolResult:
-    """Return the event of one result; a large one is shown by its head and an address."""
+    """Return the event of one result; a large one is shown by its head and an address, and so are
+    pictures."""
     head = head_of(result.content)
+    images = tuple(
+        ShownImage(media_type=image.media_type, size=len(image.data) * 3 // 4) for image in result.images
+    )
     return MessageToolResult(
         message_id=message_id,
         tool_call_id=result.tool_call_id,
@@ -314,5 +331,6 @@ def result_event(
         content=result.content if head is None else head,
         is_error=result.is_error,
         duration_ms=duration_ms,
-        content_ref=None if head is None else message_address(session_id, row_id),
+        content_ref=None if head is None and not images else message_address(session_id, row_id),
+        images=images or None,
     )

@@ -1,0 +1,99 @@
+"""A tool that asks for consent by itself, for whatever it is told to; real definitions and rules.
+
+What decides when a call must ask is tested elsewhere: here is what happens once it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from app.errors import ToolError
+from app.tools.authorisation.decision import Subject, decide
+from app.tools.authorisation.rules import ConsentRequest, PermissionRule
+from app.tools.call import ToolCallContext
+from app.tools.catalog import build_registry
+from app.tools.definition import ToolDefinition, ToolParams, ToolResult
+from app.tools.registry import ToolRegistry
+from tests.harness.driving import PROJECT_YAML, Driver, Frame, Watch
+
+ASKING_YAML = PROJECT_YAML + '    "lab.*": { enabled: true }\n'
+
+
+class AskParams(ToolParams):
+    commands: list[str]
+    suggest: list[str] = Field(default_factory=list)
+
+
+class Said(ToolResult):
+    answer: str
+
+
+def allowed_by(commands: Sequence[str]) -> Callable[[Sequence[PermissionRule]], bool]:
+    subjects = [Subject("command", ("lab.ask",), None, ((text, len(text)),)) for text in commands]
+
+    def check(rules: Sequence[PermissionRule]) -> bool:
+        decisions = [decide(rules, subject) for subject in subjects]
+        return all(found.action == "allow" and found.rule is not None for found in decisions)
+
+    return check
+
+
+@dataclass
+class AskingTool:
+    """`rules` are those that the calls were given, `done` the commands that they went on with."""
+
+    rules: list[tuple[PermissionRule, ...]] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+
+    async def ask(self, params: AskParams, context: ToolCallContext) -> BaseModel:
+        self.rules.append(context.rules)
+        request = ConsentRequest(
+            tool="lab.ask",
+            permission="lab.ask",
+            subjects=tuple(params.commands),
+            reason="The rule `lab.ask *` asks.",
+            source="rule",
+            suggestions=tuple(
+                PermissionRule("lab.ask", pattern, "allow", "session") for pattern in params.suggest
+            ),
+            allowed_by=allowed_by(params.commands),
+        )
+        answer = await context.ports.consent(request)
+        if answer == "reject":
+            raise ToolError("permission_denied", "the operator said no")
+        self.done.extend(params.commands)
+        return Said(answer=answer)
+
+    def build_registry(self, **options: Any) -> ToolRegistry:
+        """Return the daemon's registry with this tool in it."""
+        real = build_registry(**options)
+        mine = ToolDefinition(
+            name="lab.ask",
+            title="Ask",
+            description="Asks for consent.",
+            parameters=AskParams,
+            result=Said,
+            run=self.ask,
+            acp_kind="other",
+        )
+        return ToolRegistry((*real.definitions(), mine), real.groups())
+
+
+async def until_asked(watch: Watch, count: int = 1) -> list[Frame]:
+    """Wait for so many questions and return their payloads."""
+    await watch.until(lambda _: len(watch.of("permission.requested")) >= count)
+    return [frame["payload"] for frame in watch.of("permission.requested")]
+
+
+async def answer(driver: Driver, question: Frame, status: int = 200, **body: Any) -> Any:
+    path = f"/interactions/{question['interaction_id']}/answer"
+    return await driver.session_call("POST", path, body, status=status)
+
+
+async def results(driver: Driver) -> list[str]:
+    """Return what the model has read as results, in order."""
+    return [message["content"] for message in await driver.messages() if message["role"] == "tool"]
