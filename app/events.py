@@ -97,9 +97,18 @@ class MessageToolCall(EventPayload):
         return told
 
 
+class ShownImage(BaseModel):
+    """A picture that a model was shown; it is kept with its message."""
+
+    model_config = ConfigDict(frozen=True)
+
+    media_type: str = Field(serialization_alias="mediaType")
+    size: int = Field(description="Bytes of the picture.")
+
+
 class MessageToolResult(EventPayload):
     """`content` is what the model reads; above 64 KB only its head is here and `content_ref`
-    is the address of the whole message."""
+    is the address of the whole message, as it is when there are `images`."""
 
     TYPE = "message.tool_result"
     CHANNEL = "output"
@@ -111,6 +120,7 @@ class MessageToolResult(EventPayload):
     is_error: bool = Field(serialization_alias="isError")
     duration_ms: float | None = Field(default=None, serialization_alias="durationMs")
     content_ref: str | None = Field(default=None, serialization_alias="contentRef")
+    images: tuple[ShownImage, ...] | None = None
 
 
 class MessageEnd(EventPayload):

@@ -11,7 +11,7 @@ from app.api.dependencies import PageDep, ServicesDep, SessionId
 from app.api.kaged_route import noun_router
 from app.api.pagination import answer_page
 from app.api.schemas.checkpoints import CheckpointAnswer, CheckpointDetail, PromptAnswer, PromptsAnswer
-from app.api.schemas.messages import MessageAnswer
+from app.api.schemas.messages import brief
 from app.api.schemas.model import PageOf
 from app.errors import NotFound
 from app.lifespan import Services
@@ -50,7 +50,7 @@ async def get_checkpoint(
     answer = CheckpointAnswer.model_validate(checkpoint)
     return CheckpointDetail(
         **{name: getattr(answer, name) for name in CheckpointAnswer.model_fields},
-        messages=[MessageAnswer.model_validate(message) for message in messages],
+        messages=[brief(message) for message in messages],
         prompts=await _prompts(services, session_id),
     )
 

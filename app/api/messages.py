@@ -13,7 +13,7 @@ from app.api.dependencies import MessageId, PageDep, PrincipalDep, ServicesDep, 
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.runs import run_answer
-from app.api.schemas.messages import MessageAnswer, PostedMessageAnswer, PostMessage
+from app.api.schemas.messages import MessageAnswer, PostedMessageAnswer, PostMessage, brief
 from app.api.schemas.model import PageOf
 from app.errors import NotFound, ValidationFailed
 
@@ -69,14 +69,15 @@ async def list_messages(
     page: PageDep,
     include_superseded: Annotated[bool, Query(description="Also those that a rollback took back.")] = False,
 ) -> PageOf[MessageAnswer]:
-    """In the order of the conversation; messages that wait in the queue come last."""
+    """In the order of the conversation; messages that wait in the queue come last. Pictures that
+    tools showed are left out of a list: ask for the message itself."""
     await services.sessions.get(session_id)
     found = await services.storage.read(
         lambda uow: uow.messages.page(
             session_id, include_superseded=include_superseded, limit=page.limit, cursor=page.cursor
         )
     )
-    return answer_page(found, MessageAnswer.model_validate)
+    return answer_page(found, brief)
 
 
 @router.get(

@@ -42,6 +42,10 @@ class History:
         self.next_position = next_position
         self.last_message_id: str | None = None
         self.visible: list[ModelMessage] = self.messages
+        self._pictured = False
+        self._without: list[ModelMessage] = []
+        self._without_of: list[ModelMessage] | None = None
+        self._without_cache = EncodingCache()
         self.answered = False
         """True when the conversation ends with an answer that the model itself completed."""
         self._load(rows)
@@ -70,6 +74,16 @@ class History:
         if results:
             self._append(ToolResultsMessage(results=results))
 
+    def shown_to(self, *, images: bool) -> tuple[list[ModelMessage], EncodingCache]:
+        """Return what a model is sent that takes images or not: pictures that tools gave are put in
+        words for one that does not. The lists belong to the history and only grow."""
+        if images or not self._pictured:
+            return self.visible, self.cache
+        if self._without_of is not self.visible:
+            self._without_of, self._without, self._without_cache = self.visible, [], EncodingCache()
+        self._without += map(without_pictures, self.visible[len(self._without) :])
+        return self._without, self._without_cache
+
     def truncate(self, target_tokens: int) -> bool:
         """Show the model only the first message and the newest ones that fit `target_tokens`.
 
@@ -96,6 +110,7 @@ class History:
         return True
 
     def _append(self, message: ModelMessage) -> None:
+        self._pictured = self._pictured or has_pictures(message)
         self.messages.append(message)
         if self.visible is not self.messages:
             self.visible.append(message)
@@ -128,7 +143,7 @@ class History:
                 or ToolResult(tool_call_id=call.id, name=call.name, content=MISSING_RESULT, is_error=True)
                 for call in open_calls
             )
-            self.messages.append(ToolResultsMessage(results=answers))
+            self._append(ToolResultsMessage(results=answers))
         open_calls.clear()
         results.clear()
 
@@ -171,4 +186,22 @@ def tool_result(row: Message) -> ToolResult:
         name=details.get("toolName", ""),
         content=row.content,
         is_error=bool(details.get("isError", False)),
+        images=tuple(ImageBlock.model_validate(image) for image in details.get("images", ())),
     )
+
+
+def has_pictures(message: ModelMessage) -> bool:
+    """Tell whether a message holds pictures that tools gave."""
+    return isinstance(message, ToolResultsMessage) and any(result.images for result in message.results)
+
+
+def without_pictures(message: ModelMessage) -> ModelMessage:
+    """Return the message with a line of words for each picture that a tool gave."""
+    if not isinstance(message, ToolResultsMessage) or not has_pictures(message):
+        return message
+    return ToolResultsMessage(results=tuple(_in_words(result) for result in message.results))
+
+
+def _in_words(result: ToolResult) -> ToolResult:
+    told = [f"[{image.media_type}: not shown, this model takes no images]" for image in result.images]
+    return result.model_copy(update={"content": "\n".join((result.content, *told)), "images": ()})

@@ -15,7 +15,7 @@ import orjson
 import xxhash
 
 from app.errors import Gone, NotFound
-from app.harness.history import History
+from app.harness.history import History, without_pictures
 from app.harness.providers.provider import ModelRequest
 from app.harness.providers.router import ProviderRouter
 from app.messages import ModelMessage, SystemBlock, ToolSpec
@@ -57,7 +57,8 @@ async def sent_request(storage: Storage, router: ProviderRouter, run_id: str, nu
     Raises `NotFound` (no such run, step or provider), `Gone` when the audit of it was trimmed."""
     kept = await storage.read(lambda uow: _read(uow, run_id, number))
     provider = router.provider(kept.sealed["provider"])
-    request = await asyncio.to_thread(_request, kept)
+    images = router.catalog.takes_images(provider.name, str(kept.sealed["model"]))
+    request = await asyncio.to_thread(_request, kept, images)
     wire = await asyncio.to_thread(provider.encode, request)
     digest = str(kept.sealed["request_digest"])
     return SentRequest(
@@ -107,11 +108,12 @@ def _sealed(uow: UnitOfWork, run: Run, step: Step) -> dict[str, Any] | None:
     return rows[0].data if rows else None
 
 
-def _request(kept: _Kept) -> ModelRequest:
+def _request(kept: _Kept, images: bool) -> ModelRequest:
+    messages = _shown(History(kept.rows).messages, int(kept.sealed["messages"]))
     return ModelRequest(
         model=str(kept.sealed["model"]),
         system=tuple(SystemBlock.model_validate(block) for block in orjson.loads(kept.system)),
-        messages=_shown(History(kept.rows).messages, int(kept.sealed["messages"])),
+        messages=messages if images else [without_pictures(message) for message in messages],
         tools=tuple(ToolSpec.model_validate(tool) for tool in orjson.loads(kept.tools)),
         max_output_tokens=kept.sealed.get("max_output_tokens"),
         session_id=kept.run.session_id,

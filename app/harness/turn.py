@@ -82,7 +82,12 @@ class Turn:
         """Return the calls that the answer asked for so far, none of them started."""
         if self._calls is None and self._answer.calls():
             self._calls = StepCalls(
-                self._run, self._service, self._message_id, self._answer.calls(), self._answer.recorded
+                self._run,
+                self._service,
+                self._message_id,
+                self._answer.calls(),
+                self._answer.recorded,
+                takes_images=self._takes_images(Candidate(self._provider, self._model)),
             )
         return self._calls
 
@@ -126,14 +131,17 @@ class Turn:
         run = self._run
 
         def build(candidate: Candidate) -> ModelRequest:
+            messages, cache = request.messages, request.cache
+            if messages is run.history.visible:
+                messages, cache = run.history.shown_to(images=self._takes_images(candidate))
             return ModelRequest(
                 model=candidate.model,
                 system=request.system,
-                messages=request.messages,
+                messages=messages,
                 tools=request.tools,
                 max_output_tokens=request.max_output_tokens,
                 session_id=request.session_id,
-                cache=request.cache,
+                cache=cache,
             )
 
         def seal(provider: Provider, sealed: ModelRequest) -> WireRequest:
@@ -152,6 +160,9 @@ class Turn:
                     delta = self._answer.with_unique_id(item)
                     self._answer.add(delta)
                     self._relay(delta)
+
+    def _takes_images(self, candidate: Candidate) -> bool:
+        return self._catalog.takes_images(candidate.provider, candidate.model)
 
     def _retry(self, failed: AttemptFailed) -> None:
         if failed.delay is None and failed.fallback_to is None:

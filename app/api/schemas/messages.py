@@ -53,6 +53,15 @@ class MessageAnswer(AnswerModel):
     created_at: Time
 
 
+def brief(row: Any) -> MessageAnswer:
+    """Return a stored message without the bytes of pictures that a tool showed."""
+    answer = MessageAnswer.model_validate(row)
+    if "images" not in answer.details:
+        return answer
+    images = [{**image, "data": None} for image in answer.details["images"]]
+    return answer.model_copy(update={"details": {**answer.details, "images": images}})
+
+
 class PostedMessageAnswer(AnswerModel):
     """The stored message, and the run that it started (null when it was queued or steered)."""
 
