@@ -18,10 +18,14 @@ from app.harness.providers.deltas import (
     TextDelta,
     ThinkingDelta,
     ToolCallReady,
+    UsageSoFar,
 )
 from app.harness.providers.errors import ProviderError
 from app.messages import AssistantBlock, Cost, StopReason, TextBlock, ToolCallBlock, Usage
 from app.states import ToolCallState
+
+MAX_NAME_CHARACTERS = 200
+"""Of a tool's name and of the ids that a model gives: they stand in rows, events and later requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class Answer:
     def __init__(self) -> None:
         self.usage = Usage()
         self.stop_reason: StopReason = "stop"
+        self.characters = 0
         self.recorded: dict[str, RecordedCall] = {}
         self._assembler = BlockAssembler()
         self._created = time.monotonic()
@@ -47,26 +52,36 @@ class Answer:
         self._response_id: str | None = None
 
     def opened(self) -> None:
-        """A request goes out now."""
+        """A request goes out now; what an earlier one that failed has counted is not this one's."""
+        self.usage = Usage()
         self._opened = time.monotonic()
 
-    def with_unique_id(self, delta: Delta) -> Delta:
-        """Return the delta; a call whose id this answer has used already gets another one."""
-        if not isinstance(delta, ToolCallReady) or delta.call.id not in self.recorded:
+    def tamed(self, delta: Delta) -> Delta:
+        """Return the delta; a call has a name and an id of bounded length, and no other's id."""
+        if not isinstance(delta, ToolCallReady):
             return delta
-        number = 2
-        while f"{delta.call.id}_{number}" in self.recorded:
-            number += 1
-        return ToolCallReady(delta.call.model_copy(update={"id": f"{delta.call.id}_{number}"}))
+        call = delta.call
+        name, identifier = call.name[:MAX_NAME_CHARACTERS], call.id[:MAX_NAME_CHARACTERS]
+        number, free = 2, identifier
+        while free in self.recorded:
+            number, free = number + 1, f"{identifier}_{number}"
+        if (name, free) == (call.name, call.id):
+            return delta
+        return ToolCallReady(call.model_copy(update={"name": name, "id": free}))
 
     def add(self, delta: Delta) -> None:
+        if isinstance(delta, UsageSoFar):
+            self.usage = delta.usage
+            return
         self._last = time.monotonic()
         if self._first is None and isinstance(delta, TextDelta | ThinkingDelta):
             self._first = self._last
         if isinstance(delta, Finished):
             self.usage = delta.usage
             self.stop_reason = delta.stop_reason
-            self._response_id = delta.response_id
+            self._response_id = delta.response_id[:MAX_NAME_CHARACTERS] if delta.response_id else None
+        if isinstance(delta, TextDelta | ThinkingDelta):
+            self.characters += len(delta.text)
         self._assembler.add(delta)
 
     def blocks(self) -> tuple[AssistantBlock, ...]:

@@ -25,7 +25,13 @@ from app.events import (
 from app.harness.answer import Answer, RecordedCall
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.providers.catalog import Catalog
-from app.harness.providers.deltas import TextDelta, ThinkingClosed, ThinkingDelta, ToolCallReady
+from app.harness.providers.deltas import (
+    TextDelta,
+    ThinkingClosed,
+    ThinkingDelta,
+    ToolCallReady,
+    UsageSoFar,
+)
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest, Provider, WireRequest
 from app.harness.providers.route import AttemptFailed, AttemptStarted, Candidate
@@ -39,6 +45,7 @@ from app.storage.unit_of_work import UnitOfWork
 from app.tools.service import ToolService
 
 PARTIAL_SAVE_SECONDS = 0.25
+PARTIAL_SAVE_CHARACTERS = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +164,10 @@ class Turn:
                 elif isinstance(item, AttemptFailed):
                     self._retry(item)
                 else:
-                    delta = self._answer.with_unique_id(item)
+                    delta = self._answer.tamed(item)
                     self._answer.add(delta)
-                    self._relay(delta)
+                    if not isinstance(delta, UsageSoFar):
+                        self._relay(delta)
 
     def _takes_images(self, candidate: Candidate) -> bool:
         return self._catalog.takes_images(candidate.provider, candidate.model)
@@ -263,7 +271,8 @@ class Turn:
     def _save_soon(self) -> None:
         if self._save_timer is None:
             loop = asyncio.get_running_loop()
-            self._save_timer = loop.call_later(PARTIAL_SAVE_SECONDS, self._save_partial)
+            pause = partial_save_pause(self._answer.characters)
+            self._save_timer = loop.call_later(pause, self._save_partial)
 
     def _save_partial(self) -> None:
         self._save_timer = None
@@ -355,3 +364,10 @@ class Turn:
         )
         bucket: Bucket = "primary" if run.agent_path == "primary" else "subagents"
         uow.sessions.add_usage(run.session_id, usage, cost["total"] if cost else None, bucket)
+
+
+def partial_save_pause(characters: int) -> float:
+    """Return after how many seconds an answer that is so long is saved again.
+
+    Each save has all of it: a long answer is saved less often, so that no more is written in a second."""
+    return PARTIAL_SAVE_SECONDS * max(1.0, characters / PARTIAL_SAVE_CHARACTERS)

@@ -13,6 +13,7 @@ from app.harness.providers.deltas import (
     ThinkingClosed,
     ThinkingDelta,
     ToolCallReady,
+    UsageSoFar,
 )
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.wire_json import dump
@@ -57,6 +58,8 @@ def _size(delta: Delta) -> int:
             return sum(len(value) for value in (signature, data, item_id) if value)
         case ToolCallReady(call):
             return _size_of_call(call)
+        case UsageSoFar():
+            return 0
         case Finished():
             return len(delta.model or "") + len(delta.response_id or "")
 

@@ -17,6 +17,7 @@ from app.harness.providers.deltas import (
     ThinkingClosed,
     ThinkingDelta,
     ToolCallReady,
+    UsageSoFar,
 )
 from app.harness.providers.wire_json import ToolNames, as_count, as_object, as_text, dump, read_call
 from app.messages import StopReason, Usage
@@ -63,6 +64,8 @@ class AnthropicFold:
             case "message_start":
                 self._response = as_object(event.get("message"))
                 self._count(self._response.get("usage"))
+                if (usage := self._usage()).total:
+                    yield UsageSoFar(usage)
             case "content_block_start":
                 yield from self._start(event)
             case "content_block_delta":
@@ -82,15 +85,17 @@ class AnthropicFold:
     def finish(self) -> Finished | None:
         if self._stop_reason is None:
             return None
-        usage = Usage(
+        reason = "toolUse" if self._called and self._stop_reason == "stop" else self._stop_reason
+        return Finished(reason, self._usage(), self._text("model"), self._text("id"))
+
+    def _usage(self) -> Usage:
+        return Usage(
             input_tokens=self._counts.get("input_tokens", 0),
             output_tokens=self._counts.get("output_tokens", 0),
             reasoning_tokens=self._counts.get("thinking_tokens", 0),
             cache_read_tokens=self._counts.get("cache_read_input_tokens", 0),
             cache_write_tokens=self._counts.get("cache_creation_input_tokens", 0),
         )
-        reason = "toolUse" if self._called and self._stop_reason == "stop" else self._stop_reason
-        return Finished(reason, usage, self._text("model"), self._text("id"))
 
     def _text(self, key: str) -> str | None:
         return as_text(self._response.get(key)) or None

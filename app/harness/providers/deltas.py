@@ -43,6 +43,14 @@ class ToolCallReady:
 
 
 @dataclass(frozen=True, slots=True)
+class UsageSoFar:
+    """What the provider has counted already: all there is when the answer is stopped. It is no part
+    of the answer; the counts of `Finished` replace it."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The provider said that the answer is complete. `stop_reason` is `stop`, `length`,
     `toolUse`; a refusal is a `ProviderError` of kind `content_refused`."""
@@ -53,7 +61,7 @@ class Finished:
     response_id: str | None = None
 
 
-Delta = TextDelta | ThinkingDelta | ThinkingClosed | ToolCallReady | Finished
+Delta = TextDelta | ThinkingDelta | ThinkingClosed | ToolCallReady | UsageSoFar | Finished
 
 
 @dataclass(slots=True)
@@ -91,6 +99,8 @@ class BlockAssembler:
             case Finished():
                 self._flush_thinking()
                 self._flush_text()
+            case UsageSoFar():
+                pass
 
     def blocks(self) -> tuple[AssistantBlock, ...]:
         """Return what has arrived so far, in order; safe to call at any moment."""

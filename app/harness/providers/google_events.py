@@ -19,6 +19,7 @@ from app.harness.providers.deltas import (
     ThinkingClosed,
     ThinkingDelta,
     ToolCallReady,
+    UsageSoFar,
 )
 from app.harness.providers.wire_json import (
     ToolNames,
@@ -75,7 +76,9 @@ class GoogleFold:
     def take(self, event: Mapping[str, Any]) -> Iterator[Delta]:
         if event.get("error"):
             raise self._connection.stream_error(event, self._model)
-        self._usage = as_object(event.get("usageMetadata")) or self._usage
+        if counts := as_object(event.get("usageMetadata")):
+            self._usage = counts
+            yield UsageSoFar(_usage(counts))
         self._response_model = as_text(event.get("modelVersion")) or self._response_model
         self._response_id = as_text(event.get("responseId")) or self._response_id
         blocked = as_object(event.get("promptFeedback")).get("blockReason")

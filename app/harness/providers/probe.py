@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from app.errors import ValidationFailed
-from app.harness.providers.deltas import BlockAssembler, Finished
+from app.harness.providers.deltas import BlockAssembler, Finished, UsageSoFar
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.factory import ListsModels
 from app.harness.providers.provider import ModelRequest, Provider
@@ -50,7 +50,8 @@ async def probe(provider: Provider, model: str) -> ProviderTestResult:
     try:
         async with aclosing(provider.stream(provider.encode(request), request)) as stream:
             async for delta in stream:
-                first = _since(started) if first is None else first
+                if first is None and not isinstance(delta, UsageSoFar):
+                    first = _since(started)
                 assembler.add(delta)
                 usage = delta.usage if isinstance(delta, Finished) else usage
     except ProviderError as error:

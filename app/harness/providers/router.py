@@ -15,7 +15,7 @@ from app.errors import ValidationFailed
 from app.harness.providers.answer_limits import AnswerLimits
 from app.harness.providers.attempts import Failures, combined_error, failed
 from app.harness.providers.catalog import Catalog
-from app.harness.providers.deltas import Delta, Finished
+from app.harness.providers.deltas import Delta, Finished, UsageSoFar
 from app.harness.providers.errors import FALLBACK, ProviderError
 from app.harness.providers.pool import ProviderPool
 from app.harness.providers.probe import ProviderTestResult, probe, some_model
@@ -86,7 +86,7 @@ class ProviderRouter:
                 try:
                     async with aclosing(self._answer(candidate, build, seal, sealed)) as answer:
                         async for delta in answer:
-                            begun = True
+                            begun = begun or not isinstance(delta, UsageSoFar)
                             yield delta
                     return
                 except ProviderError as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, ClassVar
 
@@ -17,7 +17,14 @@ from pydantic import SecretStr
 from app.config import ProviderSettings
 from app.errors import ConfigError
 from app.harness.providers.connection import Connection
-from app.harness.providers.deltas import BlockAssembler, Delta, Finished, TextDelta, ToolCallReady
+from app.harness.providers.deltas import (
+    BlockAssembler,
+    Delta,
+    Finished,
+    TextDelta,
+    ToolCallReady,
+    UsageSoFar,
+)
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import EncodingCache, ModelRequest
 from app.messages import (
@@ -77,11 +84,19 @@ def results(*contents: str, first: int = 0) -> ToolResultsMessage:
     )
 
 
+async def answer_of(provider: Any, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+    """Make the call and yield its deltas, without the counts that some providers tell early."""
+    async with aclosing(provider.stream(provider.encode(request), request)) as stream:
+        async for delta in stream:
+            if not isinstance(delta, UsageSoFar):
+                yield delta
+
+
 async def collect(provider: Any, request: ModelRequest) -> tuple[list[Delta], Finished]:
     """Make the call; return the deltas before the last one, and the last one."""
     deltas: list[Delta] = []
     async with asyncio.timeout(10):
-        async for delta in provider.stream(provider.encode(request), request):
+        async for delta in answer_of(provider, request):
             deltas.append(delta)
     finished = deltas.pop()
     assert isinstance(finished, Finished)
@@ -152,7 +167,7 @@ class ProtocolContract:
             request = self.request()
             with pytest.raises(ProviderError) as caught:
                 async with asyncio.timeout(10):
-                    async for delta in provider.stream(provider.encode(request), request):
+                    async for delta in answer_of(provider, request):
                         deltas.append(delta)
         assert caught.value.provider == "mine"
         assert KEY not in caught.value.message
@@ -170,7 +185,7 @@ class ProtocolContract:
             request = self.request()
             async with (
                 asyncio.timeout(5),
-                aclosing(provider.stream(provider.encode(request), request)) as stream,
+                aclosing(answer_of(provider, request)) as stream,
             ):
                 assert await anext(stream) == TextDelta("now")
             await fake.until_disconnects()

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from app.harness.providers.deltas import TextDelta, ThinkingDelta
+from app.harness.providers.deltas import TextDelta, ThinkingDelta, UsageSoFar
 from app.harness.providers.google import GoogleProvider
 from app.messages import (
     AssistantMessage,
@@ -248,6 +248,13 @@ class TestGoogle(ProtocolContract):
             deltas, finished = await collect(provider, self.request())
         assert deltas == [TextDelta("x")]
         assert finished.usage == Usage(input_tokens=4, output_tokens=2)
+
+    async def test_counts_that_come_before_the_end_are_told_when_they_come(self) -> None:
+        early = chunk(usageMetadata={"promptTokenCount": 4, "candidatesTokenCount": 1})
+        async with self.serving(Reply((early, Text("x")))) as (_, provider):
+            request = self.request()
+            deltas = [delta async for delta in provider.stream(provider.encode(request), request)]
+        assert deltas[:2] == [UsageSoFar(Usage(input_tokens=4, output_tokens=1)), TextDelta("x")]
 
     async def test_thoughts_are_thinking(self) -> None:
         async with self.serving(Reply((Thinking("hm"), Thinking("m"), Text("x")))) as (_, provider):
