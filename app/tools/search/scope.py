@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from app.errors import ToolError
+from app.tools.authorisation.file_policy import CallerPolicy, fs_policy
 from app.tools.call import ToolCallContext
-from app.tools.permissions import CagePolicy, fs_policy
 from app.tools.project_files import ProjectFiles
 from app.tools.threads import to_the_end
 from app.workspace import Access, Opened
@@ -32,9 +32,13 @@ class View:
     """What one caller sees of the files of its project."""
 
     def __init__(self, context: ToolCallContext, closed: tuple[tuple[str, ...], ...]) -> None:
-        self._policy: CagePolicy | None = fs_policy(context)
+        self._policy: CallerPolicy | None = fs_policy(context)
         self._marks = context.cage is not None and context.cage.get("outside") != "none"
         self._closed = closed
+
+    @property
+    def filters(self) -> bool:
+        return self._policy is not None or bool(self._closed)
 
     def verdict(self, parts: tuple[str, ...]) -> Verdict:
         """Judge a path below the project's root."""
@@ -81,7 +85,13 @@ class Scope:
             return self._shown
         return self._shown + relative.decode("utf-8", "replace")
 
+    @property
+    def filters(self) -> bool:
+        """Whether `verdict` can be anything but `inside`."""
+        return self._parts is not None and self._view.filters
+
     def verdict(self, relative: bytes) -> Verdict:
+        """Judge what was found at `relative`."""
         if self._parts is None:
             return "inside"
         return self._view.verdict((*self._parts, *os.fsdecode(relative).split("/")))
@@ -134,7 +144,7 @@ def _prefix(opened: Opened, context: ToolCallContext) -> str:
     return base + names + ("/" if opened.is_directory and names else "")
 
 
-def _passes(policy: CagePolicy, parts: tuple[str, ...]) -> bool:
+def _passes(policy: CallerPolicy, parts: tuple[str, ...]) -> bool:
     try:
         policy.check(parts, "ro")
     except ToolError:

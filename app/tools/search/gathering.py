@@ -1,0 +1,167 @@
+"""Matches as they are gathered: judged by the cage, given their context, bounded.
+
+Owns: one search's rows, from what an engine prints to what an answer shows, and the moment when
+there are enough. Never: running engines; the wording of answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.tools.search.found_lines import BinaryFile, CountReader, FoundLine, LineReader, PathReader
+from app.tools.search.scope import Scope
+
+MAX_LINE_CHARACTERS = 2_000
+CUT = " [truncated]"
+_ROW_BYTES = 40
+
+
+@dataclass(slots=True)
+class Row:
+    """One match. What does not apply is None; an `outside` row has no content."""
+
+    path: bytes
+    file: str
+    outside: bool
+    line: int | None = None
+    content: str | None = None
+    count: int | None = None
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the row as answers show it."""
+        shown: dict[str, Any] = {"file": self.file}
+        for name, value in (("line", self.line), ("content", self.content), ("count", self.count)):
+            if value is not None:
+                shown[name] = value
+        if self.before:
+            shown["context_before"] = self.before
+        if self.after:
+            shown["context_after"] = self.after
+        if self.outside:
+            shown["outside_cage"] = True
+        return shown
+
+
+class Gathering:
+    """The rows of one search, at most `head_limit` and about `most_bytes`.
+
+    Each `take_...` takes a piece of an engine's output and says whether that was enough.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        *,
+        include: tuple[re.Pattern[str], bool] | None = None,
+        head_limit: int | None = None,
+        most_bytes: int,
+        context: int = 0,
+    ) -> None:
+        self.rows: list[Row] = []
+        self.more = False
+        self._scope = scope
+        self._include = include
+        self._head_limit = head_limit
+        self._room = most_bytes
+        self._context = context
+        self._lines, self._paths, self._counts = LineReader(), PathReader(), CountReader()
+        self._last: tuple[bytes, Row | None] | None = None
+        self._recent: list[tuple[int, str]] = []
+        self._open: list[Row] = []
+
+    def take_lines(self, chunk: bytes) -> bool:
+        for found in self._lines.feed(chunk):
+            self._found(found)
+            if self._is_enough():
+                return True
+        return False
+
+    def take_paths(self, chunk: bytes) -> bool:
+        return self._take_files([(path, None) for path in self._paths.feed(chunk)])
+
+    def take_counts(self, chunk: bytes) -> bool:
+        return self._take_files(self._counts.feed(chunk))
+
+    def finish(self) -> None:
+        """Take what the end of the output has made complete."""
+        for found in self._lines.finish():
+            if not self._is_enough():
+                self._found(found)
+
+    def _is_enough(self) -> bool:
+        return (self.more and not self._open) or self._room <= 0
+
+    def _take_files(self, found: Sequence[tuple[bytes, int | None]]) -> bool:
+        for path, count in found:
+            file = self._file(path)
+            if file is not None:
+                self._add(Row(path, file.file, file.outside, count=count))
+            if self._is_enough():
+                return True
+        return False
+
+    def _found(self, found: FoundLine | BinaryFile) -> None:
+        if isinstance(found, BinaryFile):
+            while self.rows and self.rows[-1].path == found.path:
+                self.rows.pop()
+            return
+        file = self._file(found.path)
+        if file is None or (file.outside and not found.is_match):
+            return
+        if file.outside:
+            self._add(Row(found.path, file.file, True, line=found.line))
+            return
+        text = _shortened(found.content)
+        if self._context:
+            self._extend(found.line, text)
+        if found.is_match:
+            before = [line for number, line in self._recent if found.line - self._context <= number]
+            self._add(Row(found.path, file.file, False, line=found.line, content=text, before=before))
+        if self._context:
+            self._recent = [*self._recent, (found.line, text)][-self._context :]
+
+    def _extend(self, number: int, text: str) -> None:
+        """Give the line to those matches before it that want it as their context."""
+        for row in self._open:
+            assert row.line is not None
+            if row.line < number <= row.line + self._context:
+                row.after.append(text)
+                self._room -= len(text)
+        self._open = [row for row in self._open if row.line is not None and number < row.line + self._context]
+
+    def _add(self, row: Row) -> None:
+        if self._head_limit is not None and len(self.rows) >= self._head_limit:
+            self.more = True
+            return
+        self.rows.append(row)
+        self._room -= _ROW_BYTES + len(row.path) + len(row.content or "") + sum(map(len, row.before))
+        if self._room <= 0:
+            self.more = True
+        if self._context and not row.outside and row.line is not None:
+            self._open.append(row)
+
+    def _file(self, path: bytes) -> Row | None:
+        """Return what all rows of a file have in common, None when it is not to be mentioned."""
+        if self._last is None or self._last[0] != path:
+            self._last = (path, self._judged(path))
+            self._recent, self._open = [], []
+        return self._last[1]
+
+    def _judged(self, path: bytes) -> Row | None:
+        if self._include is not None:
+            expression, wanted = self._include
+            matches = expression.fullmatch(path.decode("utf-8", "surrogateescape")) is not None
+            if matches != wanted:
+                return None
+        verdict = self._scope.verdict(path)
+        return None if verdict == "hidden" else Row(path, self._scope.shown(path), verdict == "outside")
+
+
+def _shortened(content: bytes) -> str:
+    text = content.decode("utf-8", "replace")
+    return text if len(text) <= MAX_LINE_CHARACTERS else text[:MAX_LINE_CHARACTERS] + CUT

@@ -1,0 +1,72 @@
+"""`search.glob`: files by name, newest first.
+
+Owns: the tool's parameters and result. Never: the search itself (`file_search`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from app.bridges.process import ChildProcesses
+from app.tools.call import ToolCallContext
+from app.tools.definition import Effects, FsRequirement, ToolDefinition, ToolParams, ToolResult
+from app.tools.description import load_description
+from app.tools.project_files import ProjectFiles
+from app.tools.search.engine import Engine, choose_engine
+from app.tools.search.file_search import FileLimits, find_files
+from app.tools.search.text_search import Searching
+
+
+class GlobParams(ToolParams):
+    pattern: str = Field(min_length=1, description="Glob, as **/*.test.ts or src/**/*.{ts,tsx}.")
+    path: str = Field(default=".", description="Directory to search. Default: project root.")
+
+
+class GlobResult(ToolResult):
+    files: list[str] = Field(description="Newest first.")
+    count: int = Field(description="How many files match, also beyond those listed.")
+    truncated: bool
+    outside_cage: list[str] | None = Field(
+        default=None, description="Those of the files that the agent's cage does not let it read."
+    )
+    note: str | None = Field(default=None, description="Why the result is truncated.")
+
+
+def build(
+    files: ProjectFiles,
+    children: ChildProcesses,
+    environment: Mapping[str, str],
+    *,
+    limits: FileLimits | None = None,
+    engine: Engine | None = None,
+) -> ToolDefinition:
+    """Return the tool over `files`. `environment` says where the system's programs are; by default
+    the best engine that is installed is used, and a search takes at most 60 s and shows 100 files."""
+    bounds = limits or FileLimits()
+    searching = Searching(files, children, engine or choose_engine(environment))
+
+    async def run(params: GlobParams, context: ToolCallContext) -> GlobResult:
+        found = await find_files(searching, params.pattern, params.path, bounds, context, tool="search.glob")
+        result = GlobResult(
+            files=found.files,
+            count=found.total,
+            truncated=found.truncated,
+            outside_cage=found.outside or None,
+            note=found.note,
+        )
+        return result if found.whole is None else result.whole_in(found.whole)
+
+    return ToolDefinition(
+        name="search.glob",
+        title="Find files by name",
+        description=load_description("app.tools.search", "glob.md"),
+        parameters=GlobParams,
+        result=GlobResult,
+        run=run,
+        acp_kind="search",
+        requires=(FsRequirement("ro", filtered=True),),
+        read_only=True,
+        effects_of=lambda params: Effects(reads=(params.path,)),
+    )

@@ -1,0 +1,105 @@
+"""`search.grep`: a regular expression over file contents.
+
+Owns: the tool's parameters and result. Never: the search itself (`text_search`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from app.bridges.process import ChildProcesses
+from app.tools.call import ToolCallContext
+from app.tools.definition import Effects, FsRequirement, Integer, ToolDefinition, ToolParams, ToolResult
+from app.tools.description import load_description
+from app.tools.project_files import ProjectFiles
+from app.tools.search.engine import Engine, OutputMode, choose_engine
+from app.tools.search.text_search import Searching, TextLimits, TextRequest, search_text
+
+MAX_CONTEXT = 50
+
+
+class GrepParams(ToolParams):
+    pattern: str = Field(min_length=1, description="Regular expression, matched line by line.")
+    path: str = Field(default=".", description="Directory or file to search. Default: project root.")
+    include: str | None = Field(
+        default=None, description="Glob of files to search (*.ts, src/**/*.{ts,tsx}); ! excludes."
+    )
+    output_mode: OutputMode = Field(
+        default="files_with_matches",
+        description="content: matching lines. files_with_matches: paths. count: matches per file.",
+    )
+    head_limit: Integer | None = Field(default=None, ge=1, description="Most results. Default: unlimited.")
+    ignore_case: bool = Field(default=False, description="Match upper and lower case alike.")
+    context: Integer = Field(
+        default=0, ge=0, le=MAX_CONTEXT, description="Lines around each match, with output_mode content."
+    )
+
+
+class GrepMatch(ToolResult):
+    file: str
+    line: int | None = Field(default=None, description="Line number from 1 (content).")
+    content: str | None = Field(default=None, description="The matching line (content).")
+    count: int | None = Field(default=None, description="Matching lines in the file (count).")
+    context_before: list[str] | None = None
+    context_after: list[str] | None = None
+    outside_cage: bool | None = Field(
+        default=None, description="True when the agent's cage does not let it read the file."
+    )
+
+
+class GrepResult(ToolResult):
+    matches: list[GrepMatch] = Field(description="Sorted by path and line.")
+    total_matches: int = Field(
+        description="Matching lines (content, count) or files; as far as the search went if truncated."
+    )
+    truncated: bool
+    note: str | None = Field(default=None, description="Why the result is truncated.")
+
+
+def build(
+    files: ProjectFiles,
+    children: ChildProcesses,
+    environment: Mapping[str, str],
+    *,
+    limits: TextLimits | None = None,
+    engine: Engine | None = None,
+) -> ToolDefinition:
+    """Return the tool over `files`. `environment` says where the system's programs are; by default
+    the best engine that is installed is used, and a search takes at most 60 s and shows 256 KB."""
+    bounds = limits or TextLimits()
+    searching = Searching(files, children, engine or choose_engine(environment))
+
+    async def run(params: GrepParams, context: ToolCallContext) -> GrepResult:
+        request = TextRequest(
+            pattern=params.pattern,
+            path=params.path,
+            include=params.include,
+            mode=params.output_mode,
+            head_limit=params.head_limit,
+            ignore_case=params.ignore_case,
+            context=params.context if params.output_mode == "content" else 0,
+        )
+        found = await search_text(searching, request, bounds, context, tool="search.grep")
+        result = GrepResult(
+            matches=[GrepMatch(**row) for row in found.rows],
+            total_matches=found.total,
+            truncated=found.truncated,
+            note=found.note,
+        )
+        return result if found.whole is None else result.whole_in(found.whole)
+
+    return ToolDefinition(
+        name="search.grep",
+        title="Search file contents",
+        description=load_description("app.tools.search", "grep.md"),
+        parameters=GrepParams,
+        result=GrepResult,
+        run=run,
+        acp_kind="search",
+        requires=(FsRequirement("ro", filtered=True),),
+        read_only=True,
+        effects_of=lambda params: Effects(reads=(params.path,)),
+        max_output_bytes=2 * bounds.shown_bytes,
+    )

@@ -1,0 +1,77 @@
+"""Running a search engine: in the folder's descriptor, for a limited time, stopped when enough.
+
+Owns: the child's life and what its end means. Never: the results themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from app.bridges.process import ChildProcesses, SpawnFailed
+from app.errors import ToolError
+from app.tools.search.engine import Command
+from app.tools.search.scope import Scope
+
+CHUNK = 64 * 1024
+MAX_COMPLAINT = 16 * 1024
+
+Ending = Literal["whole", "enough", "timed_out"]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRun:
+    """One command of an engine, to be run in the folder of `scope`."""
+
+    children: ChildProcesses
+    command: Command
+    scope: Scope
+    owner: str
+    seconds: float
+
+    async def read(self, take: Callable[[bytes], bool]) -> Ending:
+        """Hand the output to `take` piece by piece, until it says that it has enough.
+
+        The child is gone when this returns or is cancelled. Raises ToolError `invalid_pattern`
+        or `search_failed`.
+        """
+        try:
+            child = await self.children.start(
+                self.command.argv, owner=self.owner, cwd=self.scope.descriptor, env=self.command.env
+            )
+        except SpawnFailed as problem:
+            raise ToolError("search_failed", f"the search could not be started: {problem.reason}") from None
+        async with child:
+            assert child.stdout is not None and child.stderr is not None
+            try:
+                async with asyncio.timeout(self.seconds):
+                    while chunk := await child.stdout.read(CHUNK):
+                        if take(chunk):
+                            return "enough"
+                    complaint = await child.stderr.read(MAX_COMPLAINT)
+                    await child.wait()
+            except TimeoutError:
+                return "timed_out"
+        if complaint.strip():
+            raise _complaint(complaint.decode("utf-8", "replace").strip())
+        return "whole"
+
+
+def _complaint(text: str) -> ToolError:
+    """File problems are not reported by engines: what they say is about the pattern, or worse."""
+    text = text.removeprefix("rg: ")
+    if "regex" not in text:
+        return ToolError("search_failed", f"the search failed: {text}")
+    lines = [line for line in text.splitlines() if line.strip()]
+    said = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")] or [
+        line for line in lines[:2] if "--multiline" not in line
+    ]
+    problem = "; ".join(said).removeprefix("regex parse error: ")
+    return ToolError(
+        "invalid_pattern",
+        f"the pattern is not a valid regular expression: {problem}. Escape characters that are meant "
+        r"literally, as in foo\(bar\); look-around and backreferences do not exist, and a match stays "
+        "within one line",
+    )

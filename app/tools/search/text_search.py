@@ -1,0 +1,192 @@
+"""Searching file contents, whatever tool asks: one search from its request to its answer.
+
+Owns: the steps of a search, its limits, what of a large result is shown and what goes to a file.
+Never: parameters as a model writes them; those are the tools'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from app.bridges.process import ChildProcesses
+from app.errors import ToolError
+from app.tools.call import ToolCallContext
+from app.tools.output import write_sidecar
+from app.tools.project_files import ProjectFiles
+from app.tools.search.engine import Engine, OutputMode, TextQuery, Walk
+from app.tools.search.gathering import Gathering, Row
+from app.tools.search.glob_pattern import parse_glob
+from app.tools.search.ignore_rules import levels_above
+from app.tools.search.running import Ending, EngineRun
+from app.tools.search.scope import Scope, open_scope
+
+SIDECAR_BYTES = 2 * 1024 * 1024
+MAX_PATTERN = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """What every search stands on."""
+
+    files: ProjectFiles
+    children: ChildProcesses
+    engine: Engine
+
+
+@dataclass(frozen=True, slots=True)
+class TextRequest:
+    pattern: str
+    path: str = "."
+    include: str | None = None
+    mode: OutputMode = "content"
+    head_limit: int | None = None
+    ignore_case: bool = False
+    context: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TextLimits:
+    """`shown_bytes` and `shown_rows` bound the answer; up to `kept_bytes` of what is found is kept
+    for the file beside it, and the search ends there. `seconds` bounds the search."""
+
+    shown_bytes: int = 256 * 1024
+    shown_rows: int | None = None
+    kept_bytes: int = SIDECAR_BYTES
+    seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class TextFound:
+    """`rows` as answers show them, sorted by path and line; `total` counts what was found (with
+    `truncated`, as far as the search went); `whole` is the file that holds what was cut."""
+
+    rows: list[dict[str, Any]]
+    total: int
+    truncated: bool
+    note: str | None = None
+    whole: Path | None = None
+
+
+async def search_text(
+    searching: Searching, request: TextRequest, limits: TextLimits, context: ToolCallContext, *, tool: str
+) -> TextFound:
+    """Search for `tool`, the name that the file with the whole result is called by.
+
+    Raises ToolError `invalid_pattern`, `invalid_path`, `file_not_found`, `capability_denied`,
+    `permission_denied` or `search_failed`.
+    """
+    _check(request.pattern)
+    include, names = _include(request.include)
+    async with open_scope(searching.files, context, request.path) as scope:
+        gathering = Gathering(
+            scope,
+            include=None if scope.only else include,
+            head_limit=request.head_limit,
+            most_bytes=limits.kept_bytes,
+            context=request.context,
+        )
+        walk = await walk_of(scope, names)
+        query = TextQuery(request.pattern, request.mode, request.ignore_case, request.context)
+        command = searching.engine.text(query, walk)
+        run = EngineRun(searching.children, command, scope, context.session_id, limits.seconds)
+        ending = await run.read(_taker(gathering, request.mode))
+    gathering.finish()
+    return await _answer(gathering, ending, request, limits, context, tool)
+
+
+async def walk_of(scope: Scope, names: tuple[str, ...]) -> Walk:
+    """Return which files an engine is to look at in `scope`."""
+    if scope.only is not None:
+        return Walk(only=scope.only)
+    levels = await asyncio.to_thread(levels_above, scope.real, scope.root)
+    return Walk(names=names, levels=levels)
+
+
+def _check(pattern: str) -> None:
+    if len(pattern) > MAX_PATTERN:
+        raise _invalid(f"the pattern is longer than {MAX_PATTERN:,} characters")
+    if "\0" in pattern:
+        raise _invalid("the pattern contains a NUL character")
+    if "\n" in pattern or "\r" in pattern:
+        raise _invalid("a match stays within one line; search for one line, or for a|b")
+    try:
+        pattern.encode()
+    except UnicodeEncodeError:
+        raise _invalid("the pattern contains an unpaired surrogate") from None
+
+
+def _invalid(problem: str) -> ToolError:
+    return ToolError("invalid_pattern", problem)
+
+
+def _include(text: str | None) -> tuple[tuple[re.Pattern[str], bool] | None, tuple[str, ...]]:
+    """Return the test that a path must pass, and the names to narrow the search by."""
+    if text is None:
+        return None, ()
+    wanted = not text.startswith("!")
+    glob = parse_glob(text if wanted else text[1:])
+    if not wanted:
+        return (glob.compiled(), False), ()
+    return (None if glob.names_suffice else (glob.compiled(), True)), glob.names
+
+
+def _taker(gathering: Gathering, mode: OutputMode) -> Callable[[bytes], bool]:
+    if mode == "content":
+        return gathering.take_lines
+    return gathering.take_counts if mode == "count" else gathering.take_paths
+
+
+async def _answer(
+    gathering: Gathering,
+    ending: Ending,
+    request: TextRequest,
+    limits: TextLimits,
+    context: ToolCallContext,
+    tool: str,
+) -> TextFound:
+    rows = sorted(gathering.rows, key=lambda row: (row.path, row.line or 0))
+    shown = _head(rows, limits)
+    whole: Path | None = None
+    notes: list[str] = []
+    if ending == "timed_out":
+        notes.append(f"stopped after {limits.seconds:g} s; narrow the search by path or include")
+    if len(shown) < len(rows):
+        text = "".join(map(_line, rows)).encode("utf-8", "replace")
+        whole = await asyncio.to_thread(write_sidecar, context, tool, text, "txt")
+        notes.append(f"{len(shown)} of {len(rows)} shown; the file at output_path has them all")
+    if ending == "enough":
+        reached = request.head_limit is not None and len(rows) >= request.head_limit
+        notes.append("there are more than head_limit" if reached else "there are more: narrow the search")
+    total = sum(row.count or 0 for row in rows) if request.mode == "count" else len(rows)
+    truncated = bool(notes) or gathering.more
+    return TextFound(shown, total, truncated, "; ".join(notes) or None, whole)
+
+
+def _head(rows: list[Row], limits: TextLimits) -> list[dict[str, Any]]:
+    shown: list[dict[str, Any]] = []
+    room = limits.shown_bytes
+    for row in rows if limits.shown_rows is None else rows[: limits.shown_rows]:
+        one = row.as_json()
+        room -= len(orjson.dumps(one)) + 1
+        if room < 0:
+            break
+        shown.append(one)
+    return shown
+
+
+def _line(row: Row) -> str:
+    """One row as text, the way grep prints it."""
+    if row.line is None:
+        return f"{row.file}\n" if row.count is None else f"{row.file}:{row.count}\n"
+    before = "".join(
+        f"{row.file}-{number}-{text}\n" for number, text in enumerate(row.before, row.line - len(row.before))
+    )
+    after = "".join(f"{row.file}-{number}-{text}\n" for number, text in enumerate(row.after, row.line + 1))
+    return f"{before}{row.file}:{row.line}:{row.content or ''}\n{after}"
