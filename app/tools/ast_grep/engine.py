@@ -1,0 +1,153 @@
+"""ast-grep as a child process.
+
+Owns: its command line, which names a configuration of our own: one that a repository brings could
+make it load native code. Never: deciding which files are searched, or trusting what is printed to
+be about files that the caller may see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from app.bridges.process import ChildProcesses, SpawnFailed
+from app.errors import ToolError
+from app.tools.ast_grep.found import Found, Lines, read_match
+from app.tools.ast_grep.languages import LanguageName
+from app.tools.ast_grep.pattern import Pattern, check_text, invalid_pattern, read_account
+from app.tools.ast_grep.programs import ENVIRONMENT, installed
+
+UNDERSTAND_SECONDS = 10.0
+MAX_ACCOUNT = 4 * 1024 * 1024
+BATCH_BYTES = 500_000
+_CHUNK = 64 * 1024
+_ENDED_WELL = frozenset({0, 1, 8})
+"""Matches, none, and none for a pattern that it finds odd."""
+
+Ending = Literal["complete", "stopped", "timed_out", "failed"]
+Take = Callable[[list[Found]], bool]
+Query = tuple[str, ...]
+
+
+def by_pattern(pattern: Pattern, template: str | None = None) -> Query:
+    """Return the options that search for `pattern`, and with `template` that say what would
+    replace each match."""
+    query = (f"--pattern={pattern.text}", f"--lang={pattern.language}", "--strictness=smart")
+    return query if template is None else (*query, f"--rewrite={template}")
+
+
+def syntax_errors(language: LanguageName) -> Query:
+    """Return the options that search for what could not be parsed."""
+    return ("--kind=ERROR", f"--lang={language}")
+
+
+class AstGrep:
+    """Starts ast-grep; shared by all calls."""
+
+    def __init__(self, children: ChildProcesses) -> None:
+        self._children = children
+        self._program = installed("ast-grep")
+        self._folder = Path(str(resources.files("app.tools.ast_grep")))
+
+    async def understand(self, text: str, language: LanguageName) -> Pattern:
+        """Return what `text` means as a pattern. Raises ToolError `invalid_pattern`."""
+        check_text(text, language)
+        query = (f"--pattern={text}", f"--lang={language}", "--strictness=smart", "--debug-query=pattern")
+        try:
+            done = await self._children.run(
+                [*self._command(query), "--stdin"],
+                owner="ast-grep",
+                cwd=self._folder,
+                env=ENVIRONMENT,
+                seconds=UNDERSTAND_SECONDS,
+                max_output=MAX_ACCOUNT,
+            )
+        except SpawnFailed as problem:
+            raise not_startable("ast-grep", problem) from None
+        account = done.stderr.decode("utf-8", "replace")
+        if done.timed_out or done.truncated:
+            raise invalid_pattern(text, language, "it takes too long to understand")
+        if done.exit_code not in _ENDED_WELL or "Debug Pattern:" not in account:
+            raise invalid_pattern(text, language, _reason(account))
+        _, _, told = account.partition("Debug Pattern:\n")
+        return read_account(text, language, told.partition("\n\n")[0])
+
+    async def search(
+        self, folder: int | Path, names: Sequence[str], query: Query, *, deadline: float, take: Take
+    ) -> Ending:
+        """Search the files `names` below `folder`, a path or a descriptor, and hand what is found
+        to `take` as it comes, until it returns False or the event loop's clock shows `deadline`.
+
+        Files that are not UTF-8 are passed over by ast-grep. The order of matches is that of
+        their place within one file, and any between files.
+        """
+        for batch in _batches(names):
+            ending = await self._search_batch(folder, batch, query, deadline, take)
+            if ending != "complete":
+                return ending
+        return "complete"
+
+    async def _search_batch(
+        self, folder: int | Path, names: Sequence[str], query: Query, deadline: float, take: Take
+    ) -> Ending:
+        lines = Lines()
+        try:
+            child = await self._children.start(
+                [*self._command(query), "--", *(f"./{name}" for name in names)],
+                owner="ast-grep",
+                cwd=folder,
+                env=ENVIRONMENT,
+                stderr="null",
+            )
+        except SpawnFailed as problem:
+            raise not_startable("ast-grep", problem) from None
+        async with child:
+            assert child.stdout is not None
+            try:
+                async with asyncio.timeout_at(deadline):
+                    while chunk := await child.stdout.read(_CHUNK):
+                        if not take([read_match(line) for line in lines.feed(chunk)]):
+                            return "stopped"
+                    code = await child.wait()
+            except TimeoutError:
+                return "timed_out"
+        return "complete" if code in _ENDED_WELL and not lines.skipped else "failed"
+
+    def _command(self, query: Query) -> list[str]:
+        config = self._folder / "sgconfig.yml"
+        options = (f"--config={config}", "--json=stream", "--color=never")
+        return [self._program, "run", *options, *query]
+
+
+def not_startable(program: str, problem: SpawnFailed) -> ToolError:
+    """Return the error for a program that the daemon needs and cannot start."""
+    return ToolError(
+        "engine_unavailable",
+        f"{program} could not be started ({problem.reason}); the operator has to install it again",
+    )
+
+
+def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Cut the list so that each piece fits on a command line."""
+    begin = size = 0
+    for at, name in enumerate(names):
+        size += len(name.encode()) + 12
+        if size > BATCH_BYTES and at > begin:
+            yield names[begin:at]
+            begin, size = at, len(name.encode()) + 12
+    if begin < len(names):
+        yield names[begin:]
+
+
+def _reason(account: str) -> str:
+    """Return why ast-grep refused a pattern, in its words where they help."""
+    if "Multiple AST nodes" in account:
+        return "it is several nodes"
+    if "No AST root" in account:
+        return "there is nothing in it"
+    if "multi meta variable" in account:
+        return "$$$ alone stands for no node"
+    return "ast-grep cannot parse it"

@@ -1,0 +1,90 @@
+"""What ast-grep prints, line by line, as data.
+
+Owns: `Found` and the reading of its JSON lines within bounds. Never: starting anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+MAX_LINE = 8 * 1024 * 1024
+Captured = str | list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One match. `file` is as ast-grep was given it. `start` and `end` count bytes from 0, `end`
+    after the match; lines and columns count from 1, columns in characters. `replacement` takes
+    the place of the bytes `replaced`, when a rewrite was asked for. `size` is that of the line
+    that told of it."""
+
+    file: str
+    text: str
+    start: int
+    end: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    captures: dict[str, Captured]
+    replacement: str | None
+    replaced: tuple[int, int]
+    size: int
+
+
+@dataclass(slots=True)
+class Lines:
+    """Splits what arrives into lines; those above `MAX_LINE` bytes are left out and counted."""
+
+    skipped: int = 0
+    _rest: bytearray = field(default_factory=bytearray)
+    _too_long: bool = False
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        *ended, rest = chunk.split(b"\n")
+        for piece in ended:
+            line = bytes(self._rest) + piece
+            self._rest.clear()
+            if self._too_long or len(line) > MAX_LINE:
+                self._too_long = False
+                self.skipped += 1
+            elif line:
+                yield line
+        self._rest += rest
+        if len(self._rest) > MAX_LINE:
+            self._rest.clear()
+            self._too_long = True
+
+
+def read_match(line: bytes) -> Found:
+    """Raises ValueError or KeyError for what is not a match."""
+    told: dict[str, Any] = orjson.loads(line)
+    place = told["range"]
+    start, end = place["start"], place["end"]
+    offsets = told.get("replacementOffsets") or place["byteOffset"]
+    return Found(
+        file=told["file"],
+        text=told["text"],
+        start=place["byteOffset"]["start"],
+        end=place["byteOffset"]["end"],
+        line=start["line"] + 1,
+        column=start["column"] + 1,
+        end_line=end["line"] + 1,
+        end_column=end["column"] + 1,
+        captures=_captures(told.get("metaVariables") or {}),
+        replacement=told.get("replacement"),
+        replaced=(offsets["start"], offsets["end"]),
+        size=len(line),
+    )
+
+
+def _captures(variables: dict[str, Any]) -> dict[str, Captured]:
+    """Return the text of each metavariable; a list for `$$$NAME`, without the commas between."""
+    captured: dict[str, Captured] = {name: node["text"] for name, node in variables.get("single", {}).items()}
+    for name, nodes in variables.get("multi", {}).items():
+        captured[name] = [node["text"] for node in nodes if node["text"] != ","]
+    return captured

@@ -1,0 +1,145 @@
+"""Which files of a folder are searched for code.
+
+Owns: the list by ripgrep, which knows what `.gitignore` leaves out, and the narrowing to files that
+hold a pattern's literal. Never: the cage; callers judge each name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.bridges.process import ChildProcesses, SpawnFailed
+from app.errors import ToolError
+from app.tools.ast_grep.engine import not_startable
+from app.tools.ast_grep.programs import ENVIRONMENT, installed
+
+MAX_LIST = 64 * 1024 * 1024
+MAX_GLOB = 2_000
+VERSION_CONTROL = (".git", ".hg", ".svn", ".jj")
+
+RulesAbove = Callable[[Path, Path], int]
+"""Given a folder and the project's root, how many folders above the folder have ignore rules that
+hold in it. Blocking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder to list: its open descriptor, its real path and that of the project's root."""
+
+    descriptor: int
+    real: Path
+    root: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Paths below the folder, sorted. `complete` is False when the time or the memory for the
+    list ran out."""
+
+    names: list[str]
+    complete: bool
+
+
+class SourceFiles:
+    """Lists files; shared by all calls."""
+
+    def __init__(self, children: ChildProcesses, rules_above: RulesAbove) -> None:
+        self._children = children
+        self._rules_above = rules_above
+        self._program = installed("rg")
+
+    async def below(
+        self,
+        folder: Folder,
+        extensions: Sequence[str],
+        *,
+        globs: Sequence[str] = (),
+        literal: str | None = None,
+        deadline: float,
+    ) -> Listing:
+        """Return the files below `folder` that have one of `extensions`.
+
+        `globs` are those of `.gitignore`, relative to the folder: a file must match one of them,
+        unless all begin with `!`, and none of those that do; the later wins. They never bring in
+        what is ignored. With `literal`, only files that contain it. Names that are not UTF-8 are
+        left out: no path of a tool can name them. Raises ToolError `invalid_params` for a glob
+        that cannot be read.
+        """
+        patterns = [f"--glob={_plain(glob)}" for glob in globs]
+        excluding = all(glob.startswith("!") for glob in globs)
+        what = ["--files"]
+        if literal is not None:
+            what = ["--files-with-matches", "--fixed-strings", "--text", f"--regexp={literal}"]
+        what += [f"--type-add=kaged:*.{extension}" for extension in extensions]
+        if not await asyncio.to_thread(self._rules_above, folder.real, folder.root):
+            what.append("--no-ignore-parent")
+        known = self._list(folder, [*what, "--type=kaged", *(patterns if excluding else ())], deadline)
+        if excluding:
+            return await known
+        # A glob that includes also brings in ignored files; what both lists have is what is wanted.
+        listed, matching = await asyncio.gather(known, self._list(folder, ["--files", *patterns], deadline))
+        wanted = set(matching.names)
+        both = [name for name in listed.names if name in wanted]
+        return Listing(both, listed.complete and matching.complete)
+
+    async def _list(self, folder: Folder, options: list[str], deadline: float) -> Listing:
+        left = deadline - asyncio.get_running_loop().time()
+        if left <= 0:
+            return Listing([], complete=False)
+        try:
+            done = await self._children.run(
+                [self._program, *_FIXED, *options, *_HIDDEN, "--", "./"],
+                owner="rg",
+                cwd=folder.descriptor,
+                env=ENVIRONMENT,
+                seconds=left,
+                max_output=MAX_LIST,
+            )
+        except SpawnFailed as problem:
+            raise not_startable("ripgrep", problem) from None
+        if done.exit_code == 2 and not done.stdout and done.stderr:
+            raise _bad_glob(done.stderr.decode("utf-8", "replace"))
+        names = await asyncio.to_thread(_names, done.stdout)
+        return Listing(names, complete=not (done.timed_out or done.truncated))
+
+
+_FIXED = (
+    *("--no-config", "--no-messages", "--color=never", "--null", "--hidden"),
+    *("--no-ignore-dot", "--no-ignore-global", "--no-ignore-exclude", "--no-require-git"),
+)
+_HIDDEN = tuple(f"--glob=!{name}" for name in VERSION_CONTROL)
+
+
+def _names(output: bytes) -> list[str]:
+    *entries, _cut = output.split(b"\0")
+    names = []
+    for entry in entries:
+        try:
+            names.append(entry.removeprefix(b"./").decode())
+        except UnicodeDecodeError:
+            continue
+    return sorted(names)
+
+
+def _plain(glob: str) -> str:
+    """Return a glob in the form that ripgrep compares paths in: without a leading `./`."""
+    mark, rest = ("!", glob[1:]) if glob.startswith("!") else ("", glob)
+    while rest.startswith("./"):
+        rest = rest[2:]
+    if not rest or len(rest) > MAX_GLOB or "\0" in rest:
+        raise _bad_glob("it is empty, too long, or contains a NUL character")
+    try:
+        rest.encode()
+    except UnicodeEncodeError:
+        raise _bad_glob("it contains an unpaired surrogate") from None
+    return mark + rest
+
+
+def _bad_glob(why: str) -> ToolError:
+    problem = " ".join(why.split())[:300]
+    return ToolError(
+        "invalid_params", f"a glob cannot be read: {problem}", detail={"fields": {"glob": problem}}
+    )

@@ -1,0 +1,53 @@
+"""The text of files as it was when they were read, for ast-grep to parse exactly that.
+
+Owns: a private folder of copies in UTF-8, whatever the originals' encodings. Never: reading a
+project's files.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+from app.tools.text_format import UTF_8, TextFormat, to_utf8
+
+
+def parsed_text(content: bytes) -> tuple[bytes, TextFormat] | None:
+    """Return a file's content as ast-grep is to read it, and the format it has to go back to.
+
+    None for a binary file. UTF-8 stays as it is, its mark included, so that positions in it are
+    those of the file.
+    """
+    known = to_utf8(content)
+    if known is None:
+        return None
+    text, text_format = known
+    return (content, UTF_8) if text_format.encoding == "utf-8" else (text, text_format)
+
+
+class Snapshot:
+    """Blocking. Leaving the `with` removes the copies."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="kaged-ast-"))
+        self._count = 0
+
+    def __enter__(self) -> Snapshot:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def add(self, text: bytes, extension: str) -> str:
+        """Write one copy and return its name in the folder."""
+        name = f"{self._count:06d}.{extension}"
+        self._count += 1
+        (self.folder / name).write_bytes(text)
+        return name
+
+    def close(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
