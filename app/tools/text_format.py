@@ -1,16 +1,17 @@
 """Encodings of text files: what a file uses, and writing it back the same way.
 
-Owns: detection (UTF-8, UTF-16 by its mark, Latin-1 as the last resort) and the round trip to
-UTF-8 bytes, on which tools work. Never: line numbers or matching.
+Owns: detection (UTF-8, UTF-16 by its mark, else an encoding from before Unicode with Latin-1 as
+the last resort) and the round trip to UTF-8 bytes, on which tools work. Never: line numbers or
+matching.
 """
 
 from __future__ import annotations
 
 import codecs
 from dataclasses import dataclass
-from typing import Literal
 
 from app.errors import ToolError
+from app.tools.legacy_encoding import CODECS, SAMPLED, legacy_encoding
 
 HEAD = 8192
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\b\x1b")
@@ -19,14 +20,30 @@ _MAX_CONTROL_SHARE = 0.02
 
 @dataclass(frozen=True, slots=True)
 class TextFormat:
-    """An encoding and the byte order mark that the file starts with, if any."""
+    """An encoding and the byte order mark that the file starts with, if any.
 
-    encoding: Literal["utf-8", "utf-16-le", "utf-16-be", "latin-1"] = "utf-8"
+    `encoding` is `utf-8`, `utf-16-le`, `utf-16-be`, `latin-1` or a key of `CODECS`."""
+
+    encoding: str = "utf-8"
     mark: bytes = b""
 
     @property
     def name(self) -> str:
         return "utf-8-bom" if self.encoding == "utf-8" and self.mark else self.encoding
+
+    @property
+    def codec(self) -> str:
+        """The name that Python knows it by."""
+        return CODECS.get(self.encoding, self.encoding)
+
+    @property
+    def is_wide(self) -> bool:
+        return self.encoding in {"utf-16-le", "utf-16-be"}
+
+    @property
+    def is_guessed(self) -> bool:
+        """Whether nothing but the looks of the text speaks for this encoding."""
+        return self.encoding == "latin-1" or self.encoding in CODECS
 
 
 UTF_8 = TextFormat()
@@ -57,21 +74,38 @@ def looks_binary(head: bytes) -> bool:
     return controls > len(head) * _MAX_CONTROL_SHARE
 
 
+def guess_legacy(head: bytes) -> TextFormat | None:
+    """Return the format of a file that is not Unicode, by its first `SAMPLED` bytes; None for a
+    binary one."""
+    return None if looks_binary(head[:HEAD]) else TextFormat(legacy_encoding(head))
+
+
 def to_utf8(content: bytes) -> tuple[bytes, TextFormat] | None:
     """Return the content as UTF-8 without its mark, and its format; None for a binary file."""
     found = guess_format(content[:HEAD])
     if found is None:
         return None
     body = content[len(found.mark) :]
-    if found.encoding in {"utf-16-le", "utf-16-be"}:
+    if found.is_wide:
         try:
             return body.decode(found.encoding, "surrogatepass").encode("utf-8", "surrogatepass"), found
         except UnicodeDecodeError:
             return None
     if is_utf8(body):
         return body, found
-    if looks_binary(content[:HEAD]):
-        return None
+    found = guess_legacy(content[:SAMPLED])
+    return None if found is None else _from_legacy(content, found)
+
+
+def _from_legacy(content: bytes, found: TextFormat) -> tuple[bytes, TextFormat]:
+    """Decode the content; as Latin-1 unless every byte of it comes back from the encoding."""
+    if found != LATIN_1:
+        try:
+            text = content.decode(found.codec)
+            if text.encode(found.codec) == content:
+                return text.encode("utf-8"), found
+        except UnicodeError:
+            pass
     return content.decode("latin-1").encode("utf-8"), LATIN_1
 
 
@@ -84,8 +118,8 @@ def from_utf8(body: bytes, wanted: TextFormat) -> bytes:
         return wanted.mark + body
     text = body.decode("utf-8", "surrogatepass")
     try:
-        if wanted.encoding == "latin-1":
-            return text.encode("latin-1")
+        if wanted.is_guessed:
+            return text.encode(wanted.codec)
         return wanted.mark + text.encode(wanted.encoding, "surrogatepass")
     except UnicodeEncodeError as problem:
         character = text[problem.start]

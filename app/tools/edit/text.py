@@ -21,6 +21,7 @@ from app.workspace import MAX_WHOLE_FILE, Target
 
 MAX_LINE_NUMBERS = 50
 MARK = "\ufeff"
+NOTEBOOK = "A notebook is edited as the JSON that it is: read it with raw, and quote that."
 
 
 class EditTextParams(ToolParams):
@@ -80,7 +81,7 @@ def _edit(
     body, text_format = decoded
     old = params.old_string.removeprefix(MARK) if text_format.mark else params.old_string
     matches = find(body, old.encode("utf-8")) if old else Matches(())
-    _check(matches, body, old, shown, replace_all=params.replace_all)
+    _check(matches, body, old, target, replace_all=params.replace_all)
     new = params.new_string.encode("utf-8")
     _check_size(matches, body, new, shown)
     changed = replaced(body, matches, new)
@@ -92,10 +93,13 @@ def _edit(
     return Change(target.key, digest_of(content), result)
 
 
-def _check(matches: Matches, body: bytes, old: str, shown: str, *, replace_all: bool) -> None:
+def _check(matches: Matches, body: bytes, old: str, target: Target, *, replace_all: bool) -> None:
     count = len(matches.spans)
+    shown = target.location.shown
     if not count:
         near = explain(body.decode("utf-8", "replace"), old)
+        if target.key.endswith(".ipynb"):
+            near.hints.insert(0, NOTEBOOK)
         raise ToolError(
             "old_string_not_found",
             f"old_string was not found in {shown}. {near.text()}".strip(),

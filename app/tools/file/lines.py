@@ -25,10 +25,9 @@ class LineWindow:
         self._partial = b""
 
     @property
-    def next_offset(self) -> int | None:
-        """The number of the first line after the window, None when there is none."""
-        after = self._start + len(self.lines)
-        return after + 1 if after < self.total else None
+    def ended(self) -> int:
+        """How many lines have ended in what was fed so far."""
+        return self._ended
 
     def feed(self, chunk: bytes) -> None:
         if not chunk:
@@ -47,6 +46,11 @@ class LineWindow:
             if self._full():
                 return
         self._hold(pieces[-1])
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing that follows can change the window's lines."""
+        return self._full()
 
     def finish(self) -> None:
         self.total = self._ended + (1 if self._unfinished else 0)

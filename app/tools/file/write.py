@@ -14,7 +14,7 @@ from app.tools.definition import Effects, FsRequirement, ToolDefinition, ToolPar
 from app.tools.description import load_description
 from app.tools.project_files import Change, ProjectFiles, not_read
 from app.tools.read_tracker import digest_of
-from app.tools.text_format import LATIN_1, UTF_8, TextFormat, from_utf8, to_utf8
+from app.tools.text_format import UTF_8, TextFormat, from_utf8, to_utf8
 from app.workspace import Target
 
 MARK = "\ufeff"
@@ -102,7 +102,7 @@ def _as_before(text: bytes, before: bytes) -> tuple[TextFormat, bytes]:
     kept = known[1]
     if kept.mark:
         text = text.removeprefix(MARK.encode())
-    if kept == LATIN_1:
+    if kept.is_guessed:
         try:
             return kept, from_utf8(text, kept)
         except ToolError:
