@@ -26,6 +26,7 @@ from app.states import InteractionState, move
 from app.storage.models import AuditEvent, Interaction
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
+from app.tools.authorisation.permission_rules import still_to_ask
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest, PermissionRule
 
 if TYPE_CHECKING:
@@ -136,11 +137,10 @@ class Consents:
     async def apply_rules(self, scope: RuleScope, actor: str, cause: str) -> None:
         """Answer the open questions that the rules of a scope allow by now; `cause` is told with it."""
         for waiting in list(self._waiting.values()):
-            allowed_by = waiting.request.allowed_by
-            if allowed_by is None or not _within(scope, waiting.run):
+            if not (waiting.request.about and _within(scope, waiting.run)):
                 continue
             rules = await waiting.run.rules()
-            if waiting.open and allowed_by(rules):
+            if waiting.open and not still_to_ask(waiting.request, rules):
                 try:
                     await self._close(waiting, GivenAnswer("always"), actor, (), covered_by=cause)
                 except KagedError as problem:

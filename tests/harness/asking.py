@@ -5,22 +5,25 @@ What decides when a call must ask is tested elsewhere: here is what happens once
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from app.errors import ToolError
-from app.tools.authorisation.decision import Subject, decide
 from app.tools.authorisation.rules import ConsentRequest, PermissionRule
+from app.tools.authorisation.subject import Subject, plain
 from app.tools.call import ToolCallContext
 from app.tools.catalog import build_registry
 from app.tools.definition import ToolDefinition, ToolParams, ToolResult
 from app.tools.registry import ToolRegistry
 from tests.harness.driving import PROJECT_YAML, Driver, Frame, Watch
 
-ASKING_YAML = PROJECT_YAML + '    "lab.*": { enabled: true }\n'
+ASKING_YAML = (
+    PROJECT_YAML
+    + '    "lab.*": { enabled: true }\n'
+    + 'permissions: [{ permission: shell, pattern: "*", action: ask }]\n'
+)
 
 
 class AskParams(ToolParams):
@@ -32,25 +35,15 @@ class Said(ToolResult):
     answer: str
 
 
-def allowed_by(commands: Sequence[str]) -> Callable[[Sequence[PermissionRule]], bool]:
-    subjects = [Subject("command", ("lab.ask",), None, ((text, len(text)),)) for text in commands]
-
-    def check(rules: Sequence[PermissionRule]) -> bool:
-        decisions = [decide(rules, subject) for subject in subjects]
-        return all(found.action == "allow" and found.rule is not None for found in decisions)
-
-    return check
-
-
 @dataclass
 class AskingTool:
-    """`rules` are those that the calls were given, `done` the commands that they went on with."""
+    """`rules` are those of operators that the calls were given, `done` the commands that were run."""
 
     rules: list[tuple[PermissionRule, ...]] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
 
     async def ask(self, params: AskParams, context: ToolCallContext) -> BaseModel:
-        self.rules.append(context.rules)
+        self.rules.append(tuple(rule for rule in context.rules if rule.scope != "manifest"))
         request = ConsentRequest(
             tool="lab.ask",
             permission="lab.ask",
@@ -60,7 +53,7 @@ class AskingTool:
             suggestions=tuple(
                 PermissionRule("lab.ask", pattern, "allow", "session") for pattern in params.suggest
             ),
-            allowed_by=allowed_by(params.commands),
+            about=tuple(Subject("command", ("lab.ask",), "shell", plain(text)) for text in params.commands),
         )
         answer = await context.ports.consent(request)
         if answer == "reject":

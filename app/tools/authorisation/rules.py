@@ -6,8 +6,7 @@ which rule wins, or what a call is judged by.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from app.tools.authorisation.subject import Subject
@@ -42,8 +41,7 @@ class ConsentRequest:
 
     `suggestions` are the rules that "always" would store, the most specific sensible ones, none
     where no rule could stand for what was asked; then "always" is no more than "once".
-    `allowed_by` tells whether the rules that it is given would allow by now what was asked, so that
-    a rule made meanwhile can answer; None where no rule can.
+    `about` are the subjects as rules judge them, so that a rule made meanwhile can answer.
     """
 
     tool: str
@@ -53,4 +51,3 @@ class ConsentRequest:
     source: Literal["rule", "watchdog"]
     suggestions: tuple[PermissionRule, ...] = ()
     about: tuple[Subject, ...] = ()
-    allowed_by: Callable[[Sequence[PermissionRule]], bool] | None = field(default=None, compare=False)
