@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.harness.dsl.cage_scope import AnyCage, broader, rebase_cage
+from app.harness.dsl.cage_scope import AnyCage, broader, effective, rebase_cage
 from app.harness.dsl.compaction import compile_compaction
 from app.harness.dsl.compiled import CompiledAgent, CompiledCompaction, CompiledPermission
 from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
@@ -159,8 +159,9 @@ class AgentCompiler:
         reasons = broader(cage, above.cage)
         if reasons:
             more = "; ".join(reasons)
-            self.bag.warning("cage_broader", f"the cage grants more than the parent's: {more}", written.key)
-        return cage
+            message = f"the cage grants more than the parent's, which has no effect: {more}"
+            self.bag.warning("cage_broader", message, written.key)
+        return effective(cage, above.cage)
 
     def _description(
         self, checked: Validated[AgentSpec], node: Node, tree: AgentNode, *, is_root: bool

@@ -1,22 +1,27 @@
-"""Whether a child's cage grants more than its parent's.
+"""A cage as it is written, and what is left of it below its parent's.
 
-Owns: the comparison, and bringing the paths of a nested project's cage under the compiled root.
-Never: enforcing a cage. Paths are compared as tuples of parts.
+Owns: the variables of its paths, bringing the paths of a nested project under the compiled root, the
+comparison of a child's cage with its parent's, and the part of it that takes effect. Never: enforcing
+a cage. Paths are compared as tuples of parts.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal
 
-from app.harness.dsl.diagnostics import DiagnosticBag
+from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import Node
 from app.harness.dsl.paths import PathProblem, read_path
-from app.harness.dsl.spec_cage import CageMount, CageSpec
+from app.harness.dsl.spec_cage import CageMount, CageNet, CageSpec
+from app.tools.authorisation.cage_policy import VARIABLES
 
 AnyCage = Literal["disabled"] | CageSpec
 _NUMBERS = ("walltime_seconds", "cpu_seconds", "memory_mb", "pids", "file_size_mb", "open_files")
-_RIGHTS = {"deny": 0, "ro": 1, "rw": 2}
+_RIGHTS: dict[Literal["deny", "ro", "rw"], int] = {"deny": 0, "ro": 1, "rw": 2}
+_WORKSPACE = "{workspace}"
+_VARIABLE = re.compile(r"\{([^{}/]*)\}")
 
 
 def rebase_cage(cage: CageSpec, node: Node, root: Path, bag: DiagnosticBag) -> CageSpec:
@@ -27,13 +32,97 @@ def rebase_cage(cage: CageSpec, node: Node, root: Path, bag: DiagnosticBag) -> C
         entry = fs.step(index) if fs is not None else None
         path = (entry.get("path") if entry is not None else None) or node
         try:
-            written = read_path(mount.path)
+            plain = _without_workspace(mount.path)
+            if _VARIABLE.match(plain):
+                mounts.append(CageMount(mode=mount.mode, path=_checked_rest(plain)))
+                continue
+            written = read_path(plain)
             relative = written.under(path.place.source.project_root).relative_to(root)
         except PathProblem as problem:
             bag.error(problem.code, f"`{mount.path}`: {problem.message}", path.place)
             continue
         mounts.append(CageMount(mode=mount.mode, path=relative.as_posix()))
     return cage.model_copy(update={"fs": mounts})
+
+
+def _without_workspace(path: str) -> str:
+    """Take `{workspace}` away, which is where relative paths begin anyway; raise PathProblem for a
+    variable that does not exist, or stands elsewhere than at the beginning."""
+    for found in _VARIABLE.finditer(path):
+        if found[1] not in VARIABLES:
+            known = ", ".join(f"{{{name}}}" for name in VARIABLES)
+            hint = did_you_mean(found[1], VARIABLES)
+            raise PathProblem("unknown_variable", f"there is no such variable{hint}; known are {known}")
+        if found.start() > 0 or path[found.end() : found.end() + 1] not in {"", "/"}:
+            raise PathProblem("path_invalid", f"`{found[0]}` can only be the first part of the path")
+    if path == _WORKSPACE:
+        return "."
+    return path.removeprefix(f"{_WORKSPACE}/") or "."
+
+
+def _checked_rest(path: str) -> str:
+    """Return a path that begins with a variable, its rest read like any other path."""
+    variable, _, rest = path.partition("/")
+    return "/".join((variable, *read_path(rest or ".").parts))
+
+
+def effective(child: AnyCage, parent: AnyCage) -> AnyCage:
+    """What is left of a child's cage below its parent's: never more than the parent has.
+
+    A path denied above stays denied below, whatever the child's own entries say."""
+    if parent == "disabled":
+        return child
+    if child == "disabled":
+        return parent
+    return child.model_copy(
+        update={
+            "fs": _common_mounts(child, parent),
+            "net": CageNet(allow=_common_hosts(child.net.allow, parent.net.allow)),
+            "capabilities": [name for name in child.capabilities if name in parent.capabilities],
+            "ipc": [name for name in child.ipc if name in parent.ipc],
+            "seccomp": "relaxed" if child.seccomp == parent.seccomp == "relaxed" else "default",
+            "state": "persistent" if child.state == parent.state == "persistent" else "ephemeral",
+            "outside": "mark" if child.outside == parent.outside == "mark" else "none",
+            "limits": child.limits.model_copy(
+                update={name: _lower(child, parent, name) for name in _NUMBERS}
+            ),
+        }
+    )
+
+
+def _common_mounts(child: CageSpec, parent: CageSpec) -> list[CageMount]:
+    """One entry for every path that either names; in between the same entry decides in both."""
+    names = {right: mode for mode, right in _RIGHTS.items()}
+    paths = dict.fromkeys(mount.path for mount in (*child.fs, *parent.fs))
+    return [
+        CageMount(mode=names[min(_right_of(path, child), _right_of(path, parent))], path=path)
+        for path in paths
+    ]
+
+
+def _common_hosts(child: list[str], parent: list[str]) -> list[str]:
+    met = (_meeting(own, above) for own in child for above in parent)
+    return list(dict.fromkeys(target for target in met if target is not None))
+
+
+def _meeting(first: str, second: str) -> str | None:
+    """The target that two targets have in common: the narrower host, the narrower port."""
+    (host, port), (other, other_port) = _host_and_port(first), _host_and_port(second)
+    if _host_covered(host, other):
+        narrower = host
+    elif _host_covered(other, host):
+        narrower = other
+    else:
+        return None
+    ports = {port, other_port} - {"*"}
+    if len(ports) > 1:
+        return None
+    return f"{narrower}:{ports.pop()}" if ports else narrower
+
+
+def _lower(child: CageSpec, parent: CageSpec, name: str) -> int | None:
+    bounds = [getattr(cage.limits, name) for cage in (child, parent)]
+    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def broader(child: AnyCage, parent: AnyCage) -> list[str]:
@@ -55,24 +144,27 @@ def broader(child: AnyCage, parent: AnyCage) -> list[str]:
 
 
 def _right_of(path: str, cage: CageSpec) -> int:
-    """What the cage allows at a path: the entry with the most parts decides, among equals the later one."""
+    """What the cage allows at a path: the entry with the most parts decides, among equals a denial."""
     parts = Path(path).parts
-    best, right = -1, 0
-    for mount in cage.fs:
-        own = Path(mount.path).parts
-        if parts[: len(own)] == own and len(own) >= best:
-            best, right = len(own), _RIGHTS[mount.mode]
-    return right
+    found = [
+        (len(own), mount.mode == "deny", _RIGHTS[mount.mode])
+        for mount in cage.fs
+        if parts[: len(own := Path(mount.path).parts)] == own
+    ]
+    return max(found, key=lambda one: one[:2])[2] if found else 0
 
 
 def _net_covered(target: str, allowed: list[str]) -> bool:
     host, port = _host_and_port(target)
     for candidate in allowed:
         other, other_port = _host_and_port(candidate)
-        same_host = host == other or (other.startswith("*.") and host.removeprefix("*").endswith(other[1:]))
-        if same_host and other_port in ("*", port):
+        if _host_covered(host, other) and other_port in ("*", port):
             return True
     return False
+
+
+def _host_covered(host: str, pattern: str) -> bool:
+    return host == pattern or (pattern.startswith("*.") and host.removeprefix("*").endswith(pattern[1:]))
 
 
 def _host_and_port(target: str) -> tuple[str, str]:

@@ -28,7 +28,8 @@ class CageMount(StrictModel):
     mode: Literal["ro", "rw", "deny"]
     """`ro` reads, `rw` reads and writes, `deny` hides. The most specific entry wins."""
     path: ProjectPath
-    """Path below the project root, such as `./src`."""
+    """Path below the project root, such as `./src`; may begin with `{workspace}`, which is that root.
+    `{ad-hoc}` and `{user-data}` are known and stand for nothing here: such an entry grants nothing."""
 
 
 class CageNet(StrictModel):

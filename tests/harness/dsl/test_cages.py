@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.harness.dsl.compiler import CompileResult
+from app.harness.dsl.spec_cage import CageSpec
 from tests.harness.dsl.projects import MINIMAL, codes, compiled, found
 
 AGENT = "model: m, system_prompt: prompts/primary.md, description: d, tools: {read: {enabled: true}}"
@@ -120,3 +121,93 @@ def test_a_child_cage_that_is_broader_is_a_warning(tmp_path: Path, parent: str, 
 )
 def test_a_child_cage_within_its_parents_is_no_warning(tmp_path: Path, parent: str, cage: str) -> None:
     assert grandchild(tmp_path, parent, cage).diagnostics == ()
+
+
+@pytest.mark.requirement("R3.permit.variables")
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [
+        ("'{workspace}'", "."),
+        ("'{workspace}/src/../lib'", "lib"),
+        ("'{ad-hoc}'", "{ad-hoc}"),
+        ("'{user-data}/./notes'", "{user-data}/notes"),
+        ("'plain{x'", "plain{x"),
+    ],
+)
+def test_known_variables_begin_a_path(tmp_path: Path, path: str, kept: str) -> None:
+    cage = child(tmp_path, f"{{fs: [{{mode: rw, path: {path}}}]}}").require().root.children["child"].cage
+    assert cage != "disabled"
+    assert [mount.path for mount in cage.fs] == [kept]
+
+
+@pytest.mark.requirement("R3.permit.variables")
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("'{workspce}/src'", "unknown_variable"),
+        ("'{HOME}'", "unknown_variable"),
+        ("'src/{user}'", "unknown_variable"),
+        ("'{}'", "unknown_variable"),
+        ("'src/{workspace}'", "path_invalid"),
+        ("'{workspace}src'", "path_invalid"),
+        ("'{user-data}/../..'", "path_outside_project"),
+        ("'{workspace}/../x'", "path_outside_project"),
+    ],
+)
+def test_an_unknown_variable_is_an_error_at_its_place(tmp_path: Path, path: str, code: str) -> None:
+    result = child(tmp_path, f"{{fs: [{{mode: ro, path: src}}, {{mode: ro, path: {path}}}]}}")
+    (problem,) = result.diagnostics
+    assert (problem.severity, problem.code) == ("error", code)
+    assert problem.path == "primary.subagents.child.cage.fs[1].path"
+    assert (problem.line, problem.column) == (8, 158)
+    assert not result.ok
+
+
+def test_a_typing_error_in_a_variable_is_answered_with_the_right_name(tmp_path: Path) -> None:
+    (problem,) = child(tmp_path, "{fs: [{mode: ro, path: '{workspce}'}]}").diagnostics
+    assert "did you mean `workspace`?" in problem.message
+
+
+@pytest.mark.requirement("R3.permit.variables")
+def test_a_host_has_no_variables(tmp_path: Path) -> None:
+    (problem,) = child(tmp_path, "{net: {allow: ['{workspace}:443']}}").diagnostics
+    assert (problem.severity, problem.path) == ("error", "primary.subagents.child.cage.net.allow[0]")
+
+
+def effective(root: Path, parent: str, cage: str) -> CageSpec:
+    outer = grandchild(root, parent, cage).require().root.children["child"]
+    inner = outer.children["x"].cage
+    assert inner != "disabled"
+    return inner
+
+
+@pytest.mark.requirement("R3.permit.read_cage", "R3.permit.write_cage")
+def test_below_a_caged_parent_nothing_is_granted_that_the_parent_lacks(tmp_path: Path) -> None:
+    parent = (
+        "{fs: [{mode: rw, path: .}, {mode: deny, path: keys}, {mode: ro, path: docs}],"
+        " net: {allow: ['*.example.org:443', 'one.test']}, capabilities: [shell],"
+        " limits: {pids: 10, memory_mb: 64}}"
+    )
+    cage = effective(
+        tmp_path,
+        parent,
+        "{fs: [{mode: rw, path: keys/mine}, {mode: rw, path: docs}, {mode: ro, path: src}],"
+        " net: {allow: ['api.example.org', 'one.test:80', 'evil.test']}, capabilities: [shell, exec],"
+        " seccomp: relaxed, state: persistent, limits: {pids: 20, cpu_seconds: 5}}",
+    )
+    granted = {mount.path: mount.mode for mount in cage.fs}
+    assert granted == {"keys/mine": "deny", "docs": "ro", "src": "ro", ".": "deny", "keys": "deny"}
+    assert cage.net.allow == ["api.example.org:443", "one.test:80"]
+    assert cage.capabilities == ["shell"]
+    assert (cage.seccomp, cage.state) == ("default", "ephemeral")
+    assert (cage.limits.pids, cage.limits.memory_mb, cage.limits.cpu_seconds) == (10, 64, 5)
+
+
+def test_without_a_cage_of_its_own_a_child_has_its_parents(tmp_path: Path) -> None:
+    cage = effective(tmp_path, "{fs: [{mode: ro, path: src}]}", "disabled")
+    assert [(mount.mode, mount.path) for mount in cage.fs] == [("ro", "src")]
+
+
+def test_a_narrower_host_of_the_parent_is_what_is_left(tmp_path: Path) -> None:
+    cage = effective(tmp_path, "{net: {allow: ['api.example.org:443']}}", "{net: {allow: ['*.example.org']}}")
+    assert cage.net.allow == ["api.example.org:443"]

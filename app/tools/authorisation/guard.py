@@ -1,0 +1,98 @@
+"""The built-in watchdogs: destructive and exfiltrating commands, and files that run code later.
+
+Owns: putting the judgements of all parts of a call together. It knows commands by their names and
+words, so it stops accidents and plain attempts; what a program does once it runs is the sandbox's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from app.tools.authorisation.danger_destructive import judge_part, judge_redirect, judge_script
+from app.tools.authorisation.danger_leaks import judge_leaks
+from app.tools.authorisation.shell_reader import read_script
+from app.tools.authorisation.subjects import real_path
+from app.tools.authorisation.watchdog import ALLOW, Verdict, Watchdog
+from app.tools.call import ToolCallContext
+from app.tools.definition import ToolDefinition
+
+LONG_COMMAND = 2_000
+_SUSPICIOUS = re.compile(
+    r"\brm\s+-\w*[rR]|\bmkfs|\bdd\s.*of=/dev/|\bsudo\b|\bshutdown\b|\breboot\b|\b(curl|wget)\b[^|\n]*\|"
+    r"|/dev/tcp/|\.ssh/|/etc/shadow",
+    re.DOTALL,
+)
+_STEERING = frozenset({".git", ".kaged"})
+
+
+class CommandWatchdog:
+    """Judges the command lines that a call would run."""
+
+    async def judge(self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext) -> Verdict:
+        verdicts = []
+        for command in definition.effects(params).commands:
+            if len(command) > LONG_COMMAND:
+                verdicts.append(await asyncio.to_thread(judge_command, command, context.project_root))
+            else:
+                verdicts.append(judge_command(command, context.project_root))
+        return worst(verdicts)
+
+
+class FileWatchdog:
+    """Asks before a file tool writes what git runs by itself, or what bounds the agent itself."""
+
+    async def judge(self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext) -> Verdict:
+        effects = definition.effects(params)
+        if effects.commands or not effects.writes:
+            return ALLOW
+        real = await asyncio.to_thread(_real_paths, context.project_root, effects.writes)
+        steering = tuple(path for path in real if _steers(path))
+        if not steering:
+            return ALLOW
+        reason = f"{steering[0]} decides what git runs by itself, or what this agent may do"
+        return Verdict("ask", reason, steering)
+
+
+def built_in() -> tuple[Watchdog, ...]:
+    """Return the watchdogs that every daemon has."""
+    return CommandWatchdog(), FileWatchdog()
+
+
+def judge_command(command: str, root: Path) -> Verdict:
+    """Judge one command line. Takes time in proportion to its length."""
+    script = read_script(command)
+    found = [judge_script(script), judge_leaks(script)]
+    found += [judge_part(part, root) for part in script.parts]
+    found += [judge_redirect(redirect) for redirect in script.redirects]
+    if not script.readable and _SUSPICIOUS.search(command):
+        found.append(Verdict("ask", "this command cannot be taken apart for certain, and looks dangerous"))
+    if any(redirect.path.text.startswith(("/dev/tcp/", "/dev/udp/")) for redirect in script.redirects):
+        found.append(Verdict("deny", "it connects a shell's input or output to another machine"))
+    return worst([verdict for verdict in found if verdict is not None])
+
+
+def worst(verdicts: list[Verdict]) -> Verdict:
+    """Return a denial if there is one, else all that should be asked about in one."""
+    for verdict in verdicts:
+        if verdict.action == "deny":
+            return verdict
+    asks = [verdict for verdict in verdicts if verdict.action == "ask"]
+    if not asks:
+        return ALLOW
+    reasons = "; ".join(dict.fromkeys(verdict.reason for verdict in asks))
+    if not all(verdict.subjects for verdict in asks):
+        return Verdict("ask", reasons)
+    return Verdict("ask", reasons, tuple(dict.fromkeys(one for verdict in asks for one in verdict.subjects)))
+
+
+def _real_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(real_path(root, path) for path in paths)
+
+
+def _steers(path: str) -> bool:
+    """`.git` and `.kaged`, with everything in them, at any depth."""
+    return any(part.casefold() in _STEERING for part in path.split("/"))
