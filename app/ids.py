@@ -25,6 +25,7 @@ Prefix = Literal[
     "req",
     "tok",
     "rul",
+    "cmd",
 ]
 
 _SHAPE = re.compile(r"^[a-z]{3,4}_[0-9A-HJKMNP-TV-Z]{26}$")

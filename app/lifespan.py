@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.access_tokens import AccessControl
-from app.config import Settings, settings_not_in_effect
+from app.bridges.process import ChildProcesses
+from app.bridges.pty.manager import TerminalManager
+from app.config import Settings, child_environment, settings_not_in_effect
 from app.harness.capacity import Capacity
 from app.harness.event_hub import EventHub
 from app.harness.housekeeping import heartbeat_forever, reload_config_forever, trim_forever
@@ -29,6 +31,7 @@ from app.harness.providers.router import ProviderRouter
 from app.harness.session_manager import SessionManager
 from app.observability import Redactor
 from app.storage.storage import Storage
+from app.tools.authorisation.guard import built_in
 from app.tools.catalog import build_registry
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
@@ -54,6 +57,7 @@ class Services:
     sessions: SessionManager
     events: EventHub
     access: AccessControl
+    terminals: TerminalManager
 
 
 @asynccontextmanager
@@ -64,12 +68,21 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
     data_dir = settings.daemon.data_dir
     url = settings.storage.url.get_secret_value() if settings.storage.url is not None else None
     storage = await Storage.open(url, data_dir)
+    children = ChildProcesses()
     try:
         hub = EventHub(storage)
         reads = ReadTracker()
-        registry = build_registry(reads=reads, data_dir=data_dir, config_file=settings.config_file)
+        terminals = TerminalManager(children, per_session=settings.limits.ptys_per_session)
+        registry = build_registry(
+            reads=reads,
+            children=children,
+            terminals=terminals,
+            environment=child_environment(),
+            data_dir=data_dir,
+            config_file=settings.config_file,
+        )
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
-        services = await _assemble(settings, redactor, storage, hub, registry, router, reads)
+        services = await _assemble(settings, redactor, storage, hub, registry, router, reads, terminals)
         tasks = _background(services, redactor)
         try:
             await services.sessions.start()
@@ -79,10 +92,12 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await services.sessions.drain(settings.daemon.shutdown_grace_seconds)
+            await terminals.aclose()
             hub.close()
             await services.projects.close()
             await router.aclose()
     finally:
+        await children.aclose()
         await storage.close()
 
 
@@ -94,8 +109,9 @@ async def _assemble(
     registry: ToolRegistry,
     router: ProviderRouter,
     reads: ReadTracker,
+    terminals: TerminalManager,
 ) -> Services:
-    tools = ToolService(registry)
+    tools = ToolService(registry, watchdogs=built_in())
     projects = ProjectRegistry(
         storage,
         registry,
@@ -122,7 +138,7 @@ async def _assemble(
         ),
         queue_limit=limits.queue_per_session,
         scratch_root=settings.daemon.data_dir / "scratch",
-        forget_reads=reads.forget,
+        session_over=_when_over(reads, terminals),
         redactor=redactor,
         permissions=permissions,
     )
@@ -140,7 +156,18 @@ async def _assemble(
         sessions=sessions,
         events=hub,
         access=access,
+        terminals=terminals,
     )
+
+
+def _when_over(reads: ReadTracker, terminals: TerminalManager) -> Callable[[str], Awaitable[None]]:
+    """Return what ends and forgets everything that tools keep for a session."""
+
+    async def session_over(session_id: str) -> None:
+        reads.forget(session_id)
+        await terminals.end_session(session_id)
+
+    return session_over
 
 
 def _background(services: Services, redactor: Redactor) -> list[asyncio.Task[None]]:

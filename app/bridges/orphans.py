@@ -59,8 +59,7 @@ class Orphans:
         self._strangers: set[int] = set()
         self._zombies: set[int] = set()
         self._sweeper: asyncio.TimerHandle | None = None
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._adopting = sys.platform != "linux"
 
     def found(self, *, lingers: bool) -> Family:
         """Return the family of a child that is about to be started with the family's marker."""
@@ -69,6 +68,9 @@ class Orphans:
 
     def began(self, family: Family, leader: int) -> None:
         """Note that the child runs."""
+        if not self._adopting:
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            self._adopting = True
         family.leader = leader
         self._families[family.marker] = family
         if self._sweeper is None:

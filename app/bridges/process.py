@@ -94,12 +94,13 @@ class Child:
         still there. Return the exit code."""
         try:
             self._signal(signal.SIGTERM)
-            await self._signal_relatives(signal.SIGTERM)
+            # What was stopped (SIGSTOP) notices only when it goes on.
+            await self._signal_relatives(signal.SIGTERM, signal.SIGCONT)
             await asyncio.wait({self._family.gone}, timeout=grace_seconds)
         finally:
             self.kill()
         await self._kill_all()
-        return await self.wait()
+        return self._exit.result() if self._exit.done() else 128 + signal.SIGKILL
 
     def kill(self) -> None:
         """Kill the child, its group and what it left behind, at once."""
@@ -140,9 +141,10 @@ class Child:
             await self._signal_relatives(signal.SIGKILL)
         log.warning("process %s (%s) or what it started cannot be killed", self.pid, self.owner)
 
-    async def _signal_relatives(self, number: int) -> None:
+    async def _signal_relatives(self, *numbers: int) -> None:
         for found in await asyncio.to_thread(relatives, self._family):
-            send(found, number)
+            for number in numbers:
+                send(found, number)
 
     def _signal(self, number: int) -> None:
         # Until the child is reaped, no other process or group can have its number.

@@ -28,13 +28,18 @@ def command(folder: Path | None, config_file: Path | None, no_models: bool, as_j
     root = folder.expanduser().absolute() if folder is not None else find_project_root()
     if root is None:
         raise CommandFailed("no_project", "there is no .kaged/project.yaml here; write one with `kaged init`")
+    from app.bridges.process import ChildProcesses
+    from app.bridges.pty.manager import TerminalManager
     from app.config import load_settings
     from app.harness.dsl.compiler import compile_project
     from app.tools.catalog import build_registry
     from app.tools.read_tracker import ReadTracker
 
+    children = ChildProcesses()
+    terminals = TerminalManager(children, per_session=0)
+    catalog = build_registry(reads=ReadTracker(), children=children, terminals=terminals, environment={})
     models = None if no_models else tuple(load_settings(config_file=config_file).models)
-    result = compile_project(root, catalog=build_registry(reads=ReadTracker()), known_models=models)
+    result = compile_project(root, catalog=catalog, known_models=models)
     valid = not result.errors
     if as_json:
         print_json(

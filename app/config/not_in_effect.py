@@ -31,6 +31,4 @@ def settings_not_in_effect(settings: Settings) -> dict[str, str]:
     unlimited = LimitSettings()
     if settings.limits.checkpoints_per_session != unlimited.checkpoints_per_session:
         found["limits.checkpoints_per_session"] = "checkpoints are not counted yet"
-    if settings.limits.ptys_per_session != unlimited.ptys_per_session:
-        found["limits.ptys_per_session"] = "there are no terminals yet"
     return found

@@ -7,7 +7,7 @@ what a session does inside (`session`) or who may call (`api`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,7 +61,7 @@ class SessionManager:
         limits: Limits,
         queue_limit: int,
         scratch_root: Path,
-        forget_reads: Callable[[str], None],
+        session_over: Callable[[str], Awaitable[None]],
         redactor: Redactor,
         permissions: PermissionRules,
     ) -> None:
@@ -69,7 +69,7 @@ class SessionManager:
         self.consents = Consents(storage, permissions, self._spawn)
         self._storage = storage
         self._hub = hub
-        self._forget_reads = forget_reads
+        self._session_over = session_over
         self._projects = projects
         self._live: dict[str, Session] = {}
         self._opening: dict[str, asyncio.Lock] = {}
@@ -282,7 +282,7 @@ class SessionManager:
 
     async def _close(self, session_id: str) -> None:
         """Let go of what tools kept for a session that is over."""
-        self._forget_reads(session_id)
+        await self._session_over(session_id)
         await self._services.remove_scratch(session_id)
 
     def _evict(self) -> None:

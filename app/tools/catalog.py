@@ -5,14 +5,23 @@ Owns: which tools and groups exist. Never: registration as a side effect of an i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+from app.bridges.process import ChildProcesses
+from app.bridges.pty.manager import TerminalManager
+from app.tools.ast_grep.engine import AstGrep
+from app.tools.ast_grep.listing import SourceFiles
 from app.tools.compute import calc
 from app.tools.edit import text
 from app.tools.file import create, read, write
+from app.tools.project import recipe
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
+from app.tools.search import ast_search
+from app.tools.search.ignore_rules import levels_above
+from app.tools.shell import background, bash
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "@files": ("file.*", "edit.*"),
@@ -22,16 +31,33 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def build_registry(
-    *, reads: ReadTracker, data_dir: Path | None = None, config_file: Path | None = None
+    *,
+    reads: ReadTracker,
+    children: ChildProcesses,
+    terminals: TerminalManager,
+    environment: Mapping[str, str],
+    data_dir: Path | None = None,
+    config_file: Path | None = None,
 ) -> ToolRegistry:
     """Return the registry of all built-in tools.
 
     `reads` remembers who has read what, for as long as its sessions live. `data_dir` is the
-    daemon's own folder and `config_file` holds its credentials: no tool may touch them.
+    daemon's own folder and `config_file` holds its credentials: no tool may touch them. Programs
+    are started by `children`, commands by `terminals`, with `environment`.
     """
     files = ProjectFiles(
         reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
     )
-    return ToolRegistry(
-        (read.build(files), write.build(files), create.build(files), text.build(files), calc.build()), GROUPS
+    syntax, sources = AstGrep(children), SourceFiles(children, levels_above)
+    definitions = (
+        read.build(files),
+        write.build(files),
+        create.build(files),
+        text.build(files),
+        calc.build(),
+        ast_search.build(files, syntax, sources),
+        bash.build(terminals, files, environment),
+        background.build(terminals),
+        recipe.build(files, environment),
     )
+    return ToolRegistry(definitions, GROUPS)

@@ -10,7 +10,7 @@ import asyncio
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 from pydantic import BaseModel
@@ -53,20 +53,27 @@ async def _within_bound(
 
 def write_sidecar(context: ToolCallContext, tool: str, content: bytes, suffix: str) -> Path:
     """Write `content` whole to a fresh file of the scratch folder and return its path. Blocks."""
+    with open_sidecar(context, tool, suffix) as file:
+        file.write(content)
+    return Path(file.name)
+
+
+def open_sidecar(context: ToolCallContext, tool: str, suffix: str) -> BinaryIO:
+    """Return a fresh file of the scratch folder; its `name` is its path. Blocks. Raises OSError."""
     context.scratch_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     call = re.sub(r"[^A-Za-z0-9_-]", "_", context.call_id)[:80]
     stem = f"{tool.replace('.', '_')}-{call}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     for number in range(1_000):
         path = context.scratch_dir / f"{stem}{f'-{number}' if number else ''}.{suffix}"
         try:
-            descriptor = os.open(path, flags, 0o600)
+            return open(path, "wb", opener=_exclusive)
         except FileExistsError:
             continue
-        with open(descriptor, "wb") as file:
-            file.write(content)
-        return path
     raise OSError(f"no free name for {stem} in the scratch folder")
+
+
+def _exclusive(path: str, _flags: int) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
 def head_of(raw: bytes, limit: int) -> str:

@@ -13,9 +13,8 @@ import pytest
 from app.config import load_settings
 from app.harness.dsl.compiler import compile_project
 from app.harness.providers.transcript import load_transcript
-from app.tools.catalog import build_registry
-from app.tools.read_tracker import ReadTracker
 from tests.e2e.demo_daemon import EXAMPLE, Demo
+from tests.tool_registry import tool_registry
 
 
 @pytest.fixture
@@ -142,9 +141,7 @@ async def test_an_overloaded_provider_is_tried_again_before_the_reader_waits_lon
 
 def test_the_demo_compiles_without_a_finding_and_its_transcript_is_valid() -> None:
     settings = load_settings(config_file=EXAMPLE / "config.toml", environ={})
-    result = compile_project(
-        EXAMPLE, catalog=build_registry(reads=ReadTracker()), known_models=set(settings.models)
-    )
+    result = compile_project(EXAMPLE, catalog=tool_registry(), known_models=set(settings.models))
     assert result.diagnostics == ()
     assert result.project is not None
     assert set(result.project.root.children) == {"reviewer", "tester"}

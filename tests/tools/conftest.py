@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.bridges.process import ChildProcesses
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest, PermissionRule
 from app.tools.authorisation.watchdog import Watchdog
 from app.tools.call import ToolCallContext, ToolEnvelope
-from app.tools.catalog import build_registry
 from app.tools.definition import ToolDefinition
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
 from app.tools.service import ToolService
+from tests.tool_registry import tool_registry
 
 
 @dataclass
@@ -117,7 +118,14 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+async def children() -> AsyncIterator[ChildProcesses]:
+    processes = ChildProcesses()
+    yield processes
+    await processes.aclose()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, children: ChildProcesses) -> Desk:
     root = tmp_path / "project"
     root.mkdir()
     data_dir = tmp_path / "data"
@@ -137,5 +145,5 @@ def desk(tmp_path: Path) -> Desk:
         ports=ports,
     )
     reads = ReadTracker()
-    service = ToolService(build_registry(reads=reads, data_dir=data_dir))
+    service = ToolService(tool_registry(reads=reads, children=children, data_dir=data_dir))
     return Desk(tmp_path, service, context, ports, reads)

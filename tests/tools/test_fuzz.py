@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.tools.call import ToolCallContext
-from app.tools.catalog import build_registry
 from app.tools.read_tracker import ReadTracker
 from app.tools.service import ToolService
+from tests.tool_registry import tool_registry
 from tests.tools.conftest import Desk, Ports
 
 pytestmark = pytest.mark.requirement("R2.6.5")
@@ -74,7 +74,7 @@ def _fresh() -> Desk:
         "ses", "run", "primary", "prj", root, None, "req", "call", base / "scratch", ports
     )
     reads = ReadTracker()
-    return Desk(base, ToolService(build_registry(reads=reads, data_dir=base / "data")), context, ports, reads)
+    return Desk(base, ToolService(tool_registry(reads=reads, data_dir=base / "data")), context, ports, reads)
 
 
 @pytest.mark.parametrize("tool", TOOLS)

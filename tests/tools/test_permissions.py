@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from app.tools.catalog import build_registry
 from app.tools.definition import (
     CapabilityRequirement,
     NetRequirement,
@@ -16,6 +15,7 @@ from app.tools.definition import (
     ToolResult,
 )
 from app.tools.service import ToolService
+from tests.tool_registry import tool_registry
 
 pytestmark = pytest.mark.requirement("R2.6.5")
 
@@ -136,7 +136,7 @@ async def test_capabilities_seccomp_and_hosts_are_checked_against_the_cage(desk,
 async def test_the_daemons_config_file_is_closed_wherever_it_is(desk):
     config = desk.put("settings/kaged.toml", "api_key = 1\n")
     (desk.root / "link.toml").symlink_to(config)
-    registry = build_registry(reads=desk.reads, data_dir=desk.base / "data", config_file=config)
+    registry = tool_registry(reads=desk.reads, data_dir=desk.base / "data", config_file=config)
     desk = replace(desk, service=ToolService(registry))
     for path in ("settings/kaged.toml", "link.toml", str(config)):
         assert await desk.code("file.read", path=path) == "capability_denied"

@@ -12,9 +12,8 @@ import pytest
 from app.errors import ProjectFileInvalid
 from app.harness.projects import LoadedProject, ProjectRegistry
 from app.storage.storage import Storage
-from app.tools.catalog import build_registry
-from app.tools.read_tracker import ReadTracker
 from tests.harness.dsl.projects import MINIMAL, write_project
+from tests.tool_registry import tool_registry
 
 TEXT = MINIMAL + "  tools: {file.read: {enabled: true}}\n"
 
@@ -26,7 +25,7 @@ class Daemon:
         self.reloaded: list[tuple[str, ...]] = []
         self.registry = ProjectRegistry(
             storage,
-            build_registry(reads=ReadTracker()),
+            tool_registry(),
             known_models=lambda: ["smart"],
             prompts_changed=self._prompts_changed,
         )

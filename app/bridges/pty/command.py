@@ -1,0 +1,182 @@
+"""One command on a terminal of its own, from its start to the end of all that it started.
+
+Owns: the child, its terminal and output, and the order in which they end. Never: how many commands
+there may be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from app.bridges.process import Child, ChildProcesses
+from app.bridges.pty.output import OpenFile, Output
+from app.bridges.pty.terminal import Terminal
+from app.ids import now_ms
+
+KILLED = 137
+GRACE_SECONDS = 5.0
+LAST_OUTPUT_SECONDS = 0.1
+LAST_OUTPUT_OF_LINGERING_SECONDS = 0.05
+THROTTLE_SECONDS = 0.02
+
+CommandState = Literal["running", "background", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSpec:
+    """What to run for whom. `cwd` is the descriptor of a folder, `env` the whole environment."""
+
+    command: str
+    session_id: str
+    agent_path: str
+    cwd: int
+    shown_cwd: str
+    env: Mapping[str, str]
+    open_file: OpenFile
+
+
+class Command:
+    """A shell command. `running` until the shell has ended, then `background` for as long as
+    something that it started is there."""
+
+    def __init__(self, command_id: str, spec: CommandSpec) -> None:
+        self.id = command_id
+        self.spec = spec
+        self.started_at = now_ms()
+        self.ended_at: int | None = None
+        self.timed_out = False
+        self.output = Output(spec.open_file)
+        self._terminal = Terminal(self._received)
+        self._child: Child | None = None
+        self._writer: asyncio.Task[None] | None = None
+        self._waiter: asyncio.Task[None] | None = None
+        self._read_to = 0
+
+    @property
+    def state(self) -> CommandState:
+        if self.ended_at is not None:
+            return "ended"
+        if self._child is None or self._child.exit_code is None:
+            return "running"
+        return "background" if self.lingers else "ended"
+
+    @property
+    def pid(self) -> int | None:
+        """The process that stands for the command: the shell, or the first it left behind."""
+        if self._child is None or self.state == "ended":
+            return None
+        if self.state == "running":
+            return self._child.pid
+        return next(iter(self._child.left_behind), None)
+
+    @property
+    def exit_code(self) -> int | None:
+        """The shell's exit code; 137 when the command was killed for taking too long."""
+        if self._child is None or self._child.exit_code is None:
+            return None
+        return KILLED if self.timed_out else self._child.exit_code
+
+    @property
+    def lingers(self) -> bool:
+        return self._child is not None and bool(self._child.left_behind)
+
+    async def start(self, children: ChildProcesses) -> None:
+        """Start the shell. Raises SpawnFailed.
+
+        With job control (`-m`) the shell gives background jobs process groups of their own, as at
+        a prompt: else the kernel would hang them up when the shell, whose terminal it is, ends.
+        """
+        try:
+            self._child = await children.start(
+                ["/bin/sh", "-m", "-c", self.spec.command],
+                owner=f"{self.spec.session_id}/{self.id}",
+                cwd=self.spec.cwd,
+                env=self.spec.env,
+                terminal=self._terminal.inner,
+                lingers=True,
+            )
+        except BaseException:
+            self._terminal.close()
+            raise
+
+    async def finish(self, seconds: float, grace_seconds: float = GRACE_SECONDS) -> None:
+        """Wait until the shell has ended and its output is read; stop it all after `seconds`."""
+        assert self._child is not None
+        try:
+            async with asyncio.timeout(seconds):
+                await self._child.wait()
+        except TimeoutError:
+            self.timed_out = True
+            await self._child.stop(grace_seconds)
+        self._terminal.release()
+        await self._last_output(LAST_OUTPUT_OF_LINGERING_SECONDS if self.lingers else LAST_OUTPUT_SECONDS)
+        if self._terminal.ended.is_set():
+            self.output.finish()
+        await self._written()
+        await self.output.close()
+
+    def linger(self) -> None:
+        """Let what is left live on; only the end of the output is kept from now on."""
+        self._read_to = self.output.position
+        self.output.release()
+        self._waiter = asyncio.create_task(self._until_all_ended(), name=f"end of {self.id}")
+
+    def read(self) -> tuple[str, int]:
+        """Return the output since the last reading, and how many bytes of it are gone."""
+        text, self._read_to, lost = self.output.since(self._read_to)
+        return text, lost
+
+    async def stop(self, grace_seconds: float = GRACE_SECONDS) -> None:
+        """Ask everything to end, kill what does not; return when it is gone."""
+        if self._child is not None and self.ended_at is None:
+            await self._child.stop(grace_seconds)
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Kill everything at once and free the terminal; return when it is gone."""
+        if self._child is not None:
+            await self._child.aclose()
+        if self._waiter is not None:
+            await asyncio.wait({self._waiter})
+        self._end()
+        await self._written()
+        await self.output.close()
+
+    def _end(self) -> None:
+        if self.ended_at is None:
+            self.ended_at = now_ms()
+            self._terminal.close()
+            self.output.finish()
+
+    async def _until_all_ended(self) -> None:
+        assert self._child is not None
+        await self._child.wait_for_all()
+        await self._last_output(LAST_OUTPUT_SECONDS)
+        self._end()
+
+    async def _last_output(self, seconds: float) -> None:
+        """Wait for the end of the output, not for long: somebody may still have the terminal."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._terminal.ended.wait()
+
+    def _received(self, content: bytes) -> None:
+        self.output.add(content)
+        if self.output.over or self._waiter is not None:
+            # Nobody may ever read it: let the writer live, but not at the cost of everybody else.
+            self._terminal.pause(THROTTLE_SECONDS)
+        elif self.output.due:
+            self._terminal.pause()
+            self._writer = asyncio.create_task(self._write(), name=f"output of {self.id}")
+
+    async def _write(self) -> None:
+        await self.output.write()
+        self._terminal.resume()
+
+    async def _written(self) -> None:
+        if self._writer is not None:
+            await asyncio.wait({self._writer})

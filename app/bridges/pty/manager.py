@@ -1,0 +1,143 @@
+"""The terminals of the daemon: the front door of this bridge.
+
+Owns: which commands run and which have outlived their call, per session, and how many may.
+Never: who may run what; that was decided before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.bridges.process import ChildProcesses, SpawnFailed
+from app.bridges.pty.command import GRACE_SECONDS, Command, CommandSpec, CommandState
+from app.bridges.pty.output import MAX_FILE, MAX_KEPT, OpenFile
+from app.bridges.pty.terminal import COLUMNS, ROWS
+from app.ids import new_id
+
+__all__ = [
+    "COLUMNS",
+    "MAX_FILE",
+    "MAX_KEPT",
+    "ROWS",
+    "TERMINAL_VARIABLES",
+    "Command",
+    "CommandSpec",
+    "CommandState",
+    "OpenFile",
+    "SpawnFailed",
+    "TerminalManager",
+    "TooManyCommands",
+]
+
+REMEMBERED = 8
+"""Ended background commands of a session whose last output can still be read."""
+
+TERMINAL_VARIABLES = {
+    "TERM": "xterm-256color",
+    # Nobody can turn a page or answer a prompt; what would wait for that must fail at once.
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "SSH_ASKPASS": "/bin/false",
+    "SSH_ASKPASS_REQUIRE": "force",
+}
+
+
+class TooManyCommands(Exception):
+    """The session has as many commands as it may have; `commands` are those."""
+
+    def __init__(self, limit: int, commands: tuple[Command, ...]) -> None:
+        super().__init__(f"there are {len(commands)} commands, {limit} are allowed")
+        self.limit = limit
+        self.commands = commands
+
+
+class TerminalManager:
+    """Runs commands on terminals; at most `per_session` at the same time in one session, those
+    included that outlived their call."""
+
+    def __init__(
+        self, children: ChildProcesses, *, per_session: int, grace_seconds: float = GRACE_SECONDS
+    ) -> None:
+        self._children = children
+        self._per_session = per_session
+        self._grace = grace_seconds
+        self._commands: dict[str, dict[str, Command]] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def command(self, spec: CommandSpec) -> AsyncIterator[Command]:
+        """Start a command and give it to the caller, who waits for its end by `finish`.
+
+        What is left of it afterwards is kept as a background command; when the caller fails or is
+        cancelled everything is killed. Raises SpawnFailed and TooManyCommands.
+        """
+        command = self._admit(spec)
+        try:
+            await command.start(self._children)
+            yield command
+        except BaseException:
+            await self._close(command)
+            raise
+        if command.lingers:
+            command.linger()
+        else:
+            await self._close(command)
+
+    async def finish(self, command: Command, seconds: float) -> None:
+        """Wait until the shell has ended and its output is read; stop it all after `seconds`."""
+        await command.finish(seconds, self._grace)
+
+    def list(self, session_id: str) -> tuple[Command, ...]:
+        """Return the commands of a session, oldest first; those that ended lately included."""
+        return tuple(self._commands.get(session_id, {}).values())
+
+    def get(self, session_id: str, command_id: str) -> Command | None:
+        return self._commands.get(session_id, {}).get(command_id)
+
+    async def stop(self, command: Command) -> None:
+        """Ask everything of a command to end, and kill what does not."""
+        await command.stop(self._grace)
+
+    async def end_session(self, session_id: str) -> None:
+        """Kill and forget the commands of a session that is over."""
+        commands = self._commands.pop(session_id, {})
+        await asyncio.gather(*(command.aclose() for command in commands.values()))
+
+    async def aclose(self) -> None:
+        """Kill everything."""
+        await asyncio.gather(*(self.end_session(session_id) for session_id in list(self._commands)))
+        await asyncio.gather(*self._closing)
+
+    def _admit(self, spec: CommandSpec) -> Command:
+        commands = self._commands.setdefault(spec.session_id, {})
+        present = tuple(command for command in commands.values() if command.state != "ended")
+        if len(present) >= self._per_session:
+            raise TooManyCommands(self._per_session, present)
+        ended = [command for command in commands.values() if command.state == "ended"]
+        for command in ended[:-REMEMBERED]:
+            del commands[command.id]
+        try:
+            command = Command(new_id("cmd"), spec)
+        except OSError as problem:
+            raise SpawnFailed(f"no terminal: {problem.strerror}") from None
+        commands[command.id] = command
+        return command
+
+    async def _close(self, command: Command) -> None:
+        """End a command to the last; a second cancellation does not leave it half ended."""
+        task = asyncio.create_task(command.aclose(), name=f"close {command.id}")
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+        self._forget(command)
+        await asyncio.shield(task)
+
+    def _forget(self, command: Command) -> None:
+        commands = self._commands.get(command.spec.session_id, {})
+        commands.pop(command.id, None)
+        if not commands:
+            self._commands.pop(command.spec.session_id, None)

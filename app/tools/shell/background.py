@@ -1,0 +1,82 @@
+"""`shell.background`: the commands that outlived their call.
+
+Owns: the tool's parameters, result and errors. Never: starting anything.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from app.bridges.pty.manager import Command, TerminalManager
+from app.errors import ToolError
+from app.tools.call import ToolCallContext
+from app.tools.definition import CapabilityRequirement, Effects, ToolDefinition, ToolParams, ToolResult
+from app.tools.description import load_description
+from app.tools.shell.shown import BackgroundCommand, shown
+
+ACTIONS = ("list", "read", "stop")
+
+
+class BackgroundParams(ToolParams):
+    action: Literal["list", "read", "stop"] = Field(description="What to do.")
+    id: str | None = Field(default=None, description="The command, for read and stop.")
+
+    @model_validator(mode="after")
+    def _check_id(self) -> BackgroundParams:
+        if self.action != "list" and not self.id:
+            raise ValueError(f"{self.action} needs the id of a command")
+        return self
+
+
+class BackgroundResult(ToolResult):
+    commands: list[BackgroundCommand]
+    output: str | None = Field(default=None, description="What was written since the last reading.")
+    lost_bytes: int | None = Field(default=None, description="How much of that is no longer there.")
+
+
+def build(terminals: TerminalManager) -> ToolDefinition:
+    """Return the tool over the daemon's terminals."""
+
+    async def run(params: BackgroundParams, context: ToolCallContext) -> BackgroundResult:
+        if params.action == "list":
+            commands = terminals.list(context.session_id)
+            return BackgroundResult(commands=[shown(one) for one in commands if _may_see(one, context)])
+        command = _find(terminals, params.id or "", context)
+        if params.action == "stop":
+            await terminals.stop(command)
+            told = {"id": command.id, "command": shown(command).command, "caller": context.agent_path}
+            context.ports.audit("shell.stopped", told | {"request_id": context.request_id})
+        text, lost = command.read()
+        return BackgroundResult(commands=[shown(command)], output=text, lost_bytes=lost or None)
+
+    return ToolDefinition(
+        name="shell.background",
+        title="Background commands",
+        description=load_description("app.tools.shell", "background.md"),
+        parameters=BackgroundParams,
+        result=BackgroundResult,
+        run=run,
+        acp_kind="execute",
+        requires=(CapabilityRequirement("shell"),),
+        actions=ACTIONS,
+        effects_of=lambda params: Effects(exclusive=params.action == "stop"),
+        body_field="output",
+    )
+
+
+def _may_see(command: Command, context: ToolCallContext) -> bool:
+    """The root agent sees all commands of its session; others those of theirs and below."""
+    mine = context.agent_path
+    return context.is_root_agent or f"{command.spec.agent_path}.".startswith(f"{mine}.")
+
+
+def _find(terminals: TerminalManager, command_id: str, context: ToolCallContext) -> Command:
+    command = terminals.get(context.session_id, command_id)
+    if command is None or not _may_see(command, context):
+        raise ToolError(
+            "command_not_found",
+            f"There is no command {command_id[:60]!r} in this session; action list shows those there are.",
+        )
+    return command

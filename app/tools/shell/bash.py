@@ -1,0 +1,282 @@
+"""`shell.bash`: one shell command, under a terminal, to its end.
+
+Owns: the tool's parameters, result, errors and audit event, and the environment of commands.
+Never: running anything itself; the terminals do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+
+from pydantic import Field, field_validator
+
+from app.bridges.pty.manager import (
+    MAX_KEPT,
+    TERMINAL_VARIABLES,
+    Command,
+    CommandSpec,
+    SpawnFailed,
+    TerminalManager,
+    TooManyCommands,
+)
+from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.tools.authorisation.file_policy import fs_policy
+from app.tools.call import ToolCallContext
+from app.tools.definition import (
+    CapabilityRequirement,
+    Effects,
+    FsRequirement,
+    Integer,
+    ToolDefinition,
+    ToolParams,
+    ToolResult,
+)
+from app.tools.description import load_description
+from app.tools.output import open_sidecar
+from app.tools.project_files import ProjectFiles
+from app.tools.shell.shown import BackgroundCommand, one_line, shown
+from app.tools.threads import to_the_end
+
+NAME = "shell.bash"
+MAX_COMMAND_BYTES = 64 * 1024
+MAX_VARIABLES = 64
+DEFAULT_TIMEOUT_MS, MIN_TIMEOUT_MS, MAX_TIMEOUT_MS = 120_000, 1_000, 600_000
+LIVE_SECONDS = 0.1
+AUDITED_CHARACTERS = 200
+TRUNCATED = "\n[output truncated — 1 MB limit]"
+
+
+class BashParams(ToolParams):
+    command: str = Field(description="Shell command to execute. Passed to /bin/sh -c. Max 64 KB.")
+    cwd: str = Field(
+        default=".",
+        description="Working directory, relative to project root. Must resolve within the project tree.",
+    )
+    timeout: Integer = Field(
+        default=DEFAULT_TIMEOUT_MS,
+        description="Maximum execution time in milliseconds. Clamped to [1000, 600000].",
+    )
+    env: dict[str, str] = Field(
+        default_factory=dict,
+        max_length=MAX_VARIABLES,
+        description="Additional environment variables merged into the process environment. "
+        "Keys must be non-empty strings; values must be strings. Max 64 entries.",
+    )
+
+    @field_validator("command")
+    @classmethod
+    def _check_command(cls, command: str) -> str:
+        if not command.strip():
+            raise ValueError("command is required")
+        if len(_encoded(command)) > MAX_COMMAND_BYTES:
+            raise ValueError("longer than 64 KB; write a script to a file and run that")
+        return command
+
+    @field_validator("cwd")
+    @classmethod
+    def _check_cwd(cls, cwd: str) -> str:
+        depth = 0
+        for name in cwd.split("/") if not cwd.startswith("/") else ():
+            depth += {"": 0, ".": 0, "..": -1}.get(name, 1)
+            if depth < 0:
+                raise ValueError("leads above the project's root; give a folder in the project")
+        return cwd
+
+    @field_validator("env")
+    @classmethod
+    def _check_env(cls, env: dict[str, str]) -> dict[str, str]:
+        for name, value in env.items():
+            if not name or "=" in name:
+                raise ValueError(f"{name!r} is no name of a variable: it must not be empty or contain =")
+            _encoded(name)
+            _encoded(value)
+        return env
+
+    @property
+    def seconds(self) -> float:
+        return min(max(self.timeout, MIN_TIMEOUT_MS), MAX_TIMEOUT_MS) / 1000
+
+
+class BashResult(ToolResult):
+    stdout: str = Field(description="Everything that was written, stdout and stderr in one.")
+    stderr: str = Field(default="", description="Always empty: a terminal has one stream.")
+    exit_code: int = Field(description="128 + N after signal N; 137 after a timeout.")
+    timed_out: bool
+    background: list[BackgroundCommand] | None = Field(
+        default=None, description="What the command started and that goes on; see shell.background."
+    )
+
+
+class Bash:
+    """The tool over one manager of terminals. `environment` is what every command gets."""
+
+    def __init__(
+        self, terminals: TerminalManager, files: ProjectFiles, environment: Mapping[str, str]
+    ) -> None:
+        self._terminals = terminals
+        self._files = files
+        self._environment = {**environment, **TERMINAL_VARIABLES}
+
+    async def run(self, params: BashParams, context: ToolCallContext) -> BashResult:
+        try:
+            async with (
+                self._folder(params.cwd, context) as folder,
+                self._terminals.command(self._spec(params, context, folder)) as command,
+            ):
+                with _audited(command, params, context):
+                    await self._to_its_end(command, params.seconds, context)
+                return _result(command)
+        except SpawnFailed as failure:
+            raise _not_started(failure, params) from None
+        except TooManyCommands as problem:
+            raise _too_many(problem) from None
+
+    async def _to_its_end(self, command: Command, seconds: float, context: ToolCallContext) -> None:
+        live = asyncio.create_task(_show(command, context), name=f"live output of {command.id}")
+        try:
+            await self._terminals.finish(command, seconds)
+        finally:
+            live.cancel()
+            await asyncio.gather(live, return_exceptions=True)
+        if text := command.output.take_live():
+            await context.ports.progress(text)
+
+    def _spec(self, params: BashParams, context: ToolCallContext, folder: int) -> CommandSpec:
+        return CommandSpec(
+            command=params.command,
+            session_id=context.session_id,
+            agent_path=context.agent_path,
+            cwd=folder,
+            shown_cwd=params.cwd,
+            env={**self._environment, **params.env},
+            open_file=partial(open_sidecar, context, NAME, "txt"),
+        )
+
+    @asynccontextmanager
+    async def _folder(self, cwd: str, context: ToolCallContext) -> AsyncIterator[int]:
+        """Open the working folder: below the root by its real path, and writable for the caller."""
+        held: list[int] = []
+        try:
+            await to_the_end(partial(self._open_folder, cwd, context), held.append)
+            yield held[0]
+        finally:
+            for descriptor in held:
+                os.close(descriptor)
+
+    def _open_folder(self, cwd: str, context: ToolCallContext) -> int:
+        try:
+            with self._files.workspace(context).open(cwd) as opened:
+                if opened.location.in_scratch or not opened.is_directory:
+                    raise _bad_folder(cwd, f"{cwd} is not a folder of the project")
+                policy = fs_policy(context)
+                if policy is not None:
+                    policy.check(opened.parts, "rw")
+                return os.dup(opened.descriptor)
+        except ToolError as error:
+            if error.code in {"invalid_path", "file_not_found"}:
+                raise _bad_folder(cwd, error.message) from None
+            raise
+
+
+def build(terminals: TerminalManager, files: ProjectFiles, environment: Mapping[str, str]) -> ToolDefinition:
+    """Return the tool."""
+    return ToolDefinition(
+        name=NAME,
+        title="Run a command",
+        description=load_description("app.tools.shell", "bash.md"),
+        parameters=BashParams,
+        result=BashResult,
+        run=Bash(terminals, files, environment).run,
+        acp_kind="execute",
+        requires=(CapabilityRequirement("shell"), FsRequirement("rw")),
+        destructive=True,
+        effects_of=_effects,
+        body_field="stdout",
+        max_output_bytes=MAX_KEPT + 4096,
+    )
+
+
+def _effects(params: BashParams) -> Effects:
+    """A command may touch anything: it runs alone."""
+    return Effects(writes=(params.cwd,), exclusive=True, commands=(params.command,), directory=params.cwd)
+
+
+@contextmanager
+def _audited(command: Command, params: BashParams, context: ToolCallContext) -> Iterator[None]:
+    started = time.perf_counter_ns()
+    try:
+        yield
+    finally:
+        event = {
+            "command": params.command[:AUDITED_CHARACTERS],
+            "cwd": params.cwd,
+            "exit_code": command.exit_code,
+            "timed_out": command.timed_out,
+            "duration_ms": (time.perf_counter_ns() - started) // 1_000_000,
+            "caller": context.agent_path,
+            "request_id": context.request_id,
+        }
+        context.ports.audit("shell.executed", event)
+
+
+async def _show(command: Command, context: ToolCallContext) -> None:
+    while True:
+        await command.output.news.wait()
+        if text := command.output.take_live():
+            await context.ports.progress(text)
+        await asyncio.sleep(LIVE_SECONDS)
+
+
+def _result(command: Command) -> BashResult:
+    output = command.output
+    code = command.exit_code
+    result = BashResult(
+        stdout=output.text() + TRUNCATED if output.truncated else output.text(),
+        exit_code=code if code is not None else 255,
+        timed_out=command.timed_out,
+        background=[shown(command)] if command.lingers else None,
+    )
+    return result.whole_in(output.path) if output.path is not None else result
+
+
+def _encoded(text: str) -> bytes:
+    if "\0" in text:
+        raise ValueError("contains a NUL character")
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("contains an unpaired surrogate") from None
+
+
+def _bad_folder(cwd: str, message: str) -> ToolError:
+    fields = {"cwd": message}
+    return ToolError(
+        "invalid_params",
+        f"cwd: {message}",
+        detail={"fields": fields, "path": cwd},
+        rpc_code=RPC_INVALID_PARAMS,
+    )
+
+
+def _not_started(failure: SpawnFailed, params: BashParams) -> ToolError:
+    hint = "; shorten env" if "too long" in failure.reason else "; try again, or tell the operator"
+    return ToolError(
+        "shell_spawn_failed",
+        f"The command could not be started: {failure.reason}{hint}.",
+        detail={"reason": failure.reason, "cwd": params.cwd},
+    )
+
+
+def _too_many(problem: TooManyCommands) -> ToolError:
+    listed = "; ".join(f"{one.id} ({one.state}): {one_line(one.spec.command)}" for one in problem.commands)
+    return ToolError(
+        "too_many_commands",
+        f"This session may have {problem.limit} commands at a time, and has: {listed or 'none'}. "
+        "Wait for one to end, or stop one by shell.background.",
+        detail={"limit": problem.limit, "commands": [shown(one).model_dump() for one in problem.commands]},
+    )

@@ -1,0 +1,26 @@
+"""The registry of all built-in tools, for tests that ask it for names and schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.bridges.process import ChildProcesses
+from app.bridges.pty.manager import TerminalManager
+from app.config import child_environment
+from app.tools.catalog import build_registry
+from app.tools.read_tracker import ReadTracker
+from app.tools.registry import ToolRegistry
+
+
+def tool_registry(
+    *, reads: ReadTracker | None = None, children: ChildProcesses | None = None, **options: Any
+) -> ToolRegistry:
+    """Return the registry; who calls tools that start processes gives `children` and closes them."""
+    children = children or ChildProcesses()
+    return build_registry(
+        reads=reads or ReadTracker(),
+        children=children,
+        terminals=TerminalManager(children, per_session=4),
+        environment=child_environment(),
+        **options,
+    )
