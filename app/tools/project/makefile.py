@@ -16,7 +16,9 @@ _DIRECTIVE = re.compile(
 )
 _DEFINE = re.compile(r" *(?:(?:override|export)\s+)*define\s")
 _ENDEF = re.compile(r"\s*endef\b")
-_UNUSABLE = re.compile(r"[%$*?\[\]\\~&]")
+_REFERENCE = re.compile(r"\$[({][^(){}]*[)}]")
+_MAX_NESTED = 5
+_UNUSABLE = re.compile(r"[%$*?(){}\[\]\\~&]")
 
 
 def targets(text: str) -> list[str]:
@@ -28,7 +30,7 @@ def targets(text: str) -> list[str]:
         rule = _RULE.match(line)
         if rule is None or _DIRECTIVE.match(line) or _ASSIGNMENT.match(rule.group(2)):
             continue
-        left, right = rule.group(1).split(), rule.group(2)
+        left, right = _without_references(rule.group(1)).split(), _without_references(rule.group(2))
         if left == [".PHONY"]:
             phony.update(dict.fromkeys(filter(_is_usable, right.partition(";")[0].split())))
             continue
@@ -68,6 +70,16 @@ def _without_comment(line: str) -> str:
     while at > 0 and line[at - 1] == "\\":
         at = line.find("#", at + 1)
     return line if at < 0 else line[:at]
+
+
+def _without_references(text: str) -> str:
+    """Put a mere `$` for each variable and function, so that none of its words counts as a name."""
+    for _ in range(_MAX_NESTED):
+        shorter = _REFERENCE.sub("$", text)
+        if shorter == text:
+            break
+        text = shorter
+    return text
 
 
 def _is_usable(name: str) -> bool:
