@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic.json_schema import models_json_schema
 
 from app.event_base import Channel as Channel
 from app.event_base import EventPayload as EventPayload
@@ -269,13 +268,15 @@ class ToolProgress(EventPayload):
 
 
 class BudgetWarning(EventPayload):
-    """A limit is near (`reached` false) or reached; `limit` and `used` are in `unit`."""
+    """A limit is near (`reached` false) or reached; `limit` and `used` are in `unit`. With
+    `unpriced_model` it does not hold: what calls of that model cost is not known, nor in `used`."""
 
     TYPE = "budget.warning"
     unit: Literal["tokens", "usd", "seconds", "steps"]
     limit: float
     used: float
     reached: bool
+    unpriced_model: str | None = None
 
 
 class Heartbeat(EventPayload):
@@ -362,36 +363,3 @@ def encode_frame(
     except TypeError:
         # A lone surrogate, which orjson refuses: escaped, it still is JSON that every client reads.
         return json.dumps(envelope, separators=(",", ":")).encode()
-
-
-def events_schema() -> dict[str, Any]:
-    """Return the JSON Schema of every frame, one alternative for each event type."""
-    _, payloads = models_json_schema([(model, "serialization") for model in EVENT_TYPES])
-    frames = []
-    for model in EVENT_TYPES:
-        frames.append(
-            {
-                "title": model.TYPE,
-                "type": "object",
-                "required": ["seq", "channel", "type", "session_id", "ts", "payload"],
-                "properties": {
-                    "seq": {"type": "integer", "minimum": 0},
-                    "channel": {"const": model.CHANNEL},
-                    "type": {"const": model.TYPE},
-                    "session_id": {"type": "string"},
-                    "run_id": {"type": "string"},
-                    "agent_path": {"type": "string"},
-                    "parent_tool_call_id": {"type": "string"},
-                    "ts": {"type": "string", "format": "date-time"},
-                    "payload": {"$ref": f"#/$defs/{model.__name__}"},
-                },
-                "additionalProperties": False,
-                "x-durable": model.DURABLE,
-            }
-        )
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Frame",
-        "oneOf": frames,
-        "$defs": payloads["$defs"],
-    }

@@ -77,17 +77,34 @@ def parse_client_frame(text: str) -> Ack | Ping | Subscribe | Cancel | Pause:
         raise validation_error(list(error.errors(include_url=False, include_input=False))) from None
 
 
+class Pong(BaseModel):
+    """The answer to a `ping`, with its `id`."""
+
+    id: str | int | None
+
+
+class FrameError(BaseModel):
+    """Why a frame of the client could not be followed: the body of an error."""
+
+    code: str
+    message: str
+    details: dict[str, Any] | None = None
+
+
+SOCKET_FRAMES: dict[str, type[BaseModel]] = {"pong": Pong, "error": FrameError}
+"""What a socket sends beside the frames of a session, by type."""
+
+
 def pong_text(ping: Ping) -> str:
     """Return the answer to a ping. It belongs to the socket, not to the session, so it has no `seq`."""
-    return _socket_frame("pong", {"id": ping.id})
+    return _socket_frame("pong", Pong(id=ping.id).model_dump())
 
 
 def error_text(error: KagedError) -> str:
     """Return what a client is told about a frame that could not be followed."""
-    payload: dict[str, Any] = {"code": error.code, "message": error.message}
-    if error.details:
-        payload["details"] = error.details
-    return _socket_frame("error", payload)
+    given: dict[str, Any] = {"details": error.details} if error.details else {}
+    told = FrameError(code=error.code, message=error.message, **given)
+    return _socket_frame("error", told.model_dump(exclude_unset=True))
 
 
 def _socket_frame(frame_type: str, payload: dict[str, Any]) -> str:

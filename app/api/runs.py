@@ -62,6 +62,7 @@ async def get_run(services: ServicesDep, run_id: RunId) -> RunDetail:
     answer = run_answer(run)
     return RunDetail(
         **{name: getattr(answer, name) for name in RunAnswer.model_fields},
+        cost_incomplete=any(step.stats.get("usage") and "cost" not in step.stats for step in steps),
         steps=[StepAnswer.model_validate(step) for step in steps],
         tool_calls=[ToolCallAnswer.model_validate(call) for call in calls],
     )

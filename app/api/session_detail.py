@@ -18,21 +18,22 @@ _RUNS_LOOKED_AT = 20
 async def session_detail(services: Services, session: Session) -> SessionDetail:
     """Return the answer for one session, from its row and what is stored below it."""
 
-    def read(uow: UnitOfWork) -> tuple[list[tuple[Run, Step]], int, int, int]:
+    def read(uow: UnitOfWork) -> tuple[list[tuple[Run, Step]], bool, int, int, int]:
         return (
             _last_steps(uow, session.id),
+            uow.runs.has_unpriced_steps(session.id),
             len(uow.messages.queued(session.id)),
             uow.interactions.count_pending(session.id),
             max(uow.events.last_seq(session.id), session.trimmed_through_seq),
         )
 
-    last_steps, queued, pending, last_seq = await services.storage.read(read)
+    last_steps, unpriced, queued, pending, last_seq = await services.storage.read(read)
     answer = SessionAnswer.model_validate(session)
     return SessionDetail(
         **{name: getattr(answer, name) for name in SessionAnswer.model_fields},
         overrides=session.overrides,
         tokens=_tokens(session),
-        cost_usd=_cost(session),
+        cost_usd=_cost(session, incomplete=unpriced),
         context=[_context_use(services, run, step) for run, step in last_steps],
         queued_messages=queued,
         pending_interactions=pending,
@@ -52,7 +53,7 @@ def _tokens(row: Session) -> Tokens:
     )
 
 
-def _cost(row: Session) -> CostSplit:
+def _cost(row: Session, *, incomplete: bool) -> CostSplit:
     parts = (row.cost_primary_usd, row.cost_compactor_usd, row.cost_subagents_usd)
     known = [part for part in parts if part is not None]
     return CostSplit(
@@ -60,6 +61,7 @@ def _cost(row: Session) -> CostSplit:
         compactor=row.cost_compactor_usd,
         subagents=row.cost_subagents_usd,
         total=sum(known) if known else None,
+        incomplete=incomplete,
     )
 
 

@@ -51,7 +51,7 @@ def openapi_document() -> bytes:
 
 def events_document() -> bytes:
     """Return the exact content of `openapi/events.schema.json`."""
-    from app.events import events_schema
+    from app.api.frames_document import events_schema
 
     options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
     return orjson.dumps(events_schema(), option=options)

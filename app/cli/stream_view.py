@@ -192,6 +192,9 @@ class StreamView:
                 self._retry(payload)
             case "run.queued":
                 self.note(f"… queued ({payload.get('reason')})", dim=True)
+            case "budget.warning" if payload.get("unpriced_model"):
+                model = payload.get("unpriced_model")
+                self.note(f"! the limit of cost does not hold: {model} has no price", color="yellow")
             case "budget.warning":
                 state = "reached" if payload.get("reached") else "near"
                 self.note(

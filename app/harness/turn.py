@@ -8,11 +8,13 @@ ended exactly once, also when the call fails or is cancelled.
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
 from app.events import (
+    BudgetWarning,
     MessageDelta,
     MessageStart,
     MessageToolCall,
@@ -43,6 +45,8 @@ from app.messages import StopReason, ToolCallBlock, Usage
 from app.storage.repositories.sessions import Bucket
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.service import ToolService
+
+log = logging.getLogger("kaged.run")
 
 PARTIAL_SAVE_SECONDS = 0.25
 PARTIAL_SAVE_CHARACTERS = 64 * 1024
@@ -310,6 +314,8 @@ class Turn:
         usage = self._answer.usage
         cost = self._catalog.cost(self._provider, self._model, usage) if usage.total else None
         run.spend(usage, cost)
+        if cost is None and usage.total and run.limits.cost_usd is not None:
+            self._tell_unpriced(run.limits.cost_usd)
         end = self._answer.message_end(self._message_id, stop_reason, cost, error)
         generation = self._answer.generation(run.step, self._provider, self._model, stop_reason, cost)
         self._pipeline.after_step(run, generation)
@@ -337,6 +343,16 @@ class Turn:
                 usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
             )
         return TurnOutcome(message_id=self._message_id, stop_reason=stop_reason, usage=usage, error=error)
+
+    def _tell_unpriced(self, limit: float) -> None:
+        """Say, once in a run, that a limit of cost does not hold."""
+        run, model = self._run, f"{self._provider}:{self._model}"
+        if "usd:unpriced" in run.warned:
+            return
+        run.warned.add("usd:unpriced")
+        log.warning("run %s has a limit of cost that does not hold: %s has no price", run.run_id, model)
+        used = run.cost_usd or 0.0
+        run.record(BudgetWarning(unit="usd", limit=limit, used=used, reached=False, unpriced_model=model))
 
     def _store_totals(self, uow: UnitOfWork, stats: dict[str, Any], stop_reason: StopReason) -> None:
         run = self._run

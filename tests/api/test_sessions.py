@@ -124,7 +124,8 @@ async def test_a_session_is_created_found_renamed_archived_and_deleted(
     assert is_id(session["id"], "ses")
     assert (session["state"], session["created_by"], session["issue_number"]) == ("idle", "operator", 7)
     assert session["tokens"]["total"] == 0
-    assert session["cost_usd"] == {"primary": None, "compactor": None, "subagents": None, "total": None}
+    nothing = dict.fromkeys(("primary", "compactor", "subagents", "total"))
+    assert session["cost_usd"] == {**nothing, "incomplete": False}
     path = f"/api/v1/sessions/{session['id']}"
     renamed = await client.patch(path, json={"title": "Second"})
     assert renamed.json()["title"] == "Second"

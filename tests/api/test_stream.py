@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import jsonschema_rs
 import orjson
 import pytest
 from websockets.asyncio.client import ClientConnection
@@ -19,6 +20,7 @@ from tests.fakes.provider_script import Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
 
 UNKNOWN = "ses_01JZ0000000000000000000000"
+PUBLISHED_FRAMES = Path(__file__).parents[2] / "openapi" / "events.schema.json"
 
 
 async def send(socket: ClientConnection, frame: Any) -> None:
@@ -143,9 +145,16 @@ async def test_a_ping_is_answered_with_its_id(daemon: Daemon, session_id: str) -
         await send(socket, {"type": "ack", "seq": 0})
         await send(socket, {"type": "ping"})
         second = await next_frame(socket, "pong", "error")
+        await send(socket, {"type": "dance"})
+        error = await next_frame(socket, "error")
     assert pong["payload"] == {"id": "a1"}
     assert "seq" not in pong
     assert second["type"] == "pong"
+    schema = jsonschema_rs.Draft202012Validator(
+        orjson.loads(PUBLISHED_FRAMES.read_bytes()), validate_formats=True
+    )
+    for frame in (pong, second, error):
+        schema.validate(frame)
 
 
 @pytest.mark.requirement("R2.8.6")

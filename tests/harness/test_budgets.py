@@ -144,6 +144,28 @@ async def test_a_token_budget_warns_at_80_percent_and_pauses_the_session_when_re
 
 
 @pytest.mark.requirement("R2.5.3", "R2.4.9")
+async def test_a_cost_budget_that_cannot_hold_is_told_once_and_the_sums_say_what_is_not_in_them(
+    fake: FakeProvider, driven_with: Any
+) -> None:
+    yaml = "limits: { cost_usd: 5 }\n"
+    prices = {"fake:model-b": {"input": 1.0, "output": 1.0}}
+    models = {"main": ["fake:model-a"], "known": ["fake:model-b"]}
+    async with driven_with(yaml, prices=prices, models=models) as driver:
+        fake.script(text_reply("Cheap."), read(1), read(2), text_reply("Done."))
+        watch = await driver.run("Go", model="known")
+        assert not watch.of("budget.warning")
+        assert not (await driver.session_call("GET"))["cost_usd"]["incomplete"]
+        watch = await driver.run("Go")
+        (warning,) = watch.of("budget.warning")
+        assert warning["payload"]["unpriced_model"] == "fake:model-a"
+        assert (warning["payload"]["limit"], warning["payload"]["reached"]) == (5, False)
+        last, first = (await driver.session_call("GET", "/runs"))["items"]
+        assert (await driver.call("GET", f"/runs/{last['id']}"))["cost_incomplete"]
+        assert not (await driver.call("GET", f"/runs/{first['id']}"))["cost_incomplete"]
+        assert (await driver.session_call("GET"))["cost_usd"]["incomplete"]
+
+
+@pytest.mark.requirement("R2.5.3", "R2.4.9")
 async def test_a_cost_budget_counts_by_the_price_table(fake: FakeProvider, driven_with: Any) -> None:
     prices = {"fake:model-a": {"input": 1000.0, "output": 2000.0}}
     async with driven_with("limits: { cost_usd: 0.049 }\n", prices=prices) as driver:

@@ -60,6 +60,9 @@ class ToolCallAnswer(AnswerModel):
 
 
 class RunDetail(RunAnswer):
+    """`cost_incomplete`: a model call used tokens that have no known price; `cost_usd` is without it."""
+
+    cost_incomplete: bool
     steps: list[StepAnswer]
     tool_calls: list[ToolCallAnswer]
 

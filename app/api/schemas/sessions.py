@@ -57,12 +57,14 @@ class Tokens(AnswerModel):
 
 class CostSplit(AnswerModel):
     """US dollars by who spent them: the sum of the calls whose price is known, null when there is none.
-    What a call without a known price has cost is not in it (`cost` of that step is null)."""
+    What a call without a known price has cost is not in it (that step has no `cost`); `incomplete`
+    when there is such a call."""
 
     primary: float | None
     compactor: float | None
     subagents: float | None
     total: float | None
+    incomplete: bool
 
 
 class ContextUse(AnswerModel):

@@ -6,11 +6,11 @@ import builtins
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import Text, select, type_coerce, update
 
 from app.storage.models import Run, Step
 from app.storage.pages import Page
-from app.storage.repositories.rows import Rows, RowsById
+from app.storage.repositories.rows import Rows, RowsById, table_of
 from app.storage.text import storable_values
 
 
@@ -46,6 +46,21 @@ class RunRepository(RowsById[Run]):
         steps = _StepRows(self.connection)
         statement = update(steps.table).where(steps.c.run_id == run_id, steps.c.number == number)
         return self.connection.execute(statement.values(storable_values(values))).rowcount > 0
+
+    def has_unpriced_steps(self, session_id: str) -> bool:
+        """Tell whether a model call of the session used tokens whose cost is not known."""
+        step = table_of(Step).c
+        stats = type_coerce(step.stats, Text)  # written compactly, with no text of anybody in it
+        unpriced = (
+            select(step.run_id)
+            .join(self.table, self.c.id == step.run_id)
+            .where(
+                self.c.session_id == session_id,
+                stats.like('%"usage":{"%'),
+                stats.not_like('%"cost":%'),
+            )
+        )
+        return self.connection.execute(unpriced.limit(1)).first() is not None
 
     def steps(self, run_id: str) -> builtins.list[Step]:
         """Return the steps of a run in order."""

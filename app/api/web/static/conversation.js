@@ -76,6 +76,7 @@ export class Conversation {
       case "model.retry":
         return this.#retry(payload);
       case "budget.warning":
+        if (payload.unpriced_model) return this.#note(`The limit of ${payload.limit} ${payload.unit} does not hold: no price is known for ${payload.unpriced_model}.`, "warning");
         return this.#note(`Limit ${payload.reached ? "reached" : "near"}: ${payload.used} of ${payload.limit} ${payload.unit}`, "warning");
       case "prompt.reloaded":
         return this.#note(`The prompt of ${payload.agents.join(", ")} was read again.`);
