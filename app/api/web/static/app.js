@@ -7,6 +7,7 @@ import { Details } from "/static/details.js";
 import { byId, h, replace } from "/static/dom.js";
 import { words } from "/static/format.js";
 import { clearNotices, tell } from "/static/notices.js";
+import { Questions } from "/static/questions.js";
 import { followScroll } from "/static/scroll.js";
 import { OpenSession } from "/static/session.js";
 import { Sidebar } from "/static/sidebar.js";
@@ -21,6 +22,7 @@ const scroll = followScroll(byId("conversation-scroll"), byId("to-end"));
 const conversation = new Conversation(byId("conversation"), byId("waiting"), { onGap: () => session?.reload() });
 const composer = new Composer({ onError: failed, onSent: scroll.toEnd });
 const details = new Details({ onError: failed, onGone: gone });
+const questions = new Questions({ onError: failed, onChange: () => session?.detail && showState(session.detail) });
 const sidebar = new Sidebar({ onError: failed, onOpen: (id) => (location.hash = id), onSignedOut: signedOut });
 
 function failed(error) {
@@ -43,6 +45,7 @@ async function openSession(id) {
   sidebar.select(id);
   composer.open(null);
   details.show(null);
+  questions.open(null);
   byId("state").hidden = true;
   byId("connection").textContent = "";
   if (!id) {
@@ -54,12 +57,15 @@ async function openSession(id) {
     onDetail: (detail) => opened === session && showDetail(detail),
     onFrame: (frame) => opened === session && showFrame(frame),
     onStatus: showStatus,
+    onReload: () => opened === session && questions.refresh().catch(failed),
     onError: failed,
   });
   session = opened;
   byId("conversation").setAttribute("aria-busy", "true");
   try {
     await opened.open();
+    if (opened !== session) return;
+    await questions.open(opened);
     if (opened !== session) return;
     composer.open(opened);
     showDetail(opened.detail);
@@ -75,17 +81,23 @@ async function openSession(id) {
 
 function showDetail(detail) {
   title(detail.title || "New session");
-  const state = byId("state");
-  state.hidden = false;
-  state.dataset.state = detail.state;
-  state.textContent = words(detail.state);
-  state.title = detail.state_reason ? words(detail.state_reason) : "";
+  showState(detail);
   composer.update(detail, session.lastRun);
   sidebar.update(detail.id, { state: detail.state, title: detail.title });
   if (detail.state === "idle") details.draw();
 }
 
+function showState(detail) {
+  const state = byId("state");
+  state.hidden = false;
+  state.dataset.state = detail.state;
+  state.toggleAttribute("data-asking", questions.count > 0);
+  state.textContent = questions.count > 0 ? "asks you" : words(detail.state);
+  state.title = detail.state_reason ? words(detail.state_reason) : "";
+}
+
 function showFrame(frame) {
+  questions.frame(frame);
   if (frame.type === "message.posted") byId("suggestions")?.remove();
   details.frame(frame);
 }

@@ -11,11 +11,12 @@ export class OpenSession {
   #closed = false;
   #wasLive = false;
 
-  /** `onDetail(detail)` when the session's own data changed, `onFrame(frame)` for every frame, `onError(error)`. */
-  constructor(id, conversation, { onDetail, onFrame, onStatus, onError }) {
+  /** `onDetail(detail)` when the session's own data changed, `onFrame(frame)` for every frame, `onReload()`
+   * when everything was read again, `onError(error)`. */
+  constructor(id, conversation, { onDetail, onFrame, onStatus, onReload, onError }) {
     this.id = id;
     this.conversation = conversation;
-    this.handlers = { onDetail, onFrame, onStatus, onError };
+    this.handlers = { onDetail, onFrame, onStatus, onReload, onError };
     this.detail = null;
     this.lastRun = null;
   }
@@ -55,6 +56,7 @@ export class OpenSession {
     this.#held = [];
     try {
       await this.#load();
+      this.handlers.onReload();
     } catch (error) {
       this.handlers.onError(error);
     }

@@ -13,6 +13,7 @@ export class Sidebar {
   #sessions = [];
   #cursor = null;
   #wasLive = false;
+  #asking = new Map();
 
   constructor({ onError, onOpen, onSignedOut }) {
     this.root = byId("projects");
@@ -88,10 +89,20 @@ export class Sidebar {
   }
 
   #take({ type, session_id: id, payload }) {
+    if (type.startsWith("permission.")) this.#asked(type, id, payload.interaction_id);
     if (!type.startsWith("session.") && type !== "run.started") return;
     if (!this.#sessions.some((session) => session.id === id)) this.#fetch(id);
     else if (type === "session.state") this.update(id, { state: payload.state });
     else if (type === "session.updated") this.update(id, { title: payload.title });
+  }
+
+  /** Note which sessions have questions that wait for a human. */
+  #asked(type, sessionId, question) {
+    const open = this.#asking.get(sessionId) ?? new Set();
+    if (type === "permission.requested") open.add(question);
+    else open.delete(question);
+    this.#asking.set(sessionId, open);
+    this.draw();
   }
 
   async #fetch(sessionId) {
@@ -171,15 +182,16 @@ export class Sidebar {
 
   #item(session) {
     const current = session.id === this.current;
+    const asking = session.state === "running" && this.#asking.get(session.id)?.size > 0;
     return h(
       "li",
       {},
       h(
         "a",
-        { href: `#${session.id}`, class: "session", data: { key: session.id, state: session.state }, "aria-current": current ? "page" : undefined },
+        { href: `#${session.id}`, class: "session", data: { key: session.id, state: session.state, ...(asking ? { asking: "" } : {}) }, "aria-current": current ? "page" : undefined },
         h("span", { class: "dot", title: words(session.state) }),
         h("span", { class: "session-title" }, session.title || "New session"),
-        h("span", { class: "quiet" }, session.state === "idle" ? ago(session.created_at) : words(session.state)),
+        h("span", { class: "quiet" }, asking ? "asks you" : session.state === "idle" ? ago(session.created_at) : words(session.state)),
       ),
     );
   }
