@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import os
+import sys
 import threading
+from collections import Counter
 
 import pytest
 
@@ -15,33 +18,104 @@ from app.tools.threads import to_the_end
 pytestmark = pytest.mark.requirement("R2.6.4")
 
 
-async def test_forty_agents_editing_twenty_files_lose_no_update(desk):
-    for number in range(20):
+FILES = 200
+TURNS = 15
+
+
+def _path(agent: int, turn: int) -> str:
+    """Four agents want the same file at about the same time, and 40 of them walk over all files."""
+    return f"f{(20 * (agent // 4) + 7 * turn) % FILES}.txt"
+
+
+async def _insert(desk, path: str, mark: str, tallies: Counter[str]) -> str:
+    """Put a line before the file's last one, reading it again whenever somebody was faster.
+
+    Returns the first line of what the edit was made on."""
+    while True:
+        known = await desk.ok("file.read", path=path)
+        envelope = await desk.call("edit.text", path=path, old_string="end\n", new_string=f"{mark}\nend\n")
+        tallies[envelope.code or "done"] += 1
+        if envelope.type == "output":
+            return known["content"].split("\n")[0].removeprefix("1: ")
+        assert envelope.code in {"file_changed_since_read", "file_busy"}, envelope.error_text
+
+
+@pytest.mark.requirement("R3.file.crowd")
+async def test_forty_agents_editing_two_hundred_files_lose_no_update(desk):
+    for number in range(FILES):
         desk.put(f"f{number}.txt", "start\n" + "filler\n" * 200 + "end\n")
-    tallies: dict[str, int] = {}
+    tallies: Counter[str] = Counter()
 
     async def work(agent: int) -> None:
         mine = desk.as_agent(f"primary.subagents.a{agent}")
-        for turn in range(6):
-            path = f"f{(agent + 7 * turn) % 20}.txt"
-            while True:
-                await mine.ok("file.read", path=path)
-                envelope = await mine.call(
-                    "edit.text", path=path, old_string="end\n", new_string=f"a{agent} t{turn}\nend\n"
-                )
-                tallies[envelope.code or "done"] = tallies.get(envelope.code or "done", 0) + 1
-                if envelope.type == "output":
-                    break
-                assert envelope.code in {"file_changed_since_read", "file_busy"}, envelope.error_text
+        for turn in range(TURNS):
+            await _insert(mine, _path(agent, turn), f"a{agent} t{turn}", tallies)
 
     await asyncio.gather(*(work(agent) for agent in range(40)))
-    lines = [line for n in range(20) for line in (desk.root / f"f{n}.txt").read_text().splitlines()]
-    marks = [line for line in lines if line.startswith("a")]
-    assert len(marks) == len(set(marks)) == 240
-    assert lines.count("start") == lines.count("end") == 20
-    assert lines.count("filler") == 20 * 200
-    assert tallies["done"] == 240
-    assert sorted(os.listdir(desk.root)) == sorted(f"f{n}.txt" for n in range(20))
+    for number in range(FILES):
+        lines = (desk.root / f"f{number}.txt").read_text().split("\n")
+        expected = {
+            f"a{agent} t{turn}"
+            for agent in range(40)
+            for turn in range(TURNS)
+            if _path(agent, turn) == f"f{number}.txt"
+        }
+        assert lines[:201] == ["start"] + ["filler"] * 200
+        assert (set(lines[201:-2]), len(lines[201:-2]), lines[-2:]) == (expected, len(expected), ["end", ""])
+    assert tallies["done"] == 40 * TURNS
+    assert tallies["file_changed_since_read"] > 0, "nobody was in anybody's way"
+    assert sorted(os.listdir(desk.root)) == sorted(f"f{n}.txt" for n in range(FILES))
+
+
+OUTSIDER = """
+import os, random, sys, time
+generations = {}
+chance = random.Random(7)
+os.chdir(sys.argv[1])
+for _ in range(500):
+    name = f"f{chance.randrange(int(sys.argv[2]))}.txt"
+    generations[name] = generations.get(name, 0) + 1
+    beside = os.path.join(sys.argv[3], name)
+    with open(beside, "w") as file:
+        file.write(f"generation {generations[name]}\\nend\\n")
+    os.replace(beside, name)
+    time.sleep(chance.random() * 0.008)  # its pace: nobody could ever write between two of its writes
+print(repr(generations))
+"""
+
+
+@pytest.mark.requirement("R3.file.crowd")
+async def test_a_program_outside_that_replaces_files_meanwhile_loses_nothing_either(desk):
+    """It writes whole files and means to drop what was there. Its last content of each file has to be
+    there in the end, with every edit that was made on it."""
+    count, beside = 6, desk.base / "beside"
+    beside.mkdir()
+    for number in range(count):
+        desk.put(f"f{number}.txt", "generation 0\nend\n")
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", OUTSIDER, str(desk.root), str(count), str(beside),
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    tallies: Counter[str] = Counter()
+    made: list[tuple[str, str, str]] = []
+
+    async def work(agent: int) -> None:
+        mine = desk.as_agent(f"primary.subagents.a{agent}")
+        for turn in range(12):
+            path, mark = f"f{(agent + turn) % count}.txt", f"a{agent} t{turn}"
+            made.append((path, await _insert(mine, path, mark, tallies), mark))
+
+    await asyncio.gather(*(work(agent) for agent in range(8)))
+    written, _ = await program.communicate()
+    generations = ast.literal_eval(written.decode())
+    assert tallies["file_changed_since_read"] > 0
+    for number in range(count):
+        name = f"f{number}.txt"
+        last = f"generation {generations.get(name, 0)}"
+        marks = {mark for path, generation, mark in made if (path, generation) == (name, last)}
+        lines = (desk.root / name).read_text().split("\n")
+        assert (lines[0], set(lines[1:-2]), lines[-2:]) == (last, marks, ["end", ""])
+    assert sorted(os.listdir(desk.root)) == sorted(f"f{n}.txt" for n in range(count))
 
 
 async def test_of_many_creators_exactly_one_succeeds(desk):
@@ -72,6 +146,7 @@ async def test_two_names_of_one_file_share_a_lock(desk):
     assert {answer.code for answer in answers} == {None, "file_changed_since_read"}
 
 
+@pytest.mark.requirement("R3.file.edit.busy")
 async def test_a_lock_that_stays_taken_is_file_busy_and_leaves_nothing_behind():
     locks = FileLocks(wait_seconds=0.02)
     async with locks.holding("file", "a.txt"):
