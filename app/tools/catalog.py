@@ -19,8 +19,8 @@ from app.tools.project import recipe
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
-from app.tools.search import ast_search
-from app.tools.search.ignore_rules import levels_above
+from app.tools.search import ast_search, glob, grep
+from app.tools.search.ignore_rules import rules_above
 from app.tools.shell import background, bash
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -48,13 +48,15 @@ def build_registry(
     files = ProjectFiles(
         reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
     )
-    syntax, sources = AstGrep(children), SourceFiles(children, levels_above)
+    syntax, sources = AstGrep(children), SourceFiles(children, rules_above)
     definitions = (
         read.build(files),
         write.build(files),
         create.build(files),
         text.build(files),
         calc.build(),
+        grep.build(files, children, environment),
+        glob.build(files, children, environment),
         ast_search.build(files, syntax, sources),
         bash.build(terminals, files, environment),
         background.build(terminals),

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from app.bridges.process import ChildProcesses, SpawnFailed
 from app.errors import ToolError
@@ -20,9 +21,19 @@ MAX_LIST = 64 * 1024 * 1024
 MAX_GLOB = 2_000
 VERSION_CONTROL = (".git", ".hg", ".svn", ".jj")
 
-RulesAbove = Callable[[Path, Path], int]
-"""Given a folder and the project's root, how many folders above the folder have ignore rules that
-hold in it. Blocking."""
+
+class Above(Protocol):
+    """From how many folders above ignore rules hold in a folder, and whether they end where another
+    repository begins."""
+
+    @property
+    def levels(self) -> int: ...
+    @property
+    def repositories(self) -> bool: ...
+
+
+RulesAbove = Callable[[Path, Path], Above]
+"""Given a folder and the project's root, what holds in the folder. Blocking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +85,9 @@ class SourceFiles:
         if literal is not None:
             what = ["--files-with-matches", "--fixed-strings", "--text", f"--regexp={literal}"]
         what += [f"--type-add=kaged:*.{extension}" for extension in extensions]
-        if not await asyncio.to_thread(self._rules_above, folder.real, folder.root):
-            what.append("--no-ignore-parent")
+        above = await asyncio.to_thread(self._rules_above, folder.real, folder.root)
+        what += [] if above.levels else ["--no-ignore-parent"]
+        what += [] if above.repositories else ["--no-require-git"]
         known = self._list(folder, [*what, "--type=kaged", *(patterns if excluding else ())], deadline)
         if excluding:
             return await known
@@ -108,7 +120,7 @@ class SourceFiles:
 
 _FIXED = (
     *("--no-config", "--no-messages", "--color=never", "--null", "--hidden"),
-    *("--no-ignore-dot", "--no-ignore-global", "--no-ignore-exclude", "--no-require-git"),
+    *("--no-ignore-dot", "--no-ignore-global", "--no-ignore-exclude"),
 )
 _HIDDEN = tuple(f"--glob=!{name}" for name in VERSION_CONTROL)
 

@@ -33,11 +33,13 @@ SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 @dataclass(frozen=True, slots=True)
 class Walk:
     """Which files: `only` is the one name in the folder that is meant; `names` are globs of which
-    a file's name must match one (none: all); `levels` the folders above whose rules hold."""
+    a file's name must match one (none: all); `levels` the folders above whose rules hold;
+    `repositories` whether rules end where another repository begins."""
 
     only: str | None = None
     names: tuple[str, ...] = ()
     levels: int = 0
+    repositories: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +95,11 @@ class Ripgrep:
 
     def _command(self, options: list[str], walk: Walk) -> Command:
         argv = [self._program, "--no-config", "--no-messages", "--hidden", *options]
-        argv += ["--no-ignore-dot", "--no-ignore-global", "--no-ignore-exclude", "--no-require-git"]
-        if not walk.levels:
-            argv.append("--no-ignore-parent")
+        argv += ["--no-ignore-dot", "--no-ignore-global", "--no-ignore-exclude"]
+        argv += [] if walk.levels else ["--no-ignore-parent"]
+        argv += [] if walk.repositories else ["--no-require-git"]
         if walk.only is not None:
-            argv += ["--no-ignore", "--max-depth=1", f"--glob=/{_literal(walk.only)}"]
+            argv += ["--no-ignore", "--max-depth=1", f"--glob={_literal(walk.only)}"]
         else:
             argv += [f"--glob=!{name}" for name in VERSION_CONTROL]
         argv += [f"--type-add=wanted:{name}" for name in walk.names]

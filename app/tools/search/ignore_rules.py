@@ -9,6 +9,7 @@ Runs in the daemon and in the process of the Python engine: it imports nothing h
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,26 +53,38 @@ class IgnoreRules:
         return False
 
 
-def levels_above(folder: Path, root: Path) -> int:
-    """Return how many folders above `folder` have rules that hold in it. Blocking.
+@dataclass(frozen=True, slots=True)
+class RulesAbove:
+    """Which rules from above hold in a folder: those of so many `levels`. With `repositories` the
+    folder is part of one, and rules end where another begins; else they go on whatever is there."""
+
+    levels: int
+    repositories: bool
+
+
+def rules_above(folder: Path, root: Path) -> RulesAbove:
+    """Return which folders above `folder` have rules that hold in it. Blocking.
 
     Those are the folders up to the repository's, or without one up to `root`, the project's. None
     of them counts when `folder` is itself left out by their rules: who names it wants to see it.
     """
     top = _repository(folder)
+    if top == folder:
+        return RulesAbove(0, repositories=True)
+    is_repository = top is not None
     if top is None:
-        if _rules_further_up(root):
-            return 0
-        top = root if folder.is_relative_to(root) else folder
+        if _rules_further_up(root) or not folder.is_relative_to(root):
+            return RulesAbove(0, repositories=False)
+        top = root
     names = folder.relative_to(top).parts
     rules: IgnoreRules | None = None
     current = top
     for depth, name in enumerate(names):
         rules = IgnoreRules.of_folder(read_rules(current), depth=depth, above=rules)
         if rules is not None and rules.ignore(names[: depth + 1], is_directory=True):
-            return 0
+            return RulesAbove(0, repositories=False)
         current = current / name
-    return len(names)
+    return RulesAbove(len(names), is_repository)
 
 
 def _repository(folder: Path) -> Path | None:

@@ -46,7 +46,7 @@ def walk(request: dict[str, Any]) -> Iterator[Parts]:
         folder = here.parents[len(above) - depth - 1]
         rules = IgnoreRules.of_folder(read_rules(folder), depth=depth, above=rules)
     wanted = _name_test(request["names"])
-    for parts in _folder((), above, rules):
+    for parts in _Walk(above, repositories=request["repositories"]).folder((), rules):
         if wanted(parts[-1]):
             yield parts
 
@@ -59,30 +59,35 @@ def _name_test(names: list[str]) -> Callable[[str], bool]:
     return lambda name: expression.match(name) is not None
 
 
-def _folder(parts: Parts, above: Parts, rules: IgnoreRules | None) -> Iterator[Parts]:
-    path = "/".join(parts) or "."
-    try:
-        with os.scandir(path) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
-    except OSError:
-        return
-    names = {entry.name for entry in entries}
-    if ".git" in names:
-        rules = None  # a repository of its own
-    if ".gitignore" in names:
-        depth = len(above) + len(parts)
-        rules = IgnoreRules.of_folder(read_rules(Path(path)), depth=depth, above=rules)
-    for entry in entries:
-        here = (*parts, entry.name)
-        is_directory = entry.is_dir(follow_symlinks=False)
-        if entry.name in VERSION_CONTROL or not (is_directory or entry.is_file(follow_symlinks=False)):
-            continue
-        if rules is not None and rules.ignore((*above, *here), is_directory=is_directory):
-            continue
-        if is_directory:
-            yield from _folder(here, above, rules)
-        else:
-            yield here
+class _Walk:
+    def __init__(self, above: Parts, *, repositories: bool) -> None:
+        self._above = above
+        self._repositories = repositories
+
+    def folder(self, parts: Parts, rules: IgnoreRules | None) -> Iterator[Parts]:
+        path = "/".join(parts) or "."
+        try:
+            with os.scandir(path) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError:
+            return
+        names = {entry.name for entry in entries}
+        if ".git" in names and self._repositories:
+            rules = None
+        if ".gitignore" in names:
+            depth = len(self._above) + len(parts)
+            rules = IgnoreRules.of_folder(read_rules(Path(path)), depth=depth, above=rules)
+        for entry in entries:
+            here = (*parts, entry.name)
+            is_directory = entry.is_dir(follow_symlinks=False)
+            if entry.name in VERSION_CONTROL or not (is_directory or entry.is_file(follow_symlinks=False)):
+                continue
+            if rules is not None and rules.ignore((*self._above, *here), is_directory=is_directory):
+                continue
+            if is_directory:
+                yield from self.folder(here, rules)
+            else:
+                yield here
 
 
 class Search:

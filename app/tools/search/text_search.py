@@ -23,7 +23,7 @@ from app.tools.project_files import ProjectFiles
 from app.tools.search.engine import Engine, OutputMode, TextQuery, Walk
 from app.tools.search.gathering import Gathering, Row
 from app.tools.search.glob_pattern import parse_glob
-from app.tools.search.ignore_rules import levels_above
+from app.tools.search.ignore_rules import rules_above
 from app.tools.search.running import Ending, EngineRun
 from app.tools.search.scope import Scope, open_scope
 
@@ -105,8 +105,8 @@ async def walk_of(scope: Scope, names: tuple[str, ...]) -> Walk:
     """Return which files an engine is to look at in `scope`."""
     if scope.only is not None:
         return Walk(only=scope.only)
-    levels = await asyncio.to_thread(levels_above, scope.real, scope.root)
-    return Walk(names=names, levels=levels)
+    above = await asyncio.to_thread(rules_above, scope.real, scope.root)
+    return Walk(names=names, levels=above.levels, repositories=above.repositories)
 
 
 def _check(pattern: str) -> None:
