@@ -7,7 +7,8 @@ only known content may be overwritten. Never: a tool's own parameters and result
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Generic, TypeVar
 from app.errors import ToolError
 from app.tools.call import ToolCallContext
 from app.tools.file_locks import FileLocks, busy
+from app.tools.joint_change import Locked, MakeContent, Written, write_together
 from app.tools.permissions import fs_policy
 from app.tools.read_tracker import Digest, ReadTracker, digest_of
 from app.tools.threads import to_the_end
@@ -109,6 +111,40 @@ class ProjectFiles:
                 return outcome.value
             identity = outcome.identity
         raise busy(path)
+
+    async def change_together(
+        self,
+        paths: Sequence[str],
+        context: ToolCallContext,
+        make: MakeContent,
+        settle: Callable[[], None],
+    ) -> None:
+        """Give all of the files new content, or none of them, alone on all of them.
+
+        `make` runs in a thread. When it is done, the contents count as read and `settle` is
+        called, also when the call is cancelled meanwhile. Locks are taken in one order by all
+        callers. Raises ToolError `file_busy`, `file_changed_since_read` and whatever `make` raises.
+        """
+        workspace = self.workspace(context)
+
+        def identify() -> list[Locked]:
+            known: dict[Hashable, Locked] = {}
+            for path in paths:
+                with workspace.target(path) as target:
+                    self._sweep(target)
+                    known.setdefault(target.identity, Locked(path, target.identity))
+            return sorted(known.values(), key=lambda one: repr(one.identity))
+
+        def settled(written: list[Written]) -> None:
+            for one in written:
+                self.reads.record(context, one.key, one.digest)
+            settle()
+
+        files = await asyncio.to_thread(identify)
+        async with AsyncExitStack() as held:
+            for one in files:
+                await held.enter_async_context(self._locks.holding(one.identity, one.path))
+            await to_the_end(partial(write_together, workspace, files, make), settled)
 
     def _sweep(self, target: Target) -> None:
         """Remove what a killed daemon left, once in each directory that is written."""

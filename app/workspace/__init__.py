@@ -1,7 +1,7 @@
 """The single path-containment check: every path that anyone gives the daemon goes through here."""
 
 from app.workspace.paths import Access, Location, invalid_path, locate
-from app.workspace.target import MAX_WHOLE_FILE, Target, changed_since_read
+from app.workspace.target import MAX_WHOLE_FILE, Staged, Target, changed_since_read
 from app.workspace.workspace import Opened, Policy, Workspace
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Location",
     "Opened",
     "Policy",
+    "Staged",
     "Target",
     "Workspace",
     "changed_since_read",

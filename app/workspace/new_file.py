@@ -88,32 +88,16 @@ class NewFile:
         Raises ChangedMeanwhile, and then the file is what others made of it."""
         os.fsync(self.descriptor)
         temporary = self._temporary or self._take_temporary_name()
-        mine = os.fstat(self.descriptor)
-        if not unchanged(os.stat(name, dir_fd=self._directory, follow_symlinks=False)):
-            raise ChangedMeanwhile
-        try:
-            _exchange(self._directory, temporary, name)
-        except OSError as problem:
-            if problem.errno not in _NOT_HERE or isinstance(problem, FileNotFoundError):
-                raise
+        if not change_places(self._directory, temporary, name, unchanged):
             os.rename(temporary, name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
             self._temporary = None
-            return
-        replaced = os.stat(temporary, dir_fd=self._directory, follow_symlinks=False)
-        if not unchanged(replaced):
-            self._give_back(temporary, name, mine)
-            raise ChangedMeanwhile
 
-    def _give_back(self, temporary: str, name: str, put: os.stat_result) -> None:
-        """Undo the exchange. Should somebody have replaced even what was put there, theirs is newer
-        and stays: what comes out has to be what went in last."""
-        for _ in range(_MAX_EXCHANGES):
-            going = os.stat(temporary, dir_fd=self._directory, follow_symlinks=False)
-            _exchange(self._directory, temporary, name)
-            came = os.stat(temporary, dir_fd=self._directory, follow_symlinks=False)
-            if os.path.samestat(came, put):
-                return
-            put = going
+    def keep(self) -> str:
+        """Let the file outlive the `with` under a temporary name, and return that."""
+        os.fsync(self.descriptor)
+        name = self._temporary or self._take_temporary_name()
+        self._temporary = None
+        return name
 
     def _open_named(self) -> None:
         name = f".kaged-{secrets.token_hex(8)}.tmp"
@@ -177,6 +161,38 @@ def _exchange(directory: int, first: str, second: str) -> None:
     if function(directory, os.fsencode(first), directory, os.fsencode(second), _EXCHANGE) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+
+
+def change_places(directory: int, temporary: str, name: str, unchanged: Unchanged) -> bool:
+    """Let a file under a temporary name and the file `name` change places, provided that the
+    latter is still `unchanged`. Return False where the file system cannot do that.
+
+    Raises ChangedMeanwhile, and then the file is what others made of it."""
+    mine = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
+    if not unchanged(os.stat(name, dir_fd=directory, follow_symlinks=False)):
+        raise ChangedMeanwhile
+    try:
+        _exchange(directory, temporary, name)
+    except OSError as problem:
+        if problem.errno not in _NOT_HERE or isinstance(problem, FileNotFoundError):
+            raise
+        return False
+    if not unchanged(os.stat(temporary, dir_fd=directory, follow_symlinks=False)):
+        _give_back(directory, temporary, name, mine)
+        raise ChangedMeanwhile
+    return True
+
+
+def _give_back(directory: int, temporary: str, name: str, put: os.stat_result) -> None:
+    """Undo the exchange. Should somebody have replaced even what was put there, theirs is newer
+    and stays: what comes out has to be what went in last."""
+    for _ in range(_MAX_EXCHANGES):
+        going = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
+        _exchange(directory, temporary, name)
+        came = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
+        if os.path.samestat(came, put):
+            return
+        put = going
 
 
 def sync_directory(directory: int) -> None:

@@ -10,15 +10,32 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from app.errors import ToolError
 from app.workspace.descriptors import DIRECTORY, READ, Place
-from app.workspace.new_file import ChangedMeanwhile, NewFile, remove_leftovers, sync_directory
+from app.workspace.new_file import (
+    ChangedMeanwhile,
+    NewFile,
+    change_places,
+    remove_leftovers,
+    sync_directory,
+)
 from app.workspace.paths import Location, os_problem
 
 _KEPT_ATTRIBUTES = ("user.", "system.posix_acl_access", "security.selinux")
 """Not `security.capability`: like set-user-id bits, it belongs to the content that is replaced."""
 MAX_WHOLE_FILE = 256 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Staged:
+    """New content that lies beside a file. `temporary` is its name there; once it is put in place,
+    that of what it replaced. `before` is the state of the file that it was made for."""
+
+    temporary: str
+    before: os.stat_result
+    new: os.stat_result
 
 
 class Target:
@@ -95,6 +112,61 @@ class Target:
             except (FileNotFoundError, ChangedMeanwhile):
                 raise changed_since_read(self.location.shown) from None
             sync_directory(self._directory)
+
+    def stage(self, content: bytes) -> Staged:
+        """Write `content` beside the file that was read; it stays there until it is discarded.
+
+        For changes of several files that are made together: stage all, then put all."""
+        before = self.status
+        assert before is not None
+        with self._problems(), NewFile(self._directory, 0o600) as new:
+            new.write(content)
+            self._take_over(new.descriptor, before)
+            return Staged(new.keep(), before, os.fstat(new.descriptor))
+
+    def put(self, staged: Staged) -> None:
+        """Put what was staged in the place of the file that was read then.
+
+        Raises ToolError `file_changed_since_read` when the file is no longer that one."""
+        unchanged = _signature(staged.before)
+        with self._problems():
+            try:
+                if not change_places(
+                    self._directory, staged.temporary, self._name, lambda now: _signature(now) == unchanged
+                ):
+                    self._put_without_exchange(staged)
+            except (FileNotFoundError, ChangedMeanwhile):
+                raise changed_since_read(self.location.shown) from None
+            sync_directory(self._directory)
+
+    def take_back(self, staged: Staged) -> None:
+        """Undo `put`; what somebody else has made of the file since then stays."""
+
+        def is_ours(now: os.stat_result) -> bool:
+            return _signature(now) == _signature(staged.new)
+
+        with self._problems(), suppress(ChangedMeanwhile, FileNotFoundError):
+            if not change_places(self._directory, staged.temporary, self._name, is_ours):
+                self._rename(staged.temporary)
+        self.discard(staged)
+
+    def discard(self, staged: Staged) -> None:
+        """Remove what still lies beside the file."""
+        with suppress(OSError):
+            os.unlink(staged.temporary, dir_fd=self._directory)
+
+    def _put_without_exchange(self, staged: Staged) -> None:
+        """Where names cannot change places: put a copy of the old content aside first."""
+        copy = self.stage(self.read())
+        try:
+            self._rename(staged.temporary)
+        except BaseException:
+            self.discard(copy)
+            raise
+        staged.temporary = copy.temporary
+
+    def _rename(self, temporary: str) -> None:
+        os.rename(temporary, self._name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
 
     def remove_leftovers(self) -> None:
         """Remove what a killed daemon left in the directory that is about to be written."""

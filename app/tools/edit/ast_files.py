@@ -1,0 +1,145 @@
+"""The files that a structural rewrite looks at.
+
+Owns: finding them, their common language, and the copies of their text that are parsed. Never:
+files that the caller's cage or rules keep from it, and writing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.tools.ast_grep.languages import (
+    LANGUAGES,
+    LanguageName,
+    extension_of,
+    extensions_of,
+    language_of,
+    searched_extensions,
+)
+from app.tools.ast_grep.listing import Folder
+from app.tools.ast_grep.snapshot import Snapshot, parsed_text
+from app.tools.call import ToolCallContext
+from app.tools.project_files import ProjectFiles
+from app.tools.read_tracker import Digest, digest_of
+from app.workspace import Opened, Workspace, invalid_path
+
+MAX_PARSED_FILE = 10 * 1024 * 1024
+BATCH_FILES = 1_000
+BATCH_BYTES = 64 * 1024 * 1024
+ALL_EXTENSIONS = tuple(extension for language in LANGUAGES for extension in extensions_of(language))
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a rewrite begins: a `folder` to look through, or the one file `only`. Paths are
+    `prefix` followed by a name below the folder."""
+
+    folder: Folder | None
+    only: str | None
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A file whose text lies in a snapshot."""
+
+    shown: str
+    key: str
+    digest: Digest
+    text: bytes
+
+
+@dataclass(slots=True)
+class Copies:
+    """Files in a snapshot by their names there, after the first `taken` paths were looked at;
+    `too_large` are the paths of what was left out."""
+
+    taken: int = 0
+    by_name: dict[str, Copied] = field(default_factory=dict)
+    too_large: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def begin(files: ProjectFiles, context: ToolCallContext, path: str) -> Iterator[Start]:
+    """Open where `path` points. Blocking. Raises ToolError as the workspace does."""
+    workspace = files.workspace(context)
+    with workspace.open(path) as opened:
+        location = opened.location
+        if location.in_scratch:
+            raise invalid_path(path, "only files of the project can be rewritten; give a path in it")
+        names = "/".join(location.parts)
+        if not opened.is_directory:
+            yield Start(None, f"./{names}", "")
+            return
+        yield Start(_folder(opened, context), None, f"./{names}/" if names else "./")
+
+
+def _folder(opened: Opened, context: ToolCallContext) -> Folder:
+    return Folder(opened.descriptor, Path(opened.key), Path(os.path.realpath(context.project_root)))
+
+
+def readable(workspace: Workspace, paths: Sequence[str]) -> list[str]:
+    """Return those of the paths that the caller may read, by their text. Blocking."""
+    return [path for path in paths if workspace.may_read(workspace.locate(path).parts)]
+
+
+def common_language(paths: Sequence[str]) -> LanguageName:
+    """Return the language of all files that are code. Raises ToolError `invalid_params`."""
+    counts: dict[LanguageName, int] = {}
+    for path in paths:
+        language = language_of(path)
+        if language is not None:
+            counts[language] = counts.get(language, 0) + 1
+    if len(counts) == 1:
+        return next(iter(counts))
+    listed = ", ".join(f"{language} ({count})" for language, count in sorted(counts.items()))
+    if counts:
+        why = f"the files are in several languages: {listed}; set lang, or narrow path or glob"
+    else:
+        why = "no file there has the name of a supported language; set lang, or another path or glob"
+    raise ToolError(
+        "invalid_params",
+        f"the language cannot be inferred: {why}",
+        detail={"fields": {"lang": why}, "languages": dict(sorted(counts.items()))},
+        rpc_code=RPC_INVALID_PARAMS,
+    )
+
+
+def copy_texts(
+    workspace: Workspace, paths: Sequence[str], language: LanguageName, snapshot: Snapshot
+) -> Copies:
+    """Put the text of the first of the files, as many as make a batch, into the snapshot. Blocking.
+
+    Files that are gone, binary or not for the caller to read are left out.
+    """
+    usual = searched_extensions(language)
+    copies = Copies()
+    size = 0
+    for path in paths[:BATCH_FILES]:
+        if size > BATCH_BYTES:
+            break
+        copies.taken += 1
+        try:
+            with workspace.open(path) as opened:
+                if opened.is_directory:
+                    continue
+                if opened.status.st_size > MAX_PARSED_FILE:
+                    copies.too_large.append(path)
+                    continue
+                with os.fdopen(os.dup(opened.descriptor), "rb") as file:
+                    content = file.read()
+                key = opened.key
+        except (ToolError, OSError):
+            continue
+        known = parsed_text(content)
+        if known is not None and known[0]:
+            extension = extension_of(path) if extension_of(path) in usual else usual[0]
+            name = snapshot.add(known[0], extension)
+            size += len(known[0])
+            copies.by_name[name] = Copied(path, key, digest_of(content), known[0])
+    return copies
