@@ -13,7 +13,7 @@ from app.bridges.pty.manager import TerminalManager
 from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.listing import SourceFiles
 from app.tools.compute import calc
-from app.tools.edit import text
+from app.tools.edit import ast_rewrite, text
 from app.tools.file import create, read, write
 from app.tools.project import recipe
 from app.tools.project_files import ProjectFiles
@@ -58,6 +58,7 @@ def build_registry(
         grep.build(files, children, environment),
         glob.build(files, children, environment),
         ast_search.build(files, syntax, sources),
+        ast_rewrite.build(files, syntax, sources),
         bash.build(terminals, files, environment),
         background.build(terminals),
         recipe.build(files, environment),
