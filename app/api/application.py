@@ -13,6 +13,7 @@ from starlette.types import StatefulLifespan, StatelessLifespan
 from app import __version__
 from app.api import (
     checkpoints,
+    commands,
     dsl,
     health,
     interactions,
@@ -46,6 +47,7 @@ NOUNS = (
     runs,
     checkpoints,
     interactions,
+    commands,
     tools,
     permissions,
     providers,

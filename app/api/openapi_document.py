@@ -32,6 +32,7 @@ _TAGS = (
     ("Runs", "The agents' work on messages, and steering it."),
     ("Checkpoints", "Where a session paused, and the prompts in force."),
     ("Interactions", "What is asked of humans, and their answers."),
+    ("Commands", "Shell commands that run, or that agents left running."),
     ("Tools", "What agents can do, and doing it by hand."),
     ("Permissions", "What agents may do, by rules of a project or a session."),
     ("Providers", "Models and the services that run them."),

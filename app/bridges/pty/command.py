@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.bridges.process import Child, ChildProcesses
-from app.bridges.pty.output import OpenFile, Output
+from app.bridges.pty.output import MAX_RECENT, OpenFile, Output
 from app.bridges.pty.terminal import Terminal
 from app.ids import now_ms
 
@@ -129,6 +129,10 @@ class Command:
         """Return the output since the last reading, and how many bytes of it are gone."""
         text, self._read_to, lost = self.output.since(self._read_to)
         return text, lost
+
+    def tail(self) -> str:
+        """Return the end of the output."""
+        return self.output.since(self.output.position - MAX_RECENT)[0]
 
     async def stop(self, grace_seconds: float = GRACE_SECONDS) -> None:
         """Ask everything to end, kill what does not; return when it is gone."""

@@ -1,0 +1,83 @@
+"""Routes for the shell commands of a session: what runs, what was left running, stopping it.
+
+Owns: parsing and answering. Never: starting a command; agents do, by a tool.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from app.api.dependencies import CommandId, ServicesDep, SessionId
+from app.api.kaged_route import noun_router
+from app.api.schemas.commands import CommandAnswer, CommandOutputAnswer, CommandsAnswer
+from app.bridges.pty.manager import Command
+from app.errors import NotFound
+from app.lifespan import Services
+
+router: APIRouter = noun_router("Commands")
+
+
+@router.get(
+    "/sessions/{session_id}/commands",
+    operation_id="list_commands",
+    summary="List the shell commands of a session, oldest first",
+)
+async def list_commands(services: ServicesDep, session_id: SessionId) -> CommandsAnswer:
+    """Those that run, those that outlived their call, and of these the last that ended."""
+    await services.sessions.get(session_id)
+    found = services.terminals.list(session_id)
+    return CommandsAnswer(commands=[CommandAnswer(**_fields(command)) for command in found])
+
+
+@router.get(
+    "/sessions/{session_id}/commands/{command_id}",
+    operation_id="get_command",
+    summary="Show a shell command with the end of its output",
+)
+async def get_command(
+    services: ServicesDep, session_id: SessionId, command_id: CommandId
+) -> CommandOutputAnswer:
+    return _answer(await _command(services, session_id, command_id))
+
+
+@router.delete(
+    "/sessions/{session_id}/commands/{command_id}",
+    operation_id="stop_command",
+    summary="Stop a shell command and everything that it started",
+)
+async def stop_command(
+    services: ServicesDep, session_id: SessionId, command_id: CommandId
+) -> CommandOutputAnswer:
+    """Answers when all of it is gone, after at most a few seconds of grace."""
+    command = await _command(services, session_id, command_id)
+    await services.terminals.stop(command)
+    return _answer(command)
+
+
+async def _command(services: Services, session_id: str, command_id: str) -> Command:
+    await services.sessions.get(session_id)
+    command = services.terminals.get(session_id, command_id)
+    if command is None:
+        raise NotFound(f"There is no command {command_id} in this session.")
+    return command
+
+
+def _answer(command: Command) -> CommandOutputAnswer:
+    return CommandOutputAnswer(**_fields(command), output=command.tail())
+
+
+def _fields(command: Command) -> dict[str, Any]:
+    return {
+        "id": command.id,
+        "agent_path": command.spec.agent_path,
+        "command": command.spec.command,
+        "cwd": command.spec.shown_cwd,
+        "state": command.state,
+        "pid": command.pid,
+        "exit_code": command.exit_code,
+        "timed_out": command.timed_out,
+        "started_at": command.started_at,
+        "ended_at": command.ended_at,
+    }
