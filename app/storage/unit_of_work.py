@@ -23,6 +23,7 @@ from app.storage.repositories.permissions import PermissionRuleRepository
 from app.storage.repositories.projects import ProjectRepository
 from app.storage.repositories.runs import RunRepository
 from app.storage.repositories.sessions import SessionRepository
+from app.storage.repositories.todos import TodoListRepository
 from app.storage.repositories.tool_calls import ToolCallRepository
 
 
@@ -63,6 +64,10 @@ class UnitOfWork:
     @cached_property
     def permissions(self) -> PermissionRuleRepository:
         return PermissionRuleRepository(self.connection)
+
+    @cached_property
+    def todos(self) -> TodoListRepository:
+        return TodoListRepository(self.connection)
 
     @cached_property
     def events(self) -> EventRepository:

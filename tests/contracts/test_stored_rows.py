@@ -58,6 +58,7 @@ def loaded(unit: UnitOfWork, rows: dict[str, dict[str, Any]]) -> dict[str, SQLMo
         "checkpoints": lambda row: unit.checkpoints.get(row["id"]),
         "interactions": lambda row: unit.interactions.get(row["id"]),
         "permission_rules": lambda row: unit.permissions.get(row["id"]),
+        "todo_lists": lambda row: unit.todos.get(row["session_id"]),
         "events": lambda row: unit.events.after(row["session_id"], 0, row["seq"], 1)[0],
         "audit_events": lambda row: unit.audit.list().items[0],
         "access_tokens": lambda row: unit.access.token_by_digest(row["digest"]),

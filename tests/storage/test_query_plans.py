@@ -59,6 +59,8 @@ QUERIES: dict[str, Query] = {
     "permissions.find": lambda u: u.permissions.find("prj_00001", None, "shell.bash", "git *"),
     "permissions.find of a session": lambda u: u.permissions.find("prj_00001", "ses_00001", "*", "*"),
     "permissions.delete": lambda u: u.permissions.delete("rul_00002"),
+    "todos.get": lambda u: u.todos.get("ses_00001"),
+    "todos.put": lambda u: u.todos.put(session_id="ses_00001", items=[], updated_by="a", updated_at=1),
     "events.after": lambda u: u.events.after("ses_00001", 1, 9, 9),
     "events.last_seq": lambda u: u.events.last_seq("ses_00001"),
     "audit.list": lambda u: u.audit.list(),

@@ -11,6 +11,7 @@ from app.storage.models.permissions import PermissionRuleRow
 from app.storage.models.projects import Project
 from app.storage.models.runs import Run, Step, ToolCall
 from app.storage.models.sessions import Session
+from app.storage.models.todos import TodoList
 
 __all__ = [
     "AccessToken",
@@ -26,5 +27,6 @@ __all__ = [
     "Run",
     "Session",
     "Step",
+    "TodoList",
     "ToolCall",
 ]

@@ -18,6 +18,7 @@ from app.storage.models import (
     Run,
     Session,
     Step,
+    TodoList,
     ToolCall,
 )
 from app.storage.pages import Page
@@ -93,14 +94,14 @@ class SessionRepository(RowsById[Session]):
         return self.connection.execute(statement).rowcount > 0
 
     def delete(self, session_id: str) -> bool:
-        """Delete a session and everything below it, its own permission rules included.
+        """Delete a session and everything below it, its own permission rules and todos included.
 
         Its audit rows stay. False when there is no such session."""
         run = table_of(Run)
         step = table_of(Step)
         runs = select(run.c.id).where(run.c.session_id == session_id)
         self.connection.execute(delete(step).where(step.c.run_id.in_(runs)))
-        for model in (Event, Interaction, PermissionRuleRow, ToolCall, Checkpoint, Message, Run):
+        for model in (Event, Interaction, PermissionRuleRow, TodoList, ToolCall, Checkpoint, Message, Run):
             table = table_of(model)
             self.connection.execute(delete(table).where(table.c.session_id == session_id))
         return self.connection.execute(delete(self.table).where(self.c.id == session_id)).rowcount > 0
