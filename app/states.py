@@ -142,9 +142,16 @@ INTERACTION_MOVES: Mapping[InteractionState, frozenset[InteractionState]] = {
 }
 
 
-def legal_session_events(state: SessionState) -> tuple[SessionEvent, ...]:
-    """Return the events that are legal in `state`, in a stable order."""
-    return tuple(event for (origin, event) in SESSION_MOVES if origin is state)
+OPERATOR_EVENTS = frozenset(
+    {_E.MESSAGE_POSTED, _E.RESUME_WITH_WORK, _E.RESUME_WITHOUT_WORK, _E.CANCEL, _E.ROLLBACK, _E.ARCHIVE}
+)
+"""What an operator can do; the other events happen to a session."""
+
+
+def legal_for_operators(state: SessionState) -> list[str]:
+    """Return what an operator can do in `state`, in a stable order, as errors name it."""
+    moves = (event for (origin, event) in SESSION_MOVES if origin is state)
+    return [event.value for event in moves if event in OPERATOR_EVENTS]
 
 
 def move_session(state: SessionState, event: SessionEvent) -> tuple[SessionState, tuple[Effect, ...]]:
@@ -154,7 +161,7 @@ def move_session(state: SessionState, event: SessionEvent) -> tuple[SessionState
         raise Conflict(
             f"The session is {state.value}: {event.value} is not possible now.",
             reason="invalid_transition",
-            details={"state": state.value, "legal_events": [e.value for e in legal_session_events(state)]},
+            details={"state": state.value, "legal_events": legal_for_operators(state)},
         )
     return found
 

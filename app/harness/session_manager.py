@@ -128,7 +128,7 @@ class SessionManager:
             raise Conflict(
                 f"Project {project.slug} does not compile; repair its project file first.",
                 reason="project_invalid",
-                details={"project_id": project_id},
+                details={"project_id": project_id, "state": project.row.state},
             )
         if overrides and "model" in overrides:
             self._services.router.resolve(str(overrides["model"]))

@@ -14,7 +14,7 @@ from app.errors import Conflict, KagedError
 from app.events import EventPayload, SessionStateChanged, SessionUpdated
 from app.harness.session_stream import SessionStream
 from app.ids import now_ms
-from app.states import SessionEvent, SessionState, legal_session_events, move_session
+from app.states import SessionEvent, SessionState, legal_for_operators, move_session
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
 
@@ -45,7 +45,7 @@ class SessionRecord:
             reason="invalid_transition",
             details={
                 "state": self.row.state,
-                "legal_events": [event.value for event in legal_session_events(self.state)],
+                "legal_events": legal_for_operators(self.state),
             },
         )
 

@@ -32,7 +32,7 @@ from app.states import (
     SessionEvent,
     SessionState,
     ToolCallState,
-    legal_session_events,
+    legal_for_operators,
     move,
     move_session,
 )
@@ -56,14 +56,13 @@ def test_every_event_in_every_state_moves_by_the_table_or_names_what_is_legal(
 ) -> None:
     if (state, event) in SESSION_MOVES:
         assert move_session(state, event) == SESSION_MOVES[state, event]
-        assert event in legal_session_events(state)
         return
     with pytest.raises(Conflict) as refused:
         move_session(state, event)
     assert refused.value.details == {
         "reason": "invalid_transition",
         "state": state.value,
-        "legal_events": [one.value for one in legal_session_events(state)],
+        "legal_events": legal_for_operators(state),
     }
 
 
@@ -210,8 +209,7 @@ class SessionMachine(RuleBasedStateMachine):
         state = SessionState(session.state)
         assert refused.value.details["state"] == state.value
         if "legal_events" in refused.value.details:
-            legal = [event.value for event in legal_session_events(state)]
-            assert refused.value.details["legal_events"] == legal
+            assert refused.value.details["legal_events"] == legal_for_operators(state)
 
     @rule(which=st.integers(0, SESSIONS - 1), mode=st.sampled_from(["queue", "steer", "reject"]))
     def post(self, which: int, mode: Any) -> None:
