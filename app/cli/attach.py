@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from app.cli.client import DaemonClient, ReceivedFrame
 from app.cli.conversation import LAST, find_session, session_path, show_missed
 from app.cli.daemon_address import daemon_options, find_daemon
 from app.cli.output import json_option
+from app.cli.questions import Questions
 from app.cli.stream_view import StreamView
 
 
@@ -73,11 +74,26 @@ async def _follow(
         if after_seq is None:
             await _show_history(client, view, session_id)
     frames = client.frames(session_id, after_seq=start)
+    questions = Questions(client, view, session_id, silent=as_json)
     try:
+        if after_seq is None:
+            await questions.catch_up()
         async with aclosing(frames):
-            await _show_live(client, view, session_id, frames, as_json=as_json, until_idle=until_idle)
+            await _show_live(
+                client, view, session_id, _with(questions, frames), as_json=as_json, until_idle=until_idle
+            )
     finally:
+        questions.close()
         view.finish()
+
+
+async def _with(
+    questions: Questions, frames: AsyncGenerator[ReceivedFrame, None]
+) -> AsyncIterator[ReceivedFrame]:
+    """Give the frames on, each to the questions as soon as it has been shown."""
+    async for frame in frames:
+        yield frame
+        await questions.take(frame)
 
 
 async def _show_live(

@@ -19,6 +19,7 @@ from app.cli.client import DaemonClient, ReceivedFrame
 from app.cli.conversation import find_session, open_session, session_path, show_missed
 from app.cli.daemon_address import daemon_options, find_daemon
 from app.cli.output import CommandFailed, json_option
+from app.cli.questions import Questions
 from app.cli.stream_view import StreamView
 
 
@@ -93,6 +94,7 @@ class _Answer:
     session_id: str = ""
     message_id: str | None = None
     run_id: str | None = None
+    questions: Questions | None = None
     steering: bool = False
     interrupts: int = 0
     background: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -106,6 +108,7 @@ class _Answer:
         self.session_id = session["id"]
         if posting.session is None and not self.as_json:
             self.view.note(f"session {self.session_id}", dim=True)
+        self.questions = Questions(self.client, self.view, self.session_id, silent=self.as_json)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._interrupted)
         try:
@@ -121,6 +124,7 @@ class _Answer:
                         return ended
         finally:
             loop.remove_signal_handler(signal.SIGINT)
+            self.questions.close()
             self.view.finish()
         return 1
 
@@ -142,6 +146,8 @@ class _Answer:
             sys.stdout.flush()
         else:
             await self._draw(frame)
+        if self.questions is not None:
+            await self.questions.take(frame)
         if frame.type == "run.started" and frame.payload.get("trigger_message_id") == self.message_id:
             self.run_id = frame.payload["run_id"]
         if frame.type != "run.ended" or (frame.payload.get("run_id") != self.run_id and not self.steering):

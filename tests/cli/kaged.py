@@ -118,6 +118,18 @@ class Home:
             check=False,
         )
 
+    def background(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start one command and return at once."""
+        return subprocess.Popen(
+            [*COMMAND, *arguments],
+            cwd=self.project,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
     def json(self, *arguments: str, cwd: Path | None = None) -> Any:
         """Run one command with `--json` and return its answer; it must succeed."""
         done = self.run(*arguments, "--json", cwd=cwd)
