@@ -137,6 +137,7 @@ async def _assemble(
             walltime_seconds=limits.walltime_seconds,
         ),
         queue_limit=limits.queue_per_session,
+        checkpoint_limit=limits.checkpoints_per_session,
         scratch_root=settings.daemon.data_dir / "scratch",
         session_over=_when_over(reads, terminals),
         redactor=redactor,

@@ -6,7 +6,7 @@ subsystem that is added, and is empty at the end.
 
 from __future__ import annotations
 
-from app.config.settings import LimitSettings, PluginSettings, Settings
+from app.config.settings import PluginSettings, Settings
 
 
 def settings_not_in_effect(settings: Settings) -> dict[str, str]:
@@ -28,7 +28,4 @@ def settings_not_in_effect(settings: Settings) -> dict[str, str]:
         found["search.provider"] = "there is no tool that searches the web yet"
     if settings.plugins != PluginSettings():
         found["plugins"] = "no plugin is loaded yet"
-    unlimited = LimitSettings()
-    if settings.limits.checkpoints_per_session != unlimited.checkpoints_per_session:
-        found["limits.checkpoints_per_session"] = "checkpoints are not counted yet"
     return found

@@ -137,6 +137,7 @@ class SessionRuns:
             def pause(uow: UnitOfWork) -> None:
                 store(uow)
                 uow.checkpoints.add(checkpoint)
+                uow.checkpoints.prune(self.id, self._services.checkpoint_limit)
 
             told = [closing, checkpoint_event(checkpoint)]
             flag |= {"run_id": active.run_id, "durable": True}
@@ -206,6 +207,8 @@ class SessionRuns:
             put_all(rows)(uow)
             uow.runs.add(active.row)
             mark_resumed(checkpoint)(uow)
+            if checkpoint is not None:
+                uow.checkpoints.prune(self.id, self._services.checkpoint_limit)
 
         await self.record.move(event, events=told, work=store, run_id=active.run_id, durable=True, **values)
         self.inbox.remove({row.id for row in rows})

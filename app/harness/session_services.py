@@ -28,6 +28,7 @@ from app.harness.prompts.assemble import SystemPrompt
 from app.harness.providers.catalog import Catalog
 from app.harness.providers.router import ProviderRouter
 from app.harness.run_context import RunContext
+from app.harness.todo_lists import SessionTodos
 from app.harness.tool_selection import allowed_tools, tool_specs
 from app.ids import new_id, now_ms
 from app.observability import Redactor
@@ -66,6 +67,7 @@ class SessionServices:
     spawn: Spawn
     stopping: Callable[[], bool]
     queue_limit: int
+    checkpoint_limit: int
     limits: Limits
     scratch_root: Path
     redactor: Redactor
@@ -153,6 +155,7 @@ class SessionServices:
             redactor=self.redactor,
             permissions=self.permissions,
             consents=self.consents,
+            todos=SessionTodos(self.storage, row.id),
             manifest_rules=manifest_rules(project, agent),
             on_overflow=project.limits.on_overflow,
         )

@@ -21,8 +21,6 @@ url = "http://127.0.0.1:9/mcp"
 provider = "searxng"
 [plugins]
 paths = ["plugins"]
-[limits]
-checkpoints_per_session = 3
 """
 
 
@@ -40,7 +38,6 @@ def test_what_has_no_effect_is_told_at_the_start_and_by_the_doctor(home: Home) -
         "mcp.tickets",
         "search.provider",
         "plugins",
-        "limits.checkpoints_per_session",
     }
     daemon = DaemonProcess(home).start()
     daemon.stop()

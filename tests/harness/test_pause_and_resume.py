@@ -197,6 +197,37 @@ async def test_commands_that_do_not_fit_the_state_are_refused_with_what_is_legal
     }
 
 
+async def test_old_checkpoints_are_removed_beyond_the_limit_and_open_ones_never(
+    fake: FakeProvider, project_root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    limits = {"checkpoints_per_session": 2}
+    async with driven(tmp_path / "few", project_root, limits=limits, **settings_overrides) as driver:
+        made = []
+        for number in range(5):
+            fake.script(Reply((Text(f"Hm {number}"), Stall())))
+            async with driver.watching((await driver.session_call("GET"))["last_seq"]) as watch:
+                if number == 0:
+                    await driver.post("Go")
+                else:
+                    await driver.session_call("POST", "/resume", status=201)
+                await watch.until_text(f"Hm {number}")
+                await driver.session_call("POST", "/pause")
+            made.append((await driver.session_call("GET", "/checkpoints"))["items"][0]["id"])
+        kept = (await driver.session_call("GET", "/checkpoints"))["items"]
+        assert [row["id"] for row in kept] == [made[4], made[3]]
+        # Those that were given up with a cancel are open still, and stay.
+        for _ in range(3):
+            await driver.session_call("POST", "/cancel")
+            fake.script(Reply((Text("Again"), Stall())))
+            async with driver.watching((await driver.session_call("GET"))["last_seq"]) as watch:
+                await driver.post("Go")
+                await watch.until_text("Again")
+                await driver.session_call("POST", "/pause")
+        kept = (await driver.session_call("GET", "/checkpoints"))["items"]
+        assert len(kept) == 4
+        assert kept[-1]["id"] == made[4]
+
+
 async def test_messages_that_waited_at_the_pause_run_after_the_resume(
     driver: Driver, fake: FakeProvider
 ) -> None:
