@@ -6,21 +6,22 @@ sees it; the file tools' memory of what has been read is the agent's, as if it h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.errors import Conflict, NotFound
 from app.events import ToolProgress
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.permissions import manifest_rules
+from app.harness.todo_lists import SessionTodos
 from app.harness.tool_selection import allowed_tools
 from app.ids import new_id, now_ms
-from app.observability import Redactor
 from app.states import SessionState, ToolCallState
 from app.storage.models import AuditEvent, ToolCall
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
 from app.tools.call import ToolCallContext, ToolEnvelope
+from app.tools.ports import TodoItem
 
 if TYPE_CHECKING:
     from app.harness.session import Session
@@ -31,11 +32,12 @@ class _Ports:
     """Progress goes to the session's stream; audit rows are kept until the call is stored."""
 
     def __init__(
-        self, session: Session, redactor: Redactor, call_id: str, actor: str, agent_path: str
+        self, session: Session, services: SessionServices, call_id: str, actor: str, agent_path: str
     ) -> None:
         self.rows: list[AuditEvent] = []
         self._session = session
-        self._redactor = redactor
+        self._redactor = services.redactor
+        self._todos = SessionTodos(services.storage, session.id)
         self._call_id = call_id
         self._actor = actor
         self._agent_path = agent_path
@@ -63,6 +65,12 @@ class _Ports:
         told = {"call_id": self._call_id, "tool": request.tool, "subjects": list(request.subjects)}
         self.audit("permission.answered", {**told, "answer": "once", "by": "direct_call"})
         return "once"
+
+    async def todos(self) -> tuple[TodoItem, ...]:
+        return await self._todos.read()
+
+    async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
+        await self._todos.replace(todos, self._agent_path)
 
 
 async def _agent(
@@ -96,7 +104,7 @@ async def call_directly(
     Raises `NotFound` for an unknown agent, `Conflict` in an archived session."""
     project, agent = await _agent(services, session, agent_path)
     call_id = new_id("tcl")
-    ports = _Ports(session, services.redactor, call_id, actor, agent_path)
+    ports = _Ports(session, services, call_id, actor, agent_path)
     row = ToolCall(
         id=call_id,
         session_id=session.id,

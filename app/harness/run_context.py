@@ -32,6 +32,7 @@ from app.tools.authorisation.rules import PermissionRule
 if TYPE_CHECKING:
     from app.harness.consent import Consents
     from app.harness.permissions import PermissionRules
+    from app.harness.todo_lists import SessionTodos
 
 
 @dataclass(slots=True)
@@ -58,6 +59,7 @@ class RunContext:
     redactor: Redactor
     permissions: PermissionRules
     consents: Consents
+    todos: SessionTodos
     manifest_rules: tuple[PermissionRule, ...] = ()
     cage: Mapping[str, Any] | None = None
     headless: bool = False

@@ -25,6 +25,7 @@ from app.tools.arguments import validate
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import Effects
+from app.tools.ports import TodoItem
 from app.tools.service import ToolService
 from app.workspace import locate
 
@@ -54,6 +55,12 @@ class CallPorts:
         if given.answer == "reject" and given.comment:
             raise rejected(request, given.comment)
         return given.answer
+
+    async def todos(self) -> tuple[TodoItem, ...]:
+        return await self._run.todos.read()
+
+    async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
+        await self._run.todos.replace(todos, self._run.agent_path)
 
 
 @dataclass(slots=True)

@@ -17,14 +17,15 @@ from pydantic import ValidationError
 from app.errors import PayloadTooLarge, ValidationFailed
 from app.harness.dsl.compiler import stored_digest
 from app.harness.history import assistant_blocks, tool_result, user_message
+from app.harness.todo_lists import items_of
 from app.ids import Prefix, is_id
 from app.states import RUN_MOVES, TOOL_CALL_MOVES, SessionState
-from app.storage.models import Checkpoint, Event, Message, Run, Step, ToolCall
+from app.storage.models import Checkpoint, Event, Message, Run, Step, TodoList, ToolCall
 from app.storage.models import Session as SessionRow
 
 FORMAT = 1
 
-RowT = TypeVar("RowT", SessionRow, Run, Step, Message, ToolCall, Checkpoint, Event)
+RowT = TypeVar("RowT", SessionRow, Run, Step, Message, ToolCall, Checkpoint, TodoList, Event)
 
 ROLES = frozenset({"operator", "primary", "tool", "system"})
 AT_REST = frozenset({SessionState.IDLE.value, SessionState.PAUSED.value, SessionState.ARCHIVED.value})
@@ -77,6 +78,7 @@ class ExportReader:
         self._ids: set[str] = set()
         self._runs: set[str] = set()
         self._steps: set[tuple[str, int]] = set()
+        self._has_todos = False
         self._last_seq = 0
 
     @property
@@ -128,6 +130,8 @@ class ExportReader:
                 self._tool_call(data)
             case "checkpoint":
                 self._of_session(_row(Checkpoint, data), "ckp")
+            case "todo_list":
+                self._todo_list(data)
             case "event":
                 self._event(data)
             case _:
@@ -169,6 +173,18 @@ class ExportReader:
             raise WrongLine(f"a tool call in the state {call.state!r} cannot be imported")
         if call.run_id is not None and call.run_id not in self._runs:
             raise WrongLine(f"its run {call.run_id!r} is not among the lines before it")
+
+    def _todo_list(self, data: dict[str, Any]) -> None:
+        todos = _row(TodoList, data)
+        if todos.session_id != self.found.session.id:
+            raise WrongLine("it belongs to another session")
+        if self._has_todos:
+            raise WrongLine("there are two todo lists")
+        self._has_todos = True
+        try:
+            items_of(todos.items)
+        except ValueError as problem:
+            raise WrongLine(str(problem)) from None
 
     def _event(self, data: dict[str, Any]) -> None:
         text = data.get("frame")

@@ -5,9 +5,24 @@ Owns: the protocols that the harness fills for each call. Never: an implementati
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, get_args
 
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
+
+TodoState = Literal["pending", "in_progress", "completed"]
+TODO_STATES: tuple[str, ...] = get_args(TodoState)
+MAX_TODOS = 200
+MAX_TODO_CHARACTERS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class TodoItem:
+    """One entry of a session's todo list."""
+
+    content: str
+    status: TodoState
 
 
 class ToolPorts(Protocol):
@@ -26,4 +41,12 @@ class ToolPorts(Protocol):
 
         Never called for a headless call. `always` has stored the request's suggestions already.
         """
+        ...
+
+    async def todos(self) -> tuple[TodoItem, ...]:
+        """Return the session's todo list, which all its agents share; empty when there is none."""
+        ...
+
+    async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
+        """Keep the list in place of the one before, also over a restart of the daemon."""
         ...

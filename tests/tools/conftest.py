@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest, Permiss
 from app.tools.authorisation.watchdog import Watchdog
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import ToolDefinition
+from app.tools.ports import TodoItem
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
 from app.tools.service import ToolService
@@ -28,6 +29,7 @@ class Ports:
     shown: list[str] = field(default_factory=list)
     asked: list[ConsentRequest] = field(default_factory=list)
     answer: ConsentAnswer = "reject"
+    todo_list: tuple[TodoItem, ...] = ()
 
     async def progress(self, text: str) -> None:
         self.shown.append(text)
@@ -38,6 +40,12 @@ class Ports:
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
         self.asked.append(request)
         return self.answer
+
+    async def todos(self) -> tuple[TodoItem, ...]:
+        return self.todo_list
+
+    async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
+        self.todo_list = tuple(todos)
 
     def names(self) -> list[str]:
         return [event for event, _ in self.events]
