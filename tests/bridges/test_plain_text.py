@@ -1,0 +1,87 @@
+"""What is left of a terminal's bytes for a reader."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.bridges.pty.plain_text import MAX_LINE, PlainText
+
+
+def plain(*chunks: bytes) -> bytes:
+    text = PlainText()
+    return b"".join(text.feed(chunk) for chunk in chunks) + text.finish()
+
+
+@pytest.mark.parametrize(
+    ("sent", "left"),
+    [
+        (b"plain \xc3\xa9\ttext\n", b"plain \xc3\xa9\ttext\n"),
+        (b"\x1b[1;31mred\x1b[0m\n", b"red\n"),
+        (b"\x1b[38;2;1;2;3mrgb\x1b[m \x1b[?25l\x1b[2Jgone", b"rgb gone"),
+        (b"\x1b]0;a title\x07text", b"text"),
+        (b"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", b"link"),
+        (b"\x1b]no end\ntext", b"no end\ntext"),
+        (b"\x1bPdevice control\x1b\\text", b"text"),
+        (b"\x1b(Bcharset\x1b7\x1b8\x1b=\x1bM", b"charset"),
+        (b"bell\x07 null\x00 delete\x7f\n", b"bell null delete\n"),
+        (b"dos\r\nlines\r\r\n", b"dos\nlines\n"),
+        (b" 10%\r 50%\r100%\n", b"100%\n"),
+        (b"a long line\rshort\x1b[K\n", b"short\n"),
+        (b"left over\rshort\n", b"shortover\n"),
+        (b"old\x1b[2K\rnew\n", b"new\n"),
+        (b"erased\x1b[1K.\n", b"erased.\n"),
+        (b"waiting...\r\n", b"waiting...\n"),
+        (b"waiting...\r", b"waiting..."),
+        (b"spin |\x08/\x08-\n", b"spin -\n"),
+        (b"b\x08bo\x08ol\x08ld\n", b"bold\n"),
+        (b"\xff\xfe broken\r\xff\n", b"\xff\xfe broken\n"),
+        (b"\xf0\x9f\x98\x80 done\rX\n", b"X done\n"),
+        (b"\x1b", b""),
+    ],
+)
+def test_control_sequences_go_and_lines_keep_their_last_state(sent: bytes, left: bytes) -> None:
+    assert plain(sent) == left
+
+
+PIECES = st.sampled_from(
+    [
+        b"word",
+        b"\n",
+        b"\r",
+        b"\x08",
+        b"\x1b[31m",
+        b"\x1b[K",
+        b"\x1b]0;t\x07",
+        b"\xc3\xa9",
+        b"\x1b",
+        b"[",
+        b"\r\n",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=30).map(b"".join), st.integers(0, 60))
+def test_where_the_bytes_are_cut_makes_no_difference(sent: bytes, cut: int) -> None:
+    assert plain(sent[:cut], sent[cut:]) == plain(sent)
+
+
+@given(st.binary(max_size=200))
+def test_no_control_character_survives(sent: bytes) -> None:
+    assert not set(plain(sent)) & (set(range(32)) - set(b"\t\n"))
+
+
+def test_a_line_without_end_is_passed_on_in_bounded_parts() -> None:
+    text = PlainText()
+    passed = b"".join(text.feed(b"x" * 1000) for _ in range(1000))
+    assert len(passed) >= 1_000_000 - MAX_LINE - 1000
+    assert passed + text.finish() == b"x" * 1_000_000
+
+
+def test_a_progress_bar_without_end_takes_no_memory() -> None:
+    text = PlainText()
+    for step in range(20_000):
+        assert text.feed(b"\r[%6d of 20000]" % step) == b""
+        assert len(text._rest) <= 2 * MAX_LINE
+    assert text.finish() == b"[ 19999 of 20000]"
