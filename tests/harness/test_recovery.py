@@ -12,7 +12,7 @@ import pytest
 from app.errors import StorageError
 from app.harness.event_hub import EventHub
 from app.harness.history import History
-from app.harness.recovery import ABORTED, recover
+from app.harness.recovery import ABORTED, NOT_RUN, recover
 from app.messages import AssistantMessage, ToolCallBlock, ToolResultsMessage
 from app.storage.models import Message
 from app.storage.storage import Storage
@@ -75,6 +75,12 @@ def cut_off_between_calls_and_results(uow: UnitOfWork) -> None:
     uow.tool_calls.add(call(3, "pending"))
 
 
+def cut_off_while_a_call_waited_for_consent(uow: UnitOfWork) -> None:
+    cut_off_between_calls_and_results(uow)
+    uow.interactions.add(rows.interaction(1, run_id="run_00001", tool_call_id="call_1"))
+    uow.interactions.add(rows.interaction(2, run_id="run_00001", state="answered", tool_call_id="call_3"))
+
+
 def cut_off_between_two_runs(uow: UnitOfWork) -> None:
     wreck(uow)
     uow.runs.update("run_00001", state="succeeded", ended_at=7)
@@ -89,6 +95,10 @@ WRECKS: list[tuple[Callable[[UnitOfWork], None], list[str]]] = [
     (
         cut_off_between_calls_and_results,
         ["message.tool_result", "message.tool_result", "step.ended", "run.ended"],
+    ),
+    (
+        cut_off_while_a_call_waited_for_consent,
+        ["permission.answered", "message.tool_result", "message.tool_result", "step.ended", "run.ended"],
     ),
     (cut_off_between_two_runs, []),
 ]
@@ -128,6 +138,7 @@ async def test_everything_open_is_closed_and_the_session_pauses_with_a_checkpoin
         assert all(step.ended_at is not None for step in uow.runs.steps("run_00001"))
         assert not uow.tool_calls.unfinished(SESSION)
         assert not uow.messages.incomplete(SESSION)
+        assert not uow.interactions.pending(SESSION)
         assert [row.content for row in uow.messages.queued(SESSION)] == ["And then"]
 
     await storage.read(look)
@@ -148,6 +159,37 @@ async def test_every_unfinished_call_gets_a_result_and_a_finished_one_keeps_its_
     calls = await storage.read(lambda uow: uow.tool_calls.for_run("run_00001"))
     assert [row.state for row in calls] == ["interrupted", "succeeded", "interrupted"]
     assert {row.result_message_id for row in calls} <= {row.id for row in messages}
+
+
+@pytest.mark.requirement("R3.permit.ask")
+async def test_a_call_that_waited_for_consent_is_known_not_to_have_run(storage: Storage) -> None:
+    await storage.write(cut_off_while_a_call_waited_for_consent)
+    await recover(storage, EventHub(storage))
+
+    _, history = await history_of(storage)
+    answer = history.messages[-1]
+    assert isinstance(answer, ToolResultsMessage)
+    assert NOT_RUN in answer.results[0].content
+    assert ABORTED in answer.results[2].content
+    waited, answered = [
+        await storage.read(lambda uow, n=n: uow.interactions.get(f"itx_0000{n}")) for n in (1, 2)
+    ]
+    assert waited is not None and answered is not None
+    assert (waited.state, answered.state) == ("expired", "answered")
+    assert waited.closed_at is not None
+
+
+@pytest.mark.requirement("R3.permit.ask")
+async def test_a_question_whose_run_had_ended_is_expired_too(storage: Storage) -> None:
+    def left(uow: UnitOfWork) -> None:
+        rows.family(uow)
+        uow.interactions.add(rows.interaction(1))
+
+    await storage.write(left)
+    assert await recover(storage, EventHub(storage)) == 0
+    found = await storage.read(lambda uow: uow.interactions.get("itx_00001"))
+    assert found is not None
+    assert found.state == "expired"
 
 
 async def test_a_call_of_a_message_that_broke_off_is_shown_to_the_model_with_its_result(
