@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from app.bridges.process import ChildProcesses
 from app.tools.call import ToolCallContext
 from app.tools.edit import text
 from app.tools.file import read
@@ -38,10 +39,10 @@ SETTLE_SECONDS = 2.2
 class Desk:
     """The file tools over a folder of their own."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, children: ChildProcesses) -> None:
         files = ProjectFiles(reads=ReadTracker())
         self.root = root
-        self._service = ToolService(ToolRegistry((read.build(files), text.build(files))))
+        self._service = ToolService(ToolRegistry((read.build(files, children, {}), text.build(files))))
         self._context = ToolCallContext(
             session_id="ses",
             run_id="run",
@@ -68,10 +69,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "project"
         root.mkdir()
-        asyncio.run(measure(Desk(root)))
+        asyncio.run(measure(root))
 
 
-async def measure(desk: Desk) -> None:
+async def measure(root: Path) -> None:
+    children = ChildProcesses()
+    desk = Desk(root, children)
     large = desk.root / "large.log"
     with large.open("w") as file:
         for start in range(0, LINES, 1000):
@@ -81,6 +84,7 @@ async def measure(desk: Desk) -> None:
     await asyncio.sleep(SETTLE_SECONDS)  # a file younger than two seconds is not remembered
     await measure_reads(desk, large)
     await measure_edits(desk, medium)
+    await children.aclose()
 
 
 async def measure_reads(desk: Desk, file: Path) -> None:

@@ -50,7 +50,7 @@ def build_registry(
     )
     syntax, sources = AstGrep(children), SourceFiles(children, rules_above)
     definitions = (
-        read.build(files),
+        read.build(files, children, environment),
         write.build(files),
         create.build(files),
         text.build(files),

@@ -74,7 +74,7 @@ async def search_desk(
     children = ChildProcesses()
     project_files = ProjectFiles(reads=ReadTracker(), closed=(desk.base / "data", *closed))
     tools = (
-        read.build(project_files),
+        read.build(project_files, children, {}),
         grep.build(project_files, children, {}, limits=text, engine=engine),
         glob.build(project_files, children, {}, limits=files, engine=engine),
     )

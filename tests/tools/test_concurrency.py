@@ -8,11 +8,17 @@ import os
 import sys
 import threading
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from app.errors import ToolError
-from app.tools.file_locks import FileLocks
+from app.tools.edit import text as edit
+from app.tools.file import write
+from app.tools.file_locks import WAIT_SECONDS, FileLocks
+from app.tools.project_files import ProjectFiles
+from app.tools.registry import ToolRegistry
+from app.tools.service import ToolService
 from app.tools.threads import to_the_end
 
 pytestmark = pytest.mark.requirement("R2.6.4")
@@ -144,6 +150,23 @@ async def test_two_names_of_one_file_share_a_lock(desk):
     )
     assert [answer.code for answer in answers].count(None) == 1
     assert {answer.code for answer in answers} == {None, "file_changed_since_read"}
+
+
+@pytest.mark.requirement("R3.file.edit.busy")
+async def test_a_file_that_another_call_writes_for_too_long_is_busy_and_unchanged(desk):
+    assert WAIT_SECONDS == 5.0
+    file = desk.put("a.txt", "old\n")
+    locks = FileLocks(wait_seconds=0.05)
+    files = ProjectFiles(reads=desk.reads, locks=locks)
+    impatient = replace(desk, service=ToolService(ToolRegistry((edit.build(files), write.build(files)))))
+    await desk.ok("file.read", path="a.txt")
+    with files.workspace(desk.context).target("a.txt") as target:
+        identity = target.identity
+    async with locks.holding(identity, "a.txt"):
+        busy = await impatient.call("edit.text", path="a.txt", old_string="old", new_string="new")
+        assert (busy.code, file.read_text()) == ("file_busy", "old\n")
+        assert await impatient.code("file.write", path="./a.txt", content="new") == "file_busy"
+    await impatient.ok("edit.text", path="a.txt", old_string="old", new_string="new")
 
 
 @pytest.mark.requirement("R3.file.edit.busy")

@@ -9,12 +9,7 @@ from dataclasses import replace
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from app.bridges.process import ChildProcesses
-from app.tools.edit import text as edit_text
-from app.tools.file import pdf, picture, read, write
-from app.tools.project_files import ProjectFiles
-from app.tools.registry import ToolRegistry
-from app.tools.service import ToolService
+from app.tools.file import pdf, picture
 from tests.tools import documents, pictures
 
 RUSSIAN = "Привет, мир! Это пример текстового файла на русском языке.\nВторая строка: настройки и значения.\n"
@@ -22,16 +17,6 @@ JAPANESE = "これは日本語のテキストファイルです。設定の説�
 CHINESE = "这是一个中文文本文件，用来测试编码检测功能。\n第二行：配置、参数、数值，以及更多的说明文字。\n"
 KOREAN = "이것은 한국어 텍스트 파일입니다. 인코딩 감지를 시험합니다.\n둘째 줄: 설정과 값.\n"
 GREEK = "Αυτό είναι ένα ελληνικό κείμενο για δοκιμή της κωδικοποίησης.\n"
-
-
-@pytest.fixture
-async def library(desk):
-    """A desk whose `file.read` can start programs."""
-    children = ChildProcesses()
-    files = ProjectFiles(reads=desk.reads)
-    registry = ToolRegistry((read.build(files, children, {}), write.build(files), edit_text.build(files)))
-    yield replace(desk, service=ToolService(registry))
-    await children.aclose()
 
 
 def seeing(desk):
@@ -163,9 +148,9 @@ async def test_raw_reads_the_json_and_an_edit_works_on_it_after_either(desk):
 
 
 @pytest.mark.requirement("R3.file.read.pdf")
-async def test_a_pdf_is_read_as_text_page_by_page(library):
-    library.put("a.pdf", documents.pdf(["One", "Two", "Three"]))
-    data = await library.ok("file.read", path="a.pdf")
+async def test_a_pdf_is_read_as_text_page_by_page(desk):
+    desk.put("a.pdf", documents.pdf(["One", "Two", "Three"]))
+    data = await desk.ok("file.read", path="a.pdf")
     lines = [line.split(": ", 1)[1] for line in data["content"].split("\n")]
     assert lines == ["=== page 1 ===", "One", "=== page 2 ===", "Two", "=== page 3 ===", "Three"]
     assert (data["type"], data["total_pages"], data["mime"]) == ("pdf", 3, "application/pdf")
@@ -177,54 +162,50 @@ async def test_a_pdf_is_read_as_text_page_by_page(library):
     ("pages", "numbers"),
     [("2", [2]), ("1-2, 4", [1, 2, 4]), ("4,1", [4, 1]), ("2-3,3", [2, 3]), (" ", [1, 2, 3, 4])],
 )
-async def test_page_ranges_are_honoured(library, pages, numbers):
-    library.put("a.pdf", documents.pdf(["One", "Two", "Three", "Four"]))
-    data = await library.ok("file.read", path="a.pdf", pages=pages)
+async def test_page_ranges_are_honoured(desk, pages, numbers):
+    desk.put("a.pdf", documents.pdf(["One", "Two", "Three", "Four"]))
+    data = await desk.ok("file.read", path="a.pdf", pages=pages)
     shown = [line for line in data["content"].split("\n") if "===" in line]
     assert [int(line.split("page ")[1].split(" ")[0]) for line in shown] == numbers
 
 
 @pytest.mark.requirement("R3.file.read.pdf")
-async def test_pages_beyond_the_end_are_an_error_that_names_their_number(library):
-    library.put("a.pdf", documents.pdf(["One", "Two"]))
-    error = await library.call("file.read", path="a.pdf", pages="1-7")
+async def test_pages_beyond_the_end_are_an_error_that_names_their_number(desk):
+    desk.put("a.pdf", documents.pdf(["One", "Two"]))
+    error = await desk.call("file.read", path="a.pdf", pages="1-7")
     assert (error.code, error.detail["total_pages"]) == ("invalid_params", 2)
     assert "the PDF has 2 pages" in error.error_text
     for wrong in ("0", "3-1", "one", "1-", "1;2", "-3"):
-        assert await library.code("file.read", path="a.pdf", pages=wrong) == "invalid_params"
+        assert await desk.code("file.read", path="a.pdf", pages=wrong) == "invalid_params"
 
 
 @pytest.mark.requirement("R3.file.read.pdf")
-async def test_a_long_pdf_gives_its_first_pages_and_says_so(library):
-    library.put("long.pdf", documents.pdf([f"Page {n}" for n in range(1, 41)]))
-    data = await library.ok("file.read", path="long.pdf")
+async def test_a_long_pdf_gives_its_first_pages_and_says_so(desk):
+    desk.put("long.pdf", documents.pdf([f"Page {n}" for n in range(1, 41)]))
+    data = await desk.ok("file.read", path="long.pdf")
     assert data["note"] == f"these are the first {pdf.MAX_PAGES} of 40 pages; name others with pages"
-    data = await library.ok("file.read", path="long.pdf", pages="5-40")
+    data = await desk.ok("file.read", path="long.pdf", pages="5-40")
     assert data["note"] == f"one answer holds {pdf.MAX_PAGES} pages, so it ends with page {pdf.MAX_PAGES + 4}"
 
 
 @pytest.mark.requirement("R3.file.read.pdf")
-async def test_scanned_encrypted_and_broken_pdfs_are_told_as_what_they_are(library):
-    library.put("scan.pdf", documents.pdf(["Words", None]))
-    data = await library.ok("file.read", path="scan.pdf")
+async def test_scanned_encrypted_and_broken_pdfs_are_told_as_what_they_are(desk):
+    desk.put("scan.pdf", documents.pdf(["Words", None]))
+    data = await desk.ok("file.read", path="scan.pdf")
     assert data["note"] == "no text but pictures on page 2: scanned, as it seems"
-    writer = PdfWriter(clone_from=PdfReader(library.put("plain.pdf", documents.pdf(["Secret"]))))
+    writer = PdfWriter(clone_from=PdfReader(desk.put("plain.pdf", documents.pdf(["Secret"]))))
     writer.encrypt("password", algorithm="RC4-128")
-    writer.write(library.root / "locked.pdf")
-    data = await library.ok("file.read", path="locked.pdf")
+    writer.write(desk.root / "locked.pdf")
+    data = await desk.ok("file.read", path="locked.pdf")
     assert data["note"] == "the PDF: it is encrypted and needs a password"
-    library.put("broken.pdf", b"%PDF-1.7\n" + bytes(range(256)) * 20)
-    data = await library.ok("file.read", path="broken.pdf")
+    desk.put("broken.pdf", b"%PDF-1.7\n" + bytes(range(256)) * 20)
+    data = await desk.ok("file.read", path="broken.pdf")
     assert data["note"].startswith("the PDF: it cannot be read")
 
 
 @pytest.mark.requirement("R3.file.read.pdf")
-async def test_a_pdf_that_takes_too_long_is_cut_off_and_the_program_killed(library):
-    children = ChildProcesses()
-    try:
-        found = await pdf.pdf_text(children, {}, documents.pdf(["One"]), None, owner="test", seconds=0.001)
-    finally:
-        await children.aclose()
+async def test_a_pdf_that_takes_too_long_is_cut_off_and_the_program_killed(children):
+    found = await pdf.pdf_text(children, {}, documents.pdf(["One"]), None, owner="test", seconds=0.001)
     assert found.notes == ["reading was stopped for taking too long, before the first page"]
 
 

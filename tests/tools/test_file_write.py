@@ -12,6 +12,7 @@ create = pytest.mark.requirement("R2.6.3")
 
 
 @write
+@pytest.mark.requirement("R3.file.write.parents")
 async def test_writing_creates_missing_parent_directories(desk):
     data = await desk.ok("file.write", path="./a/b/c/new.ts", content="x\n")
     assert data == {"path": "./a/b/c/new.ts", "bytes_written": 2, "created": True}
@@ -19,6 +20,7 @@ async def test_writing_creates_missing_parent_directories(desk):
 
 
 @write
+@pytest.mark.requirement("R3.file.write.unread")
 async def test_writing_over_an_unread_file_is_refused(desk):
     file = desk.put("a.txt", "old")
     envelope = await desk.call("file.write", path="a.txt", content="new")
@@ -37,6 +39,7 @@ async def test_a_file_that_was_read_is_replaced_whole(desk):
 
 
 @write
+@pytest.mark.requirement("R3.file.edit.stale")
 async def test_a_file_that_changed_since_it_was_read_is_not_overwritten(desk):
     file = desk.put("a.txt", "old")
     await desk.ok("file.read", path="a.txt")
@@ -68,6 +71,7 @@ async def test_reading_is_tracked_for_each_agent_and_session(desk):
 
 
 @write
+@pytest.mark.requirement("R3.file.edit.kept")
 async def test_the_mode_and_owner_of_a_replaced_file_stay(desk):
     file = desk.put("run.sh", "#!/bin/sh\n")
     file.chmod(0o750)
@@ -94,6 +98,7 @@ async def test_a_new_file_honours_the_umask(desk, tool):
 
 
 @write
+@pytest.mark.requirement("R3.file.edit.kept")
 async def test_the_target_of_a_link_is_written_and_the_link_kept(desk):
     target = desk.put("real/a.txt", "old")
     (desk.root / "link.txt").symlink_to("real/a.txt")
@@ -163,6 +168,7 @@ async def test_no_temporary_file_and_no_new_directory_is_left_after_a_failure(de
 
 
 @create
+@pytest.mark.requirement("R3.file.create.exists")
 async def test_creating_a_file_that_exists_is_refused(desk):
     file = desk.put("a.txt", "old")
     assert await desk.code("file.create", path="a.txt", content="new") == "file_exists"

@@ -44,10 +44,10 @@ def index():
 
 
 @pytest.fixture
-def reader(desk, index):
+def reader(desk, index, children):
     """A desk whose `file.read` remembers large files, however fresh they are."""
     files = ProjectFiles(reads=desk.reads)
-    tools = (read.build(files, index=index), edit_text.build(files))
+    tools = (read.build(files, children, {}, index), edit_text.build(files))
     return replace(desk, service=ToolService(ToolRegistry(tools)))
 
 

@@ -44,8 +44,8 @@ class _Reading:
 
 def build(
     files: ProjectFiles,
-    children: ChildProcesses | None = None,
-    environment: Mapping[str, str] | None = None,
+    children: ChildProcesses,
+    environment: Mapping[str, str],
     index: TextIndex | None = None,
 ) -> ToolDefinition:
     """Return the tool over `files`; `children` and their `environment` are for reading PDFs."""
@@ -61,7 +61,7 @@ def build(
             stop.set()
             raise
         result = reading.result
-        if reading.pdf is not None and children is not None and environment is not None:
+        if reading.pdf is not None:
             found = await pdf.pdf_text(
                 children, environment, reading.pdf, params.pages, owner=context.session_id
             )
