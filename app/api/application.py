@@ -32,6 +32,7 @@ from app.api import (
 from app.api.access_middleware import AccessMiddleware
 from app.api.boundary import BoundaryMiddleware
 from app.api.error_handlers import install_error_handlers
+from app.api.health import RecentReadiness
 from app.api.idempotency import Idempotency
 from app.api.openapi_document import document_of, document_text
 from app.api.web import mount as web_page
@@ -72,6 +73,7 @@ def build_application(
         lifespan=lifespan,
     )
     app.state.idempotency = Idempotency()
+    app.state.readiness = RecentReadiness()
     app.include_router(health.root_router)
     app.include_router(launch.router)
     app.include_router(web_page.router)

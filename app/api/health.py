@@ -5,9 +5,11 @@ Owns: the three routes that monitoring asks. Never: anything about projects or s
 
 from __future__ import annotations
 
+import asyncio
 import platform
+import time
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from app import __version__
 from app.api.dependencies import ServicesDep
@@ -22,6 +24,24 @@ router: APIRouter = noun_router("Health")
 
 API_VERSION = "v1"
 
+READINESS_SECONDS = 1.0
+
+
+class RecentReadiness:
+    """The last answer, for a while: anybody may ask, and each look reads the database."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._found: Readiness | None = None
+        self._until = 0.0
+
+    async def get(self, services: Services) -> Readiness:
+        async with self._lock:
+            if self._found is None or time.monotonic() >= self._until:
+                self._found = await _look(services)
+                self._until = time.monotonic() + READINESS_SECONDS
+            return self._found
+
 
 @root_router.get("/healthz", operation_id="get_health", summary="Tell that the process is up")
 async def get_health() -> Health:
@@ -29,21 +49,13 @@ async def get_health() -> Health:
 
 
 @root_router.get("/readyz", operation_id="get_readiness", summary="Tell whether the daemon can work")
-async def get_readiness(services: ServicesDep, response: Response) -> Readiness:
-    """Looks at the database, its schema and the sandbox now. The answer is 503 when one that
-    the daemon needs has failed."""
-    storage = await _check_storage(services)
-    checks = {
-        "storage": storage,
-        "migrations": await _check_migrations(services),
-        "sandbox": Check(
-            status="not_installed",
-            detail="This version runs every agent without a cage; no sandbox is built in.",
-        ),
-    }
-    ready = all(check.status != "failed" for check in checks.values())
-    response.status_code = 200 if ready else 503
-    return Readiness(ready=ready, checks=checks)
+async def get_readiness(request: Request, services: ServicesDep, response: Response) -> Readiness:
+    """Looks at the database, its schema and the sandbox, at most once in a second. The answer is
+    503 when one that the daemon needs has failed."""
+    recent: RecentReadiness = request.app.state.readiness
+    found = await recent.get(services)
+    response.status_code = 200 if found.ready else 503
+    return found
 
 
 @router.get(
@@ -56,6 +68,18 @@ async def get_versions() -> Versions:
         python=platform.python_version(),
         platform=platform.system().lower(),
     )
+
+
+async def _look(services: Services) -> Readiness:
+    checks = {
+        "storage": await _check_storage(services),
+        "migrations": await _check_migrations(services),
+        "sandbox": Check(
+            status="not_installed",
+            detail="This version runs every agent without a cage; no sandbox is built in.",
+        ),
+    }
+    return Readiness(ready=all(check.status != "failed" for check in checks.values()), checks=checks)
 
 
 async def _check_storage(services: Services) -> Check:

@@ -7,11 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
 
 from watchfiles import awatch
 
-from app.config import Settings, StorageSettings, load_settings, secret_values
+from app.config import (
+    Settings,
+    StorageSettings,
+    default_config_file,
+    load_settings,
+    secret_values,
+)
 from app.errors import KagedError
 from app.harness.event_hub import EventHub
 from app.harness.providers.router import ProviderRouter
@@ -25,6 +33,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 MEBIBYTE = 1024 * 1024
 TRIM_EVERY_SECONDS = 600.0
 IDEMPOTENCY_DAYS = 1
+RECHECK_MS = 2_000
 FREED_PAGES = 2_000
 """How many pages of the database file one write gives back at most."""
 
@@ -67,11 +76,11 @@ async def trim_once(storage: Storage, hub: EventHub, settings: StorageSettings) 
 
 
 async def reload_config_forever(settings: Settings, router: ProviderRouter, redactor: Redactor) -> None:
-    """Take up models, providers and prices when the config file changes; the rest needs a restart."""
-    file = settings.config_file
-    if file is None:
-        return
-    async for _ in awatch(file.parent, recursive=False, watch_filter=lambda _, path: Path(path) == file):
+    """Take up models, providers and prices when the config file changes; the rest needs a restart.
+
+    Without one, the file is waited for where it is looked for at the start."""
+    file = settings.config_file or default_config_file()
+    async for _ in _changes_of(file):
         try:
             fresh = await asyncio.to_thread(load_settings, config_file=file)
         except KagedError as error:
@@ -84,3 +93,39 @@ async def reload_config_forever(settings: Settings, router: ProviderRouter, reda
             log.error("the changed config file is not used: %s", error.message)
             continue
         log.info("models and providers were reloaded from %s", file)
+
+
+async def _changes_of(file: Path) -> AsyncGenerator[None, None]:
+    """Yield when a file has changed or has come to be; its folders need not be there yet."""
+    seen = await asyncio.to_thread(_version_of, file)
+    while True:
+        folder = await asyncio.to_thread(_nearest_folder, file)
+        towards = folder / file.relative_to(folder).parts[0]
+        watching = awatch(
+            folder,
+            recursive=False,
+            watch_filter=lambda _, path, towards=towards: Path(path) == towards,  # type: ignore[misc]
+            # What happens before the watching has begun is seen then.
+            rust_timeout=RECHECK_MS,
+            yield_on_timeout=True,
+        )
+        async with aclosing(watching):
+            async for _ in watching:
+                now = await asyncio.to_thread(_version_of, file)
+                if now not in (None, seen):
+                    yield
+                seen = now
+                if await asyncio.to_thread(_nearest_folder, file) != folder:
+                    break
+
+
+def _nearest_folder(file: Path) -> Path:
+    return next(folder for folder in file.parents if folder.is_dir())
+
+
+def _version_of(file: Path) -> tuple[int, int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
 from app import __version__
+from app.storage.storage import Storage
 from tests.api.daemon import Daemon
 
 
@@ -20,6 +27,25 @@ async def test_health_readiness_and_versions_need_no_token(daemon: Daemon) -> No
     assert ready.json()["checks"]["sandbox"]["status"] == "not_installed"
     assert versions.json()["kaged"] == __version__
     assert schema.json()["type"] == "object"
+
+
+async def test_asking_often_whether_it_is_ready_costs_one_look_at_the_database(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.api.health.READINESS_SECONDS", 60.0)
+    reads = 0
+    read = Storage.read
+
+    async def counted(self: Storage, work: Callable[[Any], Any]) -> Any:
+        nonlocal reads
+        reads += 1
+        return await read(self, work)
+
+    async with daemon.client(token="") as client:
+        monkeypatch.setattr(Storage, "read", counted)
+        answers = await asyncio.gather(*(client.get("/readyz") for _ in range(20)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert reads == 2  # the rows and the schema
 
 
 async def test_a_daemon_whose_database_is_closed_is_not_ready(daemon: Daemon) -> None:

@@ -13,7 +13,7 @@ from app.config import Settings, load_settings
 from app.observability import MASK, Redactor
 from tests.fakes.provider_script import Hold, Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven
+from tests.harness.driving import Driver, driven, provider_settings
 
 pytestmark = pytest.mark.requirement("R2.4.1", "R2.4.2")
 
@@ -98,3 +98,19 @@ async def test_a_file_with_a_mistake_leaves_the_last_good_one_in_use(
     assert fake.requests[0].json["model"] == "model-a"
     config.write_text(text_of(fake, "model-c", "sk-the-first-key"))
     await until_the_alias_is(driver, ["fake:model-c"])
+
+
+async def test_a_config_file_that_is_made_later_is_taken_up_too(
+    fake: FakeProvider, project_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = tmp_path / "home" / "settings" / "kaged" / "config.toml"
+    later.parent.parent.parent.mkdir()
+    monkeypatch.setattr("app.harness.housekeeping.default_config_file", lambda: later)
+    first = {"models": {"main": ["fake:model-a"]}, "providers": provider_settings("openai", fake.base_url)}
+    async with driven(tmp_path / "data", project_root, **first) as driver:
+        later.parent.mkdir(parents=True)
+        later.write_text(text_of(fake, "model-later", "sk-later"))
+        await until_the_alias_is(driver, ["fake:model-later"])
+        fake.script(text_reply("Here."))
+        await driver.run("Go")
+    assert fake.requests[0].json["model"] == "model-later"
