@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from app.access_tokens import AccessControl
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
-from app.config import Settings, child_environment, settings_not_in_effect
+from app.config import Settings, child_environment, default_config_file, settings_not_in_effect
 from app.harness.capacity import Capacity
 from app.harness.event_hub import EventHub
 from app.harness.housekeeping import heartbeat_forever, reload_config_forever, trim_forever
@@ -79,7 +79,7 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
             terminals=terminals,
             environment=child_environment(),
             data_dir=data_dir,
-            config_file=settings.config_file,
+            config_file=settings.config_file or default_config_file(),
         )
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
         services = await _assemble(settings, redactor, storage, hub, registry, router, reads, terminals)

@@ -114,3 +114,19 @@ async def test_a_config_file_that_is_made_later_is_taken_up_too(
         fake.script(text_reply("Here."))
         await driver.run("Go")
     assert fake.requests[0].json["model"] == "model-later"
+
+
+async def test_an_agent_cannot_make_the_config_file_that_would_be_taken_up(
+    fake: FakeProvider, project_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = project_root / "config.toml"
+    for module in ("lifespan", "harness.housekeeping"):
+        monkeypatch.setattr(f"app.{module}.default_config_file", lambda: place)
+    first = {"models": {"main": ["fake:model-a"]}, "providers": provider_settings("openai", fake.base_url)}
+    async with driven(tmp_path / "data", project_root, **first) as driver:
+        write = ToolCall("file_create", {"path": "config.toml", "content": text_of(fake, "evil", "sk-evil")})
+        fake.script(Reply((write,)), text_reply("Hm."))
+        await driver.run("Go")
+        (result,) = [m for m in await driver.messages() if m["role"] == "tool"]
+    assert result["details"]["isError"]
+    assert not place.exists()
