@@ -15,6 +15,7 @@ from app.tools.ast_grep.listing import SourceFiles
 from app.tools.compute import calc
 from app.tools.edit import ast_rewrite, text
 from app.tools.file import create, read, write
+from app.tools.locked import locked_set
 from app.tools.project import recipe
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
@@ -25,9 +26,8 @@ from app.tools.shell import background, bash
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "@files": ("file.*", "edit.*"),
-    "@locked": (),
+    "@locked": locked_set.NAMES,
 }
-"""`@locked` is reserved for the portable names (`read`, `write`, ...)."""
 
 
 def build_registry(
@@ -49,18 +49,24 @@ def build_registry(
         reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
     )
     syntax, sources = AstGrep(children), SourceFiles(children, rules_above)
+    reading = read.build(files, children, environment)
+    writing, editing = write.build(files), text.build(files)
+    running = bash.build(terminals, files, environment)
     definitions = (
-        read.build(files, children, environment),
-        write.build(files),
+        reading,
+        writing,
         create.build(files),
-        text.build(files),
+        editing,
         calc.build(),
         grep.build(files, children, environment),
         glob.build(files, children, environment),
         ast_search.build(files, syntax, sources),
         ast_rewrite.build(files, syntax, sources),
-        bash.build(terminals, files, environment),
+        running,
         background.build(terminals),
         recipe.build(files, environment),
+        *locked_set.build(
+            files, children, environment, read=reading, write=writing, edit=editing, bash=running
+        ),
     )
     return ToolRegistry(definitions, GROUPS)

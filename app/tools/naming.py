@@ -6,11 +6,32 @@ Owns: the mapping between kaged's dotted names and wire names. Never: a list of 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
 _NAME = re.compile(r"^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*$")
 MAX_WIRE_LENGTH = 64
+
+LOCKED_TWINS: Mapping[str, str] = {
+    "read": "file.read",
+    "write": "file.write",
+    "edit": "edit.text",
+    "glob": "search.glob",
+    "grep": "search.grep",
+    "bash": "shell.bash",
+}
+"""The portable names, and the tools of which they are second names."""
+_PORTABLE: Mapping[str, str] = {dotted: portable for portable, dotted in LOCKED_TWINS.items()}
+
+
+def rule_name(name: str) -> str:
+    """Return the name that permission rules go by: `bash` and `shell.bash` are one tool to them."""
+    return LOCKED_TWINS.get(name, name)
+
+
+def portable_name(name: str) -> str | None:
+    """Return the name that the tool `name` has in the locked set, if it is there."""
+    return _PORTABLE.get(name)
 
 
 def is_tool_name(name: str) -> bool:

@@ -82,7 +82,7 @@ class ToolRegistry:
         if pattern.startswith(GROUP_MARK):
             return list(self._groups.get(pattern, ()))
         parent = self._tools.get(pattern.removesuffix(".*")) if pattern.endswith(".*") else None
-        family = set() if parent is None else set(parent.qualified_names)
+        family = set() if parent is None or not parent.actions else set(parent.qualified_names)
         return [name for name in self._owners if name in family or fnmatchcase(name, pattern)]
 
     def spec(

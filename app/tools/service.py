@@ -21,7 +21,7 @@ from app.tools.authorisation.principal import check_principal
 from app.tools.authorisation.watchdog import Watchdog, consult
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import Delegation, ToolDefinition
-from app.tools.naming import closest
+from app.tools.naming import closest, rule_name
 from app.tools.output import envelope_of
 from app.tools.registry import ToolRegistry
 from app.tools.wrappers import audited, contained
@@ -72,7 +72,7 @@ class ToolService:
         self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext
     ) -> BaseModel | Delegation:
         effects = definition.effects(params)
-        tools = _names(definition, params)
+        tools = tuple(map(rule_name, _names(definition, params)))
         check_capabilities(definition, effects, context)
         context = replace(context, tool_names=tools, consented=frozenset())
         context = await check_rules(definition, tools, effects, context)

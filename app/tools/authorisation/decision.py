@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from app.tools.authorisation.patterns import could_match, covers_everything, literal_length, matches
 from app.tools.authorisation.rules import PermissionRule, RuleAction
 from app.tools.authorisation.subject import Subject
+from app.tools.naming import portable_name, rule_name
 
 _SCOPES = {"manifest": 0, "project": 1, "session": 2}
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
@@ -109,11 +110,13 @@ def _rank(name: str, tools: Sequence[str], capability: str | None) -> tuple[int,
     """How exactly a permission names what is used; None when it does not concern it."""
     if name == "*":
         return 0, 0
+    name = rule_name(name)
     if name in tools:
         return (3 if name != tools[0] else 2), 0
     if capability is not None and name == capability:
         return 2, 0
-    names = (*tools, capability) if capability is not None else tuple(tools)
+    portable = portable_name(tools[0])
+    names = [one for one in (*tools, portable, capability) if one is not None]
     if name == f"{tools[0]}.*" or any(fnmatchcase(one, name) for one in names):
         return 1, literal_length(name)
     return None

@@ -1,0 +1,41 @@
+"""The locked set: the portable tools that models know from elsewhere, by names without a dot.
+
+Owns: which they are, and putting them together. Never: their implementations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.bridges.process import ChildProcesses
+from app.tools.definition import ToolDefinition
+from app.tools.locked import command, files, searches
+from app.tools.locked.todo import todo
+from app.tools.project_files import ProjectFiles
+from app.tools.search import glob, grep
+
+NAMES = ("read", "write", "edit", "glob", "grep", "bash", "todo")
+
+
+def build(
+    project_files: ProjectFiles,
+    children: ChildProcesses,
+    environment: Mapping[str, str],
+    *,
+    read: ToolDefinition,
+    write: ToolDefinition,
+    edit: ToolDefinition,
+    bash: ToolDefinition,
+) -> tuple[ToolDefinition, ...]:
+    """Return the tools, in the order of `NAMES`, over the dotted ones that are given."""
+    finding = glob.build(project_files, children, environment, limits=searches.GLOB_LIMITS)
+    searching = grep.build(project_files, children, environment, limits=searches.GREP_LIMITS)
+    return (
+        files.read(read),
+        files.write(write),
+        files.edit(edit),
+        searches.glob(finding),
+        searches.grep(searching),
+        command.bash(bash),
+        todo(),
+    )
