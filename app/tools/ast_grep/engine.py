@@ -8,7 +8,10 @@ be about files that the caller may see.
 from __future__ import annotations
 
 import asyncio
+import resource
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -23,13 +26,26 @@ from app.tools.ast_grep.programs import ENVIRONMENT, installed
 UNDERSTAND_SECONDS = 10.0
 MAX_ACCOUNT = 4 * 1024 * 1024
 BATCH_BYTES = 500_000
+MEMORY = 1024 * 1024 * 1024
+"""Bytes that one process may take. It holds all it will print of a file, and with each match the
+whole line around it: a pattern that fits anywhere, on a file of one long line, would take all there
+is."""
 _CHUNK = 64 * 1024
 _ENDED_WELL = frozenset({0, 1, 8})
 """Matches, none, and none for a pattern that it finds odd."""
 
-Ending = Literal["complete", "stopped", "timed_out", "failed"]
+Ending = Literal["complete", "stopped", "timed_out"]
 Take = Callable[[list[Found]], bool]
 Query = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a search ended: `stopped` by who took its matches. `failed` are the files, as named to
+    ast-grep, on which it broke off; there may be matches in them."""
+
+    ending: Ending = "complete"
+    failed: list[str] = field(default_factory=list)
 
 
 def by_pattern(pattern: Pattern, template: str | None = None) -> Query:
@@ -77,39 +93,47 @@ class AstGrep:
 
     async def search(
         self, folder: int | Path, names: Sequence[str], query: Query, *, deadline: float, take: Take
-    ) -> Ending:
+    ) -> Outcome:
         """Search the files `names` below `folder`, a path or a descriptor, and hand what is found
         to `take` as it comes, until it returns False or the event loop's clock shows `deadline`.
 
         Files that are not UTF-8 are passed over by ast-grep. The order of matches is that of
-        their place within one file, and any between files.
+        their place within one file, and any between files. The same code is told of once.
         """
-        for batch in _batches(names):
-            ending = await self._search_batch(folder, batch, query, deadline, take)
-            if ending != "complete":
-                return ending
-        return "complete"
+        outcome = Outcome()
+        search = _OneSearch(folder, query, deadline, take)
+        pending = list(reversed(list(_batches(names))))
+        while pending and outcome.ending == "complete":
+            batch = pending.pop()
+            ending = await self._run(search, batch)
+            if ending != "failed":
+                outcome.ending = ending
+            elif len(batch) == 1:
+                outcome.failed.append(batch[0])
+            else:  # find the file that it is because of
+                middle = len(batch) // 2
+                pending += [batch[middle:], batch[:middle]]
+        return outcome
 
-    async def _search_batch(
-        self, folder: int | Path, names: Sequence[str], query: Query, deadline: float, take: Take
-    ) -> Ending:
+    async def _run(self, search: _OneSearch, names: Sequence[str]) -> Ending | Literal["failed"]:
         lines = Lines()
         try:
             child = await self._children.start(
-                [*self._command(query), "--", *(f"./{name}" for name in names)],
+                [*self._command(search.query), "--", *(f"./{name}" for name in names)],
                 owner="ast-grep",
-                cwd=folder,
+                cwd=search.folder,
                 env=ENVIRONMENT,
                 stderr="null",
             )
         except SpawnFailed as problem:
             raise not_startable("ast-grep", problem) from None
         async with child:
+            _limit_memory(child.pid)
             assert child.stdout is not None
             try:
-                async with asyncio.timeout_at(deadline):
+                async with asyncio.timeout_at(search.deadline):
                     while chunk := await child.stdout.read(_CHUNK):
-                        if not take([read_match(line) for line in lines.feed(chunk)]):
+                        if not search.take([read_match(line) for line in lines.feed(chunk)]):
                             return "stopped"
                     code = await child.wait()
             except TimeoutError:
@@ -120,6 +144,32 @@ class AstGrep:
         config = self._folder / "sgconfig.yml"
         options = (f"--config={config}", "--json=stream", "--color=never")
         return [self._program, "run", *options, *query]
+
+
+class _OneSearch:
+    """What stays the same over the processes of one search, and what they have told already."""
+
+    def __init__(self, folder: int | Path, query: Query, deadline: float, take: Take) -> None:
+        self.folder = folder
+        self.query = query
+        self.deadline = deadline
+        self._take = take
+        self._known: set[tuple[str, int, int]] = set()
+
+    def take(self, found: list[Found]) -> bool:
+        fresh = []
+        for one in found:
+            place = (one.file, one.start, one.end)
+            if place not in self._known:
+                self._known.add(place)
+                fresh.append(one)
+        return self._take(fresh)
+
+
+def _limit_memory(pid: int) -> None:
+    if hasattr(resource, "prlimit"):
+        with suppress(ProcessLookupError):  # it may have ended already
+            resource.prlimit(pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
 def not_startable(program: str, problem: SpawnFailed) -> ToolError:

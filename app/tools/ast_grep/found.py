@@ -19,8 +19,7 @@ Captured = str | list[str]
 class Found:
     """One match. `file` is as ast-grep was given it. `start` and `end` count bytes from 0, `end`
     after the match; lines and columns count from 1, columns in characters. `replacement` takes
-    the place of the bytes `replaced`, when a rewrite was asked for. `size` is that of the line
-    that told of it."""
+    the place of the bytes `replaced`, when a rewrite was asked for."""
 
     file: str
     text: str
@@ -33,7 +32,14 @@ class Found:
     captures: dict[str, Captured]
     replacement: str | None
     replaced: tuple[int, int]
-    size: int
+
+    @property
+    def size(self) -> int:
+        """How many characters of text it holds, about."""
+        captured = sum(
+            len(one) if isinstance(one, str) else sum(map(len, one)) for one in self.captures.values()
+        )
+        return 200 + len(self.text) + len(self.replacement or "") + captured
 
 
 @dataclass(slots=True)
@@ -78,7 +84,6 @@ def read_match(line: bytes) -> Found:
         captures=_captures(told.get("metaVariables") or {}),
         replacement=told.get("replacement"),
         replaced=(offsets["start"], offsets["end"]),
-        size=len(line),
     )
 
 

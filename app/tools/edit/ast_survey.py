@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from app.errors import ToolError
-from app.tools.ast_grep.engine import AstGrep, Ending, Query, Take, by_pattern, syntax_errors
+from app.tools.ast_grep.engine import AstGrep, Query, Take, by_pattern, syntax_errors
 from app.tools.ast_grep.found import Found
 from app.tools.ast_grep.languages import LanguageName, searched_extensions
 from app.tools.ast_grep.listing import SourceFiles
@@ -166,6 +166,7 @@ class _Parser:
         self._deadline = deadline
         self._found: dict[str, list[tuple[int, Found]]] = {}
         self._broken: dict[str, int] = {}
+        self._failed: set[str] = set()
         self._count = self._told = 0
 
     async def run(self, snapshot: Snapshot, copies: Copies, *, parse_all: bool) -> None:
@@ -190,14 +191,25 @@ class _Parser:
         await self._search(snapshot, suspects, syntax_errors(self._language), note)
 
     async def _search(self, snapshot: Snapshot, names: Sequence[str], query: Query, take: Take) -> None:
-        ending = await self._engine.search(snapshot.folder, names, query, deadline=self._deadline, take=take)
-        _check(ending)
+        outcome = await self._engine.search(snapshot.folder, names, query, deadline=self._deadline, take=take)
+        if outcome.ending == "timed_out":
+            raise _out_of_time()
+        if outcome.ending == "stopped":
+            raise ToolError(
+                "too_many_matches",
+                "there are too many matches to rewrite at once, nothing was changed; narrow path or glob",
+            )
+        self._failed.update(outcome.failed)
 
     def fill(self, copies: Copies, plan: Plan, survey: Survey) -> None:
         """Add to the plan what was found. Blocking."""
         for path in copies.too_large:
             survey.parse_errors.append(ParseError(path=path, message="It is too large to be parsed."))
         for name, file in copies.by_name.items():
+            if name in self._failed:
+                message = "It is too much for this pattern; the file is left as it is."
+                survey.parse_errors.append(ParseError(path=file.shown, message=message))
+                continue
             if name in self._broken:
                 line = self._broken[name]
                 message = f"Line {line} cannot be parsed; the file is left as it is, use edit.text."
@@ -206,21 +218,6 @@ class _Parser:
             edits, skipped = choose(self._found.get(name, ()), file.text)
             plan.skipped_overlaps += skipped
             plan.add(PlannedFile(file.shown, file.key, file.digest, tuple(edits)))
-
-
-def _check(ending: Ending) -> None:
-    if ending == "timed_out":
-        raise _out_of_time()
-    if ending == "stopped":
-        raise ToolError(
-            "too_many_matches",
-            "there are too many matches to rewrite at once, nothing was changed; narrow path or glob",
-        )
-    if ending == "failed":
-        raise ToolError(
-            "engine_failed",
-            "ast-grep failed on one of the files, nothing was changed; narrow path or glob to leave it out",
-        )
 
 
 def _out_of_time() -> ToolError:

@@ -35,6 +35,7 @@ MAX_MATCHES = 10_000
 MAX_TOLD_BYTES = 32 * 1024 * 1024
 MAX_SHOWN_BYTES = 150_000
 MAX_CONTEXT = 200
+MAX_NAMED = 10
 
 
 class SearchAstParams(ToolParams):
@@ -59,12 +60,13 @@ class SearchAstResult(ToolResult):
 
 @dataclass(slots=True)
 class _Harvest:
-    """What was found so far. `told` bytes were read of it; `whole` unless there was more."""
+    """What was found so far, of which `told` characters of text, and what may be missing."""
 
-    matches: dict[tuple[str, int, int | None], AstMatch] = field(default_factory=dict)
+    matches: dict[tuple[str, int, int | None, int | None], AstMatch] = field(default_factory=dict)
     found: int = 0
     told: int = 0
     endings: set[Ending] = field(default_factory=set)
+    failed: list[str] = field(default_factory=list)
 
     def room(self) -> bool:
         return self.found < MAX_MATCHES and self.told <= MAX_TOLD_BYTES
@@ -188,8 +190,12 @@ class _Search:
             return True
 
         query = by_pattern(self._pattern)
-        ending = await self._engine.search(folder, names, query, deadline=self._deadline, take=take)
-        self.harvest.endings.add(ending)
+        outcome = await self._engine.search(folder, names, query, deadline=self._deadline, take=take)
+        self.harvest.endings.add(outcome.ending)
+        failed = (real_name or one for one in outcome.failed)
+        self.harvest.failed += [
+            scope.shown(one.encode()) for one in failed if scope.verdict(one.encode()) != "hidden"
+        ]
 
     def _keep(self, scope: Scope, found: dict[str, list[Found]]) -> None:
         context = min(self._params.context, MAX_CONTEXT)
@@ -200,7 +206,8 @@ class _Search:
             else:
                 matches = ast_matches.outside(self._free, shown, found[name])
             for match in matches:
-                self.harvest.matches.setdefault((match.file, match.line, match.byte_start), match)
+                place = (match.file, match.line, match.byte_start, match.byte_end)
+                self.harvest.matches.setdefault(place, match)
 
 
 def _result(harvest: _Harvest, pattern: Pattern, context: ToolCallContext) -> SearchAstResult:
@@ -212,9 +219,9 @@ def _result(harvest: _Harvest, pattern: Pattern, context: ToolCallContext) -> Se
     result = SearchAstResult(
         matches=matches[:fitting],
         count=len(matches),
-        truncated=bool(incomplete) or fitting < len(matches),
+        truncated=bool(incomplete or harvest.failed) or fitting < len(matches),
         timed_out="timed_out" in incomplete or None,
-        note=_note(incomplete, pattern, matches),
+        note=_note(harvest, incomplete, pattern),
     )
     if fitting == len(matches):
         return result
@@ -231,13 +238,14 @@ def _fitting(lines: list[bytes]) -> int:
     return len(lines)
 
 
-def _note(incomplete: set[Ending], pattern: Pattern, matches: list[AstMatch]) -> str | None:
+def _note(harvest: _Harvest, incomplete: set[Ending], pattern: Pattern) -> str | None:
     if "timed_out" in incomplete:
         return "Time ran out; search fewer paths."
     if "stopped" in incomplete:
         return "There is more; make the pattern more specific or search fewer paths."
-    if "failed" in incomplete:
-        return "Some files could not be searched; name other paths."
-    if not matches:
+    if harvest.failed:
+        names = ", ".join(harvest.failed[:MAX_NAMED])
+        return f"{len(harvest.failed)} files are too much for this pattern and were not searched: {names}"
+    if not harvest.matches:
         return f"No match. The pattern was read as a {pattern.kind}; write more around it to mean another."
     return None
