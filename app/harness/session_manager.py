@@ -266,20 +266,25 @@ class SessionManager:
         if found is not None:
             return found
         lock = self._opening.setdefault(session_id, asyncio.Lock())
-        async with lock:
-            found = self._live.get(session_id)
-            if found is None:
-                row, waiting = await self._storage.read(
-                    lambda uow: (uow.sessions.get(session_id), uow.messages.queued(session_id))
-                )
-                if row is None:
-                    self._opening.pop(session_id, None)
-                    raise NotFound(f"There is no session {session_id}.")
-                found = Session(row, await self._hub.stream(session_id), self._services)
-                found.restore(waiting)
-                self._evict()
-                self._live[session_id] = found
-        self._opening.pop(session_id, None)
+        try:
+            async with lock:
+                return self._live.get(session_id) or await self._load(session_id)
+        finally:
+            self._opening.pop(session_id, None)
+
+    async def _load(self, session_id: str) -> Session:
+        row, waiting = await self._storage.read(
+            lambda uow: (uow.sessions.get(session_id), uow.messages.queued(session_id))
+        )
+        if row is None:
+            raise NotFound(f"There is no session {session_id}.")
+        stream = await self._hub.stream(session_id)
+        found = self._live.get(session_id)
+        if found is None:  # else who came after a failure was faster, with a lock of its own
+            found = Session(row, stream, self._services)
+            found.restore(waiting)
+            self._evict()
+            self._live[session_id] = found
         return found
 
     async def _close(self, session_id: str) -> None:

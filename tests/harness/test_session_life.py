@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.errors import StorageError
 from app.harness.titles import title_from
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -222,3 +223,12 @@ async def test_a_post_whose_client_went_away_still_runs_to_its_end(
             await posting
         await watch.until_state("idle")
     assert [m["content"] for m in await driver.messages()] == ["Hello", "Hi."]
+
+
+async def test_sessions_that_cannot_be_loaded_leave_nothing_in_memory(driver: Driver) -> None:
+    sessions = driver.daemon.services.sessions
+    await driver.daemon.services.storage.close()
+    for number in range(5):
+        with pytest.raises(StorageError):
+            await sessions.rename(f"ses_{number:026d}", "Title")
+    assert not sessions._opening
