@@ -76,7 +76,7 @@ class Ripgrep:
     name = "ripgrep"
 
     def __init__(self, program: Path) -> None:
-        self._program = str(program)
+        self.program = program
         self._env = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8"}
 
     def text(self, query: TextQuery, walk: Walk) -> Command:
@@ -94,7 +94,7 @@ class Ripgrep:
         return self._command(["--files", "--null"], walk)
 
     def _command(self, options: list[str], walk: Walk) -> Command:
-        argv = [self._program, "--no-config", "--no-messages", "--hidden", *options]
+        argv = [str(self.program), "--no-config", "--no-messages", "--hidden", *options]
         argv += ["--no-ignore-dot", "--no-ignore-global", "--no-ignore-exclude"]
         argv += [] if walk.levels else ["--no-ignore-parent"]
         argv += [] if walk.repositories else ["--no-require-git"]

@@ -3,8 +3,8 @@
 Owns: the grammar (`*`, `?`, `[a-z]`, `{a,b}`, `**`, backslash), its regular expression, and the
 looser globs over names that ripgrep may narrow a walk by. Never: walking.
 
-A glob without a slash matches a name at any depth; one with a slash the whole path below the
-place that is searched. The expressions have no way to backtrack, whatever the glob.
+A glob without a slash matches a name at any depth; one with a slash, as `./*.py`, the whole path
+below the place that is searched. The expressions have no way to backtrack, whatever the glob.
 """
 
 from __future__ import annotations
@@ -38,11 +38,7 @@ class Glob:
 def parse_glob(text: str) -> Glob:
     """Raises ToolError `invalid_pattern` with what is wrong."""
     _check(text)
-    plain = text
-    while plain.startswith("./"):
-        plain = plain[2:].lstrip("/")
-    if plain.endswith("/"):
-        plain += "**"
+    plain = f"{text}**" if text.endswith("/") else text
     expanded = [[_segment(part, text) for part in _split(one)] for one in _expand(plain, text)]
     expressions = dict.fromkeys(_expression(segments) for segments in expanded)
     names = dict.fromkeys(_loose(segments[-1]) for segments in expanded)

@@ -9,7 +9,6 @@ Run as `python -P -m app.tools.search.python_engine REQUEST` in the folder to se
 from __future__ import annotations
 
 import codecs
-import fnmatch
 import os
 import re
 import stat
@@ -54,9 +53,15 @@ def walk(request: dict[str, Any]) -> Iterator[Parts]:
 def _name_test(names: list[str]) -> Callable[[str], bool]:
     if not names:
         return lambda _: True
-    plain = "|".join(fnmatch.translate(re.sub(r"\\(.)", r"[\1]", name)) for name in names)
+    plain = "|".join(f"(?:{_name_expression(name)})" for name in names)
     expression = re.compile(plain, re.DOTALL)
-    return lambda name: expression.match(name) is not None
+    return lambda name: expression.fullmatch(name) is not None
+
+
+def _name_expression(name: str) -> str:
+    """Names of a `Walk` have three special characters: `*`, `?` and the backslash."""
+    pieces = re.findall(r"\\.|.", name, re.DOTALL)
+    return "".join({"*": ".*", "?": "."}.get(piece, re.escape(piece[-1])) for piece in pieces)
 
 
 class _Walk:
