@@ -32,8 +32,9 @@ def test_names_list_tools_and_their_actions():
         ("file.read", ["file.read"]),
         ("file.*", ["file.read", "file.write", "file.create"]),
         ("*.create", ["file.create"]),
-        ("@files", ["file.read", "file.write", "file.create", "edit.text"]),
-        ("@locked", []),
+        ("@files", ["file.read", "file.write", "file.create", "edit.text", "edit.ast"]),
+        ("@locked", ["read", "write"]),
+        ("edit.*", ["edit.text", "edit.ast"]),
         ("@unknown", []),
         ("kaged.issue.*", ["kaged.issue", "kaged.issue.look", "kaged.issue.touch"]),
         ("kaged.*", ["kaged.issue", "kaged.issue.look", "kaged.issue.touch"]),
@@ -44,15 +45,16 @@ def test_names_list_tools_and_their_actions():
 )
 def test_patterns_match_tools_and_actions(desk, pattern, found):
     registry = ToolRegistry(
-        [*desk.service.registry.definitions(), _issue()], {"@files": ("file.*", "edit.*"), "@locked": ()}
+        [*desk.service.registry.definitions(), _issue()],
+        {"@files": ("file.*", "edit.*"), "@locked": ("read", "write")},
     )
     assert registry.match(pattern) == found
 
 
 def test_the_built_in_groups_are_known(desk):
     groups = desk.service.registry.groups()
-    assert groups["@files"] == ("file.read", "file.write", "file.create", "edit.text")
-    assert groups["@locked"] == ()
+    assert groups["@files"] == ("file.read", "file.write", "file.create", "edit.text", "edit.ast")
+    assert groups["@locked"] == ("read", "write", "edit", "glob", "grep", "bash", "todo")
 
 
 @pytest.mark.parametrize(
