@@ -15,6 +15,7 @@ from typing import Any
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.events import MessageToolResult, ShownImage, StepEnded, ToolProgress, head_of, message_address
 from app.harness.answer import RecordedCall
+from app.harness.call_order import CallOrder
 from app.harness.consent_rows import rejected
 from app.harness.run_context import RunContext
 from app.ids import new_id, now_ms
@@ -105,11 +106,9 @@ class StepCalls:
 
         The work is stored before any call starts, so that a crash cannot hide one."""
         at, started = now_ms(), []
-        seen: list[tuple[Effects, _Call]] = []
+        order: CallOrder[_Call] = CallOrder()
         for call in self._calls:
-            effects = self._effects(call.block)
-            call.behind = [other for before, other in seen if collide(before, effects)]
-            seen.append((effects, call))
+            call.behind = order.place(self._effects(call.block), call)
             if not call.behind and call.block.argument_error is None:
                 self._running(call)
                 started.append(call.record.id)
@@ -278,22 +277,6 @@ async def wind_down(tasks: Sequence[asyncio.Task[None]]) -> None:
     while any(not task.done() for task in tasks):
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.wait(tasks)
-
-
-def collide(first: Effects, second: Effects) -> bool:
-    """Tell whether two calls must not run side by side, by what they say they touch."""
-    if first.exclusive or second.exclusive:
-        return True
-    writes = set(first.writes) | set(second.writes)
-    return (
-        bool(
-            set(first.writes) & set(second.writes)
-            or (set(first.reads) & set(second.writes))
-            or (set(second.reads) & set(first.writes))
-        )
-        if writes
-        else False
-    )
 
 
 def result_row(
