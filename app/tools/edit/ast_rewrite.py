@@ -45,7 +45,9 @@ class EditAstParams(ToolParams):
     path: str = Field(default=".", description="File or folder. Default: the project.")
     glob: str | None = Field(default=None, description="Only files that match, such as *.test.ts.")
     dry_run: bool = Field(default=True, description="Only show what would change. False writes.")
-    max_replacements: Integer | None = Field(default=None, ge=1)
+    max_replacements: Integer | None = Field(
+        default=None, ge=1, description="Most replacements to make, over all files."
+    )
     max_files: Integer | None = Field(default=None, ge=1, description="Most files to change.")
 
 
