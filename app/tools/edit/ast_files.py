@@ -36,12 +36,11 @@ ALL_EXTENSIONS = tuple(extension for language in LANGUAGES for extension in exte
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a rewrite begins: a `folder` to look through, or the one file `only`. Paths are
-    `prefix` followed by a name below the folder."""
+    """Where a rewrite begins: a `folder` to look through, or without one a single file. `path` is
+    the file's, or what stands before each name below the folder."""
 
     folder: Folder | None
-    only: str | None
-    prefix: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +73,9 @@ def begin(files: ProjectFiles, context: ToolCallContext, path: str) -> Iterator[
             raise invalid_path(path, "only files of the project can be rewritten; give a path in it")
         names = "/".join(location.parts)
         if not opened.is_directory:
-            yield Start(None, f"./{names}", "")
+            yield Start(None, f"./{names}")
             return
-        yield Start(_folder(opened, context), None, f"./{names}/" if names else "./")
+        yield Start(_folder(opened, context), f"./{names}/" if names else "./")
 
 
 def _folder(opened: Opened, context: ToolCallContext) -> Folder:

@@ -136,13 +136,13 @@ class _Finder:
     async def paths(self, extensions: Sequence[str], literal: str | None = None) -> list[str]:
         start = self._start
         if start.folder is None:
-            return [start.prefix]
+            return [start.path]
         listing = await self._sources.below(
             start.folder, extensions, globs=self._globs, literal=literal, deadline=self._deadline
         )
         if not listing.complete:
             raise _out_of_time()
-        return [start.prefix + name for name in listing.names]
+        return [start.path + name for name in listing.names]
 
     async def narrowed(
         self, candidates: list[str], language: LanguageName, patterns: Sequence[Pattern]
