@@ -29,7 +29,8 @@ class ToolCallContext:
     `cage` is the caller's compiled cage as plain data, None when it has none. `scratch_dir` is
     the session's folder for outputs too large to show; it need not exist yet. `rules` are the
     permission rules of all scopes that apply to the caller. `headless` means that nobody can be
-    asked: what a rule or the watchdog would ask about is denied. `takes_images`: the caller's
+    asked: what a rule or the watchdog would ask about is denied. `tool_names` are the tools whose
+    rules concern the paths of this call, filled in by the service. `takes_images`: the caller's
     model reads pictures.
     """
 
@@ -45,7 +46,7 @@ class ToolCallContext:
     ports: ToolPorts
     rules: tuple[PermissionRule, ...] = ()
     headless: bool = False
-    tool_names: tuple[str, ...] = ()
+    tool_names: tuple[str, ...] = ("",)
     consented: frozenset[str] = frozenset()
     takes_images: bool = False
 

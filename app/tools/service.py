@@ -18,6 +18,7 @@ from app.tools.arguments import parse_arguments, validate
 from app.tools.authorisation.capabilities import check_capabilities
 from app.tools.authorisation.permission_rules import check_rules
 from app.tools.authorisation.principal import check_principal
+from app.tools.authorisation.subjects import path_rule_names
 from app.tools.authorisation.watchdog import Watchdog, consult
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import Delegation, ToolDefinition
@@ -74,7 +75,7 @@ class ToolService:
         effects = definition.effects(params)
         tools = tuple(map(rule_name, _names(definition, params)))
         check_capabilities(definition, effects, context)
-        context = replace(context, tool_names=tools, consented=frozenset())
+        context = replace(context, tool_names=path_rule_names(tools, effects), consented=frozenset())
         context = await check_rules(definition, tools, effects, context)
         await consult(self._watchdogs, definition, params, context)
         return await definition.run(params, context)

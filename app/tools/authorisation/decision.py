@@ -107,16 +107,17 @@ def _specificity(ranked: tuple[tuple[int, int], PermissionRule]) -> tuple[int, .
 
 
 def _rank(name: str, tools: Sequence[str], capability: str | None) -> tuple[int, int] | None:
-    """How exactly a permission names what is used; None when it does not concern it."""
+    """How exactly a permission names what is used; None when it does not concern it. `tools` is
+    empty for what only the rules of a capability concern."""
     if name == "*":
-        return 0, 0
+        return (0, 0) if tools else None
     name = rule_name(name)
     if name in tools:
         return (3 if name != tools[0] else 2), 0
     if capability is not None and name == capability:
         return 2, 0
-    portable = portable_name(tools[0])
+    portable = portable_name(tools[0]) if tools else None
     names = [one for one in (*tools, portable, capability) if one is not None]
-    if name == f"{tools[0]}.*" or any(fnmatchcase(one, name) for one in names):
+    if (tools and name == f"{tools[0]}.*") or any(fnmatchcase(one, name) for one in names):
         return 1, literal_length(name)
     return None

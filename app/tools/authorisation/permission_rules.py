@@ -55,12 +55,13 @@ async def check_rules(
 
 
 def _judge(subjects: Sequence[Subject], rules: Sequence[PermissionRule]) -> list[Judged]:
-    books: dict[str | None, RuleBook] = {}
+    books: dict[tuple[tuple[str, ...], str | None], RuleBook] = {}
     judged = []
     for subject in subjects:
-        book = books.get(subject.capability)
+        use = (subject.tools, subject.capability)
+        book = books.get(use)
         if book is None:
-            book = books[subject.capability] = RuleBook(rules, subject.tools, subject.capability)
+            book = books[use] = RuleBook(rules, *use)
         judged.append((subject, book.decide(subject)))
     return judged
 

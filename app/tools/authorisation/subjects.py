@@ -31,10 +31,11 @@ def subjects_of(
 
     `tools` are the tool's name and its action's. Raises ToolError `invalid_path`.
     """
+    named = path_rule_names(tools, effects)
     found = [
-        *_paths(effects.reads, "fs.read", tools, context),
-        *_paths(effects.writes, "fs.write", tools, context),
-        *_commands(definition, tools, effects, context),
+        *_paths(effects.reads, "fs.read", named, context),
+        *_paths(effects.writes, "fs.write", named, context),
+        *_commands(tools, effects, context),
         *_hosts(definition, tools, effects),
     ]
     for requirement in definition.requires:
@@ -43,6 +44,13 @@ def subjects_of(
     if not found:
         found.append(Subject("call", tools, None, plain("")))
     return tuple(dict.fromkeys(found))
+
+
+def path_rule_names(tools: tuple[str, ...], effects: Effects) -> tuple[str, ...]:
+    """Return the tools whose rules concern the paths of a call: none when it runs commands. A rule
+    for such a tool is about command lines, and the folder that they run in is none; rules for
+    `fs.read` and `fs.write` hold there as everywhere."""
+    return () if effects.commands else tools
 
 
 def _paths(
@@ -67,9 +75,7 @@ def real_path(root: Path, path: str) -> str:
     return real[len(base) + 1 :] if real.startswith(f"{base}/") else real
 
 
-def _commands(
-    definition: ToolDefinition, tools: tuple[str, ...], effects: Effects, context: ToolCallContext
-) -> list[Subject]:
+def _commands(tools: tuple[str, ...], effects: Effects, context: ToolCallContext) -> list[Subject]:
     found: list[Subject] = []
     for command in effects.commands:
         script = read_script(command)
@@ -78,9 +84,6 @@ def _commands(
             found += _redirect(redirect, script, tools, effects.directory, context)
         if not script.readable or not script.parts:
             found.append(Subject("command", tools, SHELL, ((command, 0),), dynamic=not script.readable))
-    if not effects.commands and CapabilityRequirement(SHELL) in definition.requires:
-        # A tool that starts something and does not say what: nothing is certain about it.
-        found.append(Subject("command", tools, SHELL, ((definition.name, 0),), dynamic=True))
     return found
 
 
