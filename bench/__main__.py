@@ -9,7 +9,7 @@ import sys
 import bench
 from bench.figures import machine_now
 
-SUPPORT = {"__main__", "processes", "figures", "clock_model", "source_tree"}
+SUPPORT = {"__main__", "processes", "figures", "clock_model", "source_tree", "searching"}
 
 
 def names() -> list[str]:
