@@ -21,7 +21,7 @@ from app.workspace import MAX_WHOLE_FILE, Target
 
 MAX_LINE_NUMBERS = 50
 MARK = "\ufeff"
-NOTEBOOK = "A notebook is edited as the JSON that it is: read it with raw, and quote that."
+NOTEBOOK = "A notebook is edited as the JSON that it is: read it by file.read with raw, and quote that."
 
 
 class EditTextParams(ToolParams):

@@ -215,7 +215,7 @@ class _Reader:
         result = FileReadResult(
             path=opened.location.shown,
             type="notebook",
-            note="shown as cells; to edit it, read its JSON with raw",
+            note="shown as cells; it is edited as JSON, which file.read shows with raw",
         )
         return _Reading(rendered(result, lines, self._params), opened.key, digest_of(content))
 
