@@ -60,6 +60,10 @@ class ToolRegistry:
         """Return every tool's name and every `tool.action`, in order of registration."""
         return tuple(self._owners)
 
+    def actions(self) -> dict[str, tuple[str, ...]]:
+        """Return each tool's name with the full names of its actions (`kaged.issue.create`)."""
+        return {name: tool.qualified_names[1:] for name, tool in self._tools.items()}
+
     def principal_scope(self, name: str) -> str | None:
         """Return the scope of a tool or `tool.action`; None also for an unknown name."""
         owner = self._owners.get(name)

@@ -1,19 +1,22 @@
 """What the compiler needs to know about the tools of a daemon, and nothing more.
 
-Owns: the `ToolCatalog` protocol and the split of its names into tools and actions. Never: the tools
-themselves.
+Owns: the `ToolCatalog` protocol. Never: the tools themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Protocol
 
 
 class ToolCatalog(Protocol):
-    """The registered tools. `names` lists tools and, for tools with actions, every `tool.action`."""
+    """The registered tools."""
 
-    def names(self) -> tuple[str, ...]: ...
+    def actions(self) -> Mapping[str, tuple[str, ...]]:
+        """Each tool's name to the full names of its actions (`kaged.issue.create`), often none.
+
+        A dot alone says nothing: `edit.text` is no action of `edit`.
+        """
 
     def principal_scope(self, name: str) -> str | None:
         """`root-only`, or None, for a tool or an action of it."""
@@ -23,21 +26,3 @@ class ToolCatalog(Protocol):
 
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Group name (with or without `@`) to the names of its tools."""
-
-
-def split_actions(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Map each tool to its full action names, in the order given.
-
-    A name is an action when what stands before its last dot is itself a registered name:
-    `kaged.issue.create` belongs to `kaged.issue`, while `kaged.workflow.list` is a tool of its own.
-    """
-    known = tuple(dict.fromkeys(names))
-    present = set(known)
-    tools: dict[str, list[str]] = {}
-    for name in known:
-        owner, dot, _ = name.rpartition(".")
-        if dot and owner in present:
-            tools.setdefault(owner, []).append(name)
-        else:
-            tools.setdefault(name, [])
-    return {tool: tuple(actions) for tool, actions in tools.items()}

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
-from app.harness.dsl.catalog import ToolCatalog, split_actions
+from app.harness.dsl.catalog import ToolCatalog
 from app.harness.dsl.compiled import ResolvedAction, ResolvedTool
 from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import Node
@@ -30,7 +30,7 @@ class ToolResolver:
     """Resolves patterns against one catalog."""
 
     def __init__(self, catalog: ToolCatalog) -> None:
-        self.tools: Mapping[str, tuple[str, ...]] = split_actions(catalog.names())
+        self.tools: Mapping[str, tuple[str, ...]] = catalog.actions()
         self._groups = {name.removeprefix("@"): members for name, members in catalog.groups().items()}
         self._owner = {action: tool for tool, actions in self.tools.items() for action in actions}
         names = (*self.tools, *self._owner)
@@ -51,8 +51,9 @@ class ToolResolver:
         if not is_glob(pattern):
             return (pattern,) if pattern in self.tools or pattern in self._owner else ()
         family = pattern.removesuffix(".*")  # `kaged.issue.*` means the tool as well as its actions
+        owner = family if self.tools.get(family) else None
         return tuple(
-            name for name in (*self.tools, *self._owner) if fnmatchcase(name, pattern) or name == family
+            name for name in (*self.tools, *self._owner) if fnmatchcase(name, pattern) or name == owner
         )
 
     def resolve(self, overrides: Mapping[str, ToolOverride], *, is_root: bool) -> dict[str, ResolvedTool]:

@@ -23,6 +23,7 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "kaged.ask": (),
     "kaged.form": (),
     "read": (),
+    "edit": (),
 }
 ROOT_ONLY = ("kaged.issue", "kaged.todo", "kaged.workflow", "kaged.ask", "kaged.form")
 
@@ -34,10 +35,8 @@ class Catalog:
     tools: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: TOOLS)
     root_defaults: bool = True
 
-    def names(self) -> tuple[str, ...]:
-        return tuple(
-            name for tool, actions in self.tools.items() for name in (tool, *(f"{tool}.{a}" for a in actions))
-        )
+    def actions(self) -> dict[str, tuple[str, ...]]:
+        return {tool: tuple(f"{tool}.{action}" for action in actions) for tool, actions in self.tools.items()}
 
     def principal_scope(self, name: str) -> str | None:
         return "root-only" if name.startswith(ROOT_ONLY) else None

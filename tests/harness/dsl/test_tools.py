@@ -79,6 +79,14 @@ def test_a_glob_matches_the_tool_and_all_its_actions(tmp_path: Path) -> None:
     assert {state.origin for state in issue.actions.values()} == {"override:kaged.issue.*"}
 
 
+def test_a_tool_is_no_action_of_another_because_of_its_dot(tmp_path: Path) -> None:
+    root = on_root(tmp_path, "{'edit.*': {enabled: true}}").require().root
+    assert root.enabled_tools() == ("edit.text",)
+    assert root.tools["edit"].actions == {}
+    root = on_root(tmp_path, "{edit: {enabled: true}}").require().root
+    assert root.enabled_tools() == ("edit",)
+
+
 @pytest.mark.requirement("R2.2.6")
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_more_specific_override_wins_in_any_order(tmp_path: Path, turned: bool) -> None:
