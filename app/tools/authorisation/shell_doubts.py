@@ -31,10 +31,14 @@ def doubtful_text(text: str) -> bool:
     return len(text) > MAX_TEXT or bool(_CONTROL.search(text) or _JOINED_WORD.search(text))
 
 
-def doubtful_node(node: Node, source: bytes) -> bool:
-    """Tell whether shells may read this node in another way than the grammar does."""
-    check = _CHECKS.get(node.type)
-    return check is not None and check(node, source)
+def doubtful_tree(root: Node, source: bytes) -> bool:
+    """Tell whether shells may read something of this in another way than the grammar does."""
+    nodes = _below(root)
+    for node in nodes:
+        check = _CHECKS.get(node.type)
+        if check is not None and check(node, source):
+            return True
+    return root.has_error or _uncovered(source, nodes)
 
 
 def _comment(node: Node, source: bytes) -> bool:
@@ -61,6 +65,10 @@ def _backticks(node: Node, source: bytes) -> bool:
 def _arithmetic(node: Node, source: bytes) -> bool:
     text = _bytes(node, source)
     return text.startswith(b"$((") and not _ARITHMETIC.fullmatch(text)
+
+
+def _double_parentheses(node: Node, source: bytes) -> bool:
+    return _bytes(node, source).startswith(b"((")  # arithmetic in `bash`, two subshells in `sh`
 
 
 def _function(node: Node, source: bytes) -> bool:
@@ -98,12 +106,13 @@ _CHECKS = {
     "test_command": _test,
     "command_substitution": _backticks,
     "arithmetic_expansion": _arithmetic,
+    "compound_statement": _double_parentheses,
     "function_definition": _function,
     "heredoc_redirect": _heredoc,
 }
 
 
-def uncovered(source: bytes, root: Node) -> bool:
+def _uncovered(source: bytes, nodes: list[Node]) -> bool:
     """Tell whether the source opens a substitution where the tree has none.
 
     The grammar keeps some backticks as plain text, in here-documents and within `${...}`."""
@@ -111,7 +120,7 @@ def uncovered(source: bytes, root: Node) -> bool:
     if not openers:
         return False
     covered: set[int] = set()
-    for node in _below(root):
+    for node in nodes:
         if node.type in _OPENING_TOKENS and not node.is_named:
             covered.add(node.start_byte)
         elif node.type in _INERT or (node.type == "heredoc_redirect" and _is_literal(node, source)):

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from app.tools.authorisation.shell_doubts import doubtful_node, doubtful_text, uncovered
+from app.tools.authorisation.shell_doubts import doubtful_text, doubtful_tree
 from app.tools.authorisation.shell_script import Part, Redirect, Script, Word, certain
 from app.tools.authorisation.shell_words import WORDS, WordReader
 from app.tools.authorisation.shell_wrappers import Commands, Shell, Text, Unknown, inner_of
@@ -27,6 +27,7 @@ _TRANSPARENT = frozenset(
     | {"function_definition", "negated_command", "command_substitution", "process_substitution"}
     | {"test_command", "binary_expression", "unary_expression", "parenthesized_expression"}
 )
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _DESCRIPTOR = re.compile(r"[0-9]+-?|-")
 _HARMLESS_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty"})
 
@@ -40,15 +41,17 @@ def _read(text: str, nesting: int) -> Script:
     script = Script(text)
     if doubtful_text(text):
         script.readable = False
-    source = text.encode("utf-8", "replace")
+    # The grammar's scanner asks C's isalpha() about every character, which may end the process for one
+    # beyond Latin: it is shown a stand-in that is as ordinary to a shell, character for character.
+    source = _NOT_ASCII.sub("\x7f", text).encode()
     try:
         tree = _parser().parse(source)
-        reader = _Reader(source, script, nesting)
+        reader = _Reader(text, script, nesting)
         reader.statements(tree.root_node, ())
     except RecursionError:
         script.readable = False
         return script
-    if tree.root_node.has_error or uncovered(source, tree.root_node) or len(script.parts) > MAX_PARTS:
+    if doubtful_tree(tree.root_node, source) or len(script.parts) > MAX_PARTS:
         script.readable = False
     return script
 
@@ -63,7 +66,7 @@ def _parser() -> Parser:
 
 
 class _Reader:
-    def __init__(self, source: bytes, script: Script, nesting: int) -> None:
+    def __init__(self, source: str, script: Script, nesting: int) -> None:
         self._source = source
         self._script = script
         self._nesting = nesting
@@ -71,8 +74,6 @@ class _Reader:
 
     def statements(self, node: Node, inputs: tuple[Part, ...]) -> list[Part]:
         """Read a node and all below it; `inputs` are what its commands read from."""
-        if doubtful_node(node, self._source):
-            self._script.readable = False
         if not node.is_named or node.type == "comment":
             return []
         self._depth += 1
@@ -135,6 +136,7 @@ class _Reader:
                 words.append(reader.read(child))
             else:
                 words.append(certain(self._text(child)))
+                self._script.readable = self._script.readable and not is_command  # a `$` before quotes
         part = Part((*words, *extra), tuple(assignments), (*inputs, *reader.parts))
         return [*reader.parts, *self._add(part, heard)]
 
@@ -273,4 +275,4 @@ class _Reader:
         return parts
 
     def _text(self, node: Node) -> str:
-        return self._source[node.start_byte : node.end_byte].decode()
+        return self._source[node.start_byte : node.end_byte]

@@ -23,7 +23,9 @@ WORDS = frozenset(
 )
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _IN_QUOTES = re.compile(r'\\([$`"\\\n])')
-_ANYTHING = re.compile(r"\\(.)|([*?\[{])", re.DOTALL)
+_ANYTHING = re.compile(r"\\(.)|([*?\[$])", re.DOTALL)
+_BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)")
+"""What `bash` makes several words of; a bare `{}` stays what it is."""
 
 ReadStatements = Callable[["Node"], list[Part]]
 
@@ -31,7 +33,7 @@ ReadStatements = Callable[["Node"], list[Part]]
 class WordReader:
     """Reads words of one source. `parts` collects what substitutions within them would run."""
 
-    def __init__(self, source: bytes, read_substitution: ReadStatements) -> None:
+    def __init__(self, source: str, read_substitution: ReadStatements) -> None:
         self._source = source
         self._read_substitution = read_substitution
         self.parts: list[Part] = []
@@ -47,9 +49,17 @@ class WordReader:
         if node.type == "string":
             return self._in_quotes(node)
         if node.type == "concatenation":
-            return _joined([self.read(child) for child in node.children])
+            return self._concatenation(node)
         self._visit(node)
         return Word(self._text(node), 0)
+
+    def _concatenation(self, node: Node) -> Word:
+        words = [self.read(child) for child in node.children]
+        bare = "".join(
+            word.text if child.type == "word" else "\0" * len(word.text)
+            for word, child in zip(words, node.children, strict=True)
+        )
+        return _braced(_joined(words), bare)
 
     def _in_quotes(self, node: Node) -> Word:
         pieces: list[Word] = []
@@ -79,7 +89,7 @@ class WordReader:
         return self._slice(node.start_byte, node.end_byte)
 
     def _slice(self, start: int, end: int) -> str:
-        return self._source[start:end].decode()
+        return self._source[start:end]
 
 
 def _quoted(text: str) -> Word:
@@ -94,12 +104,17 @@ def _unquoted(text: str) -> Word:
         plain += text[at : found.start()]
         at = found.end()
         if found[2] is not None:
-            known = len(plain) if known < 0 and text not in {"[", "{", "}", "{}"} else known
+            known = len(plain) if known < 0 and text != "[" else known
             plain += found[2]
         elif found[1] != "\n":
             plain += found[1]
     plain += text[at:]
-    return Word(plain, len(plain) if known < 0 else known)
+    return _braced(Word(plain, len(plain) if known < 0 else known), plain)
+
+
+def _braced(word: Word, bare: str) -> Word:
+    found = _BRACES.search(bare)
+    return word if found is None else Word(word.text, min(word.known, found.start()))
 
 
 def _joined(words: list[Word]) -> Word:
@@ -108,5 +123,4 @@ def _joined(words: list[Word]) -> Word:
         if known < 0 and not word.is_certain:
             known = len(text) + word.known
         text += word.text
-    braces = text == "{}"  # find's and xargs' place-holder, which no shell expands
-    return Word(text, len(text) if known < 0 or braces else known)
+    return Word(text, len(text) if known < 0 else known)
