@@ -133,7 +133,8 @@ def _answer(
     if ending == "timed_out":
         notes.append(f"stopped after {limits.seconds:g} s; narrow the search by path")
     if len(shown) < len(paths):
-        text = "".join(f"{scope.shown(path)}\n" for path in paths).encode("utf-8", "replace")
-        whole = write_sidecar(context, tool, text[: limits.kept_bytes], "txt")
+        before = scope.shown(b"").encode("utf-8", "replace")
+        kept = before + (b"\n" + before).join(paths[: limits.kept_bytes // (len(before) + 2)])
+        whole = write_sidecar(context, tool, kept[: limits.kept_bytes] + b"\n", "txt")
         notes.append(f"the newest {len(shown)} of {len(paths)} shown; output_path lists more")
     return FilesFound(shown, len(paths), bool(notes), outside, "; ".join(notes) or None, whole)

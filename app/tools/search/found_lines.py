@@ -6,30 +6,15 @@ Owns: the split into results, also where names hold line ends. Never: judging or
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from app.tools.search.engine import START
 
-_HEAD = re.compile(rb"(\d+)([:-])")
+_RESULT = re.compile(rb"(?:\A|\n)\.//([^\0]+)\0(\d+)([:-])([^\n]*)")
 _BINARY = re.compile(rb": WARNING: stopped searching binary file after match \(found ")
 
-
-@dataclass(frozen=True, slots=True)
-class FoundLine:
-    """A line of the file at `path`: `is_match`, or shown as context."""
-
-    path: bytes
-    line: int
-    is_match: bool
-    content: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class BinaryFile:
-    """The file at `path` has turned out to be binary: its lines so far do not count."""
-
-    path: bytes
+FoundLine = tuple[bytes, bytes, bytes, bytes]
+"""Path, line number, `:` for a match or `-` for a line of its context, and the line. An empty
+number says that the file has turned out to be binary: its lines so far do not count."""
 
 
 class LineReader:
@@ -38,35 +23,33 @@ class LineReader:
     def __init__(self) -> None:
         self._left = b""
 
-    def feed(self, chunk: bytes) -> Iterator[FoundLine | BinaryFile]:
-        """Yield the results that are complete by now."""
+    def feed(self, chunk: bytes) -> list[FoundLine]:
+        """Return the results that are complete by now."""
         data = self._left + chunk
         end = data.rfind(b"\n" + START)
         if end < 0:
             self._left = data
-            return
+            return []
         self._left = data[end + 1 :]
-        yield from _results(data[:end])
+        return _results(data[:end])
 
-    def finish(self) -> Iterator[FoundLine | BinaryFile]:
-        """Yield what is left at the end of the output."""
-        if self._left.endswith(b"\n"):
-            yield from _results(self._left[:-1])
-        self._left = b""
+    def finish(self) -> list[FoundLine]:
+        """Return what is left at the end of the output, if it is whole."""
+        left, self._left = self._left, b""
+        return _results(left[:-1]) if left.endswith(b"\n") else []
 
 
-def _results(data: bytes) -> Iterator[FoundLine | BinaryFile]:
+def _results(data: bytes) -> list[FoundLine]:
+    if _BINARY.search(data) is None:
+        return _RESULT.findall(data)
+    found: list[FoundLine] = []
     for result in data.removeprefix(START).split(b"\n" + START):
-        path, separator, rest = result.partition(b"\0")
-        if separator:
-            head = _HEAD.match(rest)
-            if head is not None:
-                content = rest[head.end() :].removesuffix(b"\r")
-                yield FoundLine(path, int(head[1]), head[2] == b":", content)
-            continue
-        *_, said = [None, *_BINARY.finditer(path)]
-        if said is not None:
-            yield BinaryFile(path[: said.start()])
+        if b"\0" in result:
+            found += _RESULT.findall(START + result)
+        else:
+            said = [one.start() for one in _BINARY.finditer(result)]
+            found += [(result[: said[-1]], b"", b"", b"")] if said else []
+    return found
 
 
 class PathReader:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from app.tools.search.found_lines import BinaryFile, CountReader, FoundLine, LineReader, PathReader
+from app.tools.search.found_lines import CountReader, FoundLine, LineReader, PathReader
 from app.tools.search.scope import Scope
 
 MAX_LINE_CHARACTERS = 2_000
@@ -29,8 +29,8 @@ class Row:
     line: int | None = None
     content: str | None = None
     count: int | None = None
-    before: list[str] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
+    before: list[str] | None = None
+    after: list[str] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the row as answers show it."""
@@ -65,6 +65,7 @@ class Gathering:
         self.rows: list[Row] = []
         self.more = False
         self._scope = scope
+        self._filters = scope.filters
         self._include = include
         self._head_limit = head_limit
         self._room = most_bytes
@@ -105,41 +106,43 @@ class Gathering:
                 return True
         return False
 
-    def _found(self, found: FoundLine | BinaryFile) -> None:
-        if isinstance(found, BinaryFile):
-            while self.rows and self.rows[-1].path == found.path:
+    def _found(self, found: FoundLine) -> None:
+        path, number, kind, content = found
+        if not number:
+            while self.rows and self.rows[-1].path == path:
                 self.rows.pop()
             return
-        file = self._file(found.path)
-        if file is None or (file.outside and not found.is_match):
+        file = self._last[1] if self._last is not None and self._last[0] == path else self._file(path)
+        if file is None or (file.outside and kind != b":"):
             return
+        line = int(number)
         if file.outside:
-            self._add(Row(found.path, file.file, True, line=found.line))
+            self._add(Row(path, file.file, True, line))
             return
-        text = _shortened(found.content)
-        if self._context:
-            self._extend(found.line, text)
-        if found.is_match:
-            before = [line for number, line in self._recent if found.line - self._context <= number]
-            self._add(Row(found.path, file.file, False, line=found.line, content=text, before=before))
-        if self._context:
-            self._recent = [*self._recent, (found.line, text)][-self._context :]
+        text = _shortened(content)
+        before = self._around(line, text) if self._context else None
+        if kind == b":":
+            self._add(Row(path, file.file, False, line, text, None, before))
 
-    def _extend(self, number: int, text: str) -> None:
-        """Give the line to those matches before it that want it as their context."""
+    def _around(self, line: int, text: str) -> list[str]:
+        """Give the line to those matches before it that want it as their context, and return what
+        stands before it."""
         for row in self._open:
             assert row.line is not None
-            if row.line < number <= row.line + self._context:
-                row.after.append(text)
+            if row.line < line <= row.line + self._context:
+                row.after = [*(row.after or ()), text]
                 self._room -= len(text)
-        self._open = [row for row in self._open if row.line is not None and number < row.line + self._context]
+        self._open = [row for row in self._open if row.line is not None and line < row.line + self._context]
+        before = [earlier for number, earlier in self._recent if line - self._context <= number]
+        self._recent = [*self._recent, (line, text)][-self._context :]
+        return before
 
     def _add(self, row: Row) -> None:
         if self._head_limit is not None and len(self.rows) >= self._head_limit:
             self.more = True
             return
         self.rows.append(row)
-        self._room -= _ROW_BYTES + len(row.path) + len(row.content or "") + sum(map(len, row.before))
+        self._room -= _ROW_BYTES + len(row.path) + len(row.content or "") + sum(map(len, row.before or ()))
         if self._room <= 0:
             self.more = True
         if self._context and not row.outside and row.line is not None:
@@ -158,10 +161,10 @@ class Gathering:
             matches = expression.fullmatch(path.decode("utf-8", "surrogateescape")) is not None
             if matches != wanted:
                 return None
-        verdict = self._scope.verdict(path)
+        verdict = self._scope.verdict(path) if self._filters else "inside"
         return None if verdict == "hidden" else Row(path, self._scope.shown(path), verdict == "outside")
 
 
 def _shortened(content: bytes) -> str:
-    text = content.decode("utf-8", "replace")
+    text = content.decode("utf-8", "replace").removesuffix("\r")
     return text if len(text) <= MAX_LINE_CHARACTERS else text[:MAX_LINE_CHARACTERS] + CUT

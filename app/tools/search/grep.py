@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from app.bridges.process import ChildProcesses
 from app.tools.call import ToolCallContext
@@ -37,7 +37,9 @@ class GrepParams(ToolParams):
     )
 
 
-class GrepMatch(ToolResult):
+class GrepMatch(BaseModel):
+    """One match. There may be thousands: it carries nothing else."""
+
     file: str
     line: int | None = Field(default=None, description="Line number from 1 (content).")
     content: str | None = Field(default=None, description="The matching line (content).")
@@ -83,7 +85,7 @@ def build(
         )
         found = await search_text(searching, request, bounds, context, tool="search.grep")
         result = GrepResult(
-            matches=[GrepMatch(**row) for row in found.rows],
+            matches=[GrepMatch.model_construct(**row) for row in found.rows],
             total_matches=found.total,
             truncated=found.truncated,
             note=found.note,

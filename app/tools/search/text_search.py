@@ -158,8 +158,7 @@ async def _answer(
     if ending == "timed_out":
         notes.append(f"stopped after {limits.seconds:g} s; narrow the search by path or include")
     if len(shown) < len(rows):
-        text = "".join(map(_line, rows)).encode("utf-8", "replace")
-        whole = await asyncio.to_thread(write_sidecar, context, tool, text, "txt")
+        whole = await asyncio.to_thread(_keep, rows, context, tool)
         notes.append(f"{len(shown)} of {len(rows)} shown; the file at output_path has them all")
     if ending == "enough":
         reached = request.head_limit is not None and len(rows) >= request.head_limit
@@ -181,12 +180,19 @@ def _head(rows: list[Row], limits: TextLimits) -> list[dict[str, Any]]:
     return shown
 
 
-def _line(row: Row) -> str:
-    """One row as text, the way grep prints it."""
+def _keep(rows: list[Row], context: ToolCallContext, tool: str) -> Path:
+    """Write all rows to a file, the way grep prints them."""
+    text = "".join([_text(row) for row in rows])
+    return write_sidecar(context, tool, text.encode("utf-8", "replace"), "txt")
+
+
+def _text(row: Row) -> str:
     if row.line is None:
         return f"{row.file}\n" if row.count is None else f"{row.file}:{row.count}\n"
-    before = "".join(
-        f"{row.file}-{number}-{text}\n" for number, text in enumerate(row.before, row.line - len(row.before))
-    )
-    after = "".join(f"{row.file}-{number}-{text}\n" for number, text in enumerate(row.after, row.line + 1))
-    return f"{before}{row.file}:{row.line}:{row.content or ''}\n{after}"
+    text = f"{row.file}:{row.line}:{row.content or ''}\n"
+    if row.before:
+        numbered = enumerate(row.before, row.line - len(row.before))
+        text = "".join(f"{row.file}-{number}-{one}\n" for number, one in numbered) + text
+    if row.after:
+        text += "".join(f"{row.file}-{number}-{one}\n" for number, one in enumerate(row.after, row.line + 1))
+    return text
