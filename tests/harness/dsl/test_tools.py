@@ -80,11 +80,10 @@ def test_a_glob_matches_the_tool_and_all_its_actions(tmp_path: Path) -> None:
 
 
 def test_a_tool_is_no_action_of_another_because_of_its_dot(tmp_path: Path) -> None:
-    root = on_root(tmp_path, "{'edit.*': {enabled: true}}").require().root
-    assert root.enabled_tools() == ("edit.text",)
-    assert root.tools["edit"].actions == {}
-    root = on_root(tmp_path, "{edit: {enabled: true}}").require().root
-    assert root.enabled_tools() == ("edit",)
+    child = child_of(on_child(tmp_path, "{'edit.*': {enabled: true}}"))
+    assert child.enabled_tools() == ("edit.text",)
+    assert child.tools["edit"].actions == {}
+    assert child_of(on_child(tmp_path, "{edit: {enabled: true}}")).enabled_tools() == ("edit",)
 
 
 @pytest.mark.requirement("R2.2.6")
