@@ -61,8 +61,9 @@ class PathReader:
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return the paths that are complete by now."""
         data = self._left + chunk
-        *whole, self._left = data.split(b"\0")
-        return [path.removeprefix(START) for path in whole]
+        end = data.rfind(b"\0")
+        self._left = data[end + 1 :]
+        return data[:end].removeprefix(START).split(b"\0" + START) if end >= 0 else []
 
 
 class CountReader:

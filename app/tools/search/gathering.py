@@ -78,7 +78,7 @@ class Gathering:
     def take_lines(self, chunk: bytes) -> bool:
         for found in self._lines.feed(chunk):
             self._found(found)
-            if self._is_enough():
+            if self.more and self._is_enough():
                 return True
         return False
 
@@ -102,7 +102,7 @@ class Gathering:
             file = self._file(path)
             if file is not None:
                 self._add(Row(path, file.file, file.outside, count=count))
-            if self._is_enough():
+            if self.more and self._is_enough():
                 return True
         return False
 
@@ -142,11 +142,12 @@ class Gathering:
             self.more = True
             return
         self.rows.append(row)
-        self._room -= _ROW_BYTES + len(row.path) + len(row.content or "") + sum(map(len, row.before or ()))
+        self._room -= _ROW_BYTES + len(row.path) + len(row.content or "")
+        if self._context and not row.outside:
+            self._room -= sum(map(len, row.before or ()))
+            self._open.append(row)
         if self._room <= 0:
             self.more = True
-        if self._context and not row.outside and row.line is not None:
-            self._open.append(row)
 
     def _file(self, path: bytes) -> Row | None:
         """Return what all rows of a file have in common, None when it is not to be mentioned."""

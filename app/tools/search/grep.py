@@ -84,11 +84,13 @@ def build(
             context=params.context if params.output_mode == "content" else 0,
         )
         found = await search_text(searching, request, bounds, context, tool="search.grep")
-        result = GrepResult(
-            matches=[GrepMatch.model_construct(**row) for row in found.rows],
-            total_matches=found.total,
-            truncated=found.truncated,
-            note=found.note,
+        result = GrepResult.model_validate(  # thousands of matches at once, not one by one
+            {
+                "matches": found.rows,
+                "total_matches": found.total,
+                "truncated": found.truncated,
+                "note": found.note,
+            }
         )
         return result if found.whole is None else result.whole_in(found.whole)
 

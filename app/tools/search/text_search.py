@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,7 @@ async def _answer(
     context: ToolCallContext,
     tool: str,
 ) -> TextFound:
-    rows = sorted(gathering.rows, key=lambda row: (row.path, row.line or 0))
+    rows = sorted(gathering.rows, key=attrgetter("path"))  # the lines of a file come in order
     shown = _head(rows, limits)
     whole: Path | None = None
     notes: list[str] = []
@@ -160,12 +161,11 @@ async def _answer(
     if len(shown) < len(rows):
         whole = await asyncio.to_thread(_keep, rows, context, tool)
         notes.append(f"{len(shown)} of {len(rows)} shown; the file at output_path has them all")
-    if ending == "enough":
+    if gathering.more:
         reached = request.head_limit is not None and len(rows) >= request.head_limit
-        notes.append("there are more than head_limit" if reached else "there are more: narrow the search")
+        notes.append("there are more than head_limit" if reached else "there may be more: narrow the search")
     total = sum(row.count or 0 for row in rows) if request.mode == "count" else len(rows)
-    truncated = bool(notes) or gathering.more
-    return TextFound(shown, total, truncated, "; ".join(notes) or None, whole)
+    return TextFound(shown, total, bool(notes), "; ".join(notes) or None, whole)
 
 
 def _head(rows: list[Row], limits: TextLimits) -> list[dict[str, Any]]:
