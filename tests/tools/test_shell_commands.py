@@ -114,7 +114,8 @@ def test_what_cannot_be_known_is_a_part_that_might_be_anything(command):
         "cat <<E\n`rm x`\nE\n", "cat <<E\n${x:-`rm x`}\nE\n", "echo \"${Y:=`rm x`}\"", "a `b \\`c\\``",
         "echo $'a\\'; rm x #'", "function f { a; }", "cat <<A <<B\n1\nA\n2\nB\n", "for ((;;)); do a; done",
         "a " + "x" * 70_000, "a;" * (MAX_PARTS + 5), "(" * 200 + "a" + ")" * 200,
-        "echo $((rm) | (x))", "echo $((1 + $(b)))", "((`a` -c ))", "{rm,x}", "time $\"\"rm x", "exec 3<>/dev/tcp/h/1", "@(a) b", "cat <<-'E F'\na\nE F\n", "a \ud800",
+        "echo $((rm) | (x))", "echo $((1 + $(b)))", "((`a` -c ))", "{rm,x}", "time $\"\"rm x",
+        "exec 3<>/dev/tcp/h/1", "@(a) b", "cat <<-'E F'\na\nE F\n", "a \ud800",
     ],
 )  # fmt: skip
 def test_what_shells_and_parser_may_read_differently_is_not_called_readable(command):

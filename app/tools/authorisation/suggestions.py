@@ -30,17 +30,25 @@ _HARMLESS = frozenset(
 def suggestions_for(
     subjects: Iterable[Subject], rules: Sequence[PermissionRule]
 ) -> tuple[PermissionRule, ...]:
-    """Return one rule for each subject that some rule can stand for, without repetition.
+    """Return one rule for each subject, without repetition; none at all when there is a subject that
+    no rule can stand for, since "always" would then be asked again.
 
     A rule is suggested only if it would indeed allow the subject next time."""
     found: dict[PermissionRule, None] = {}
     for subject in subjects:
-        for pattern in _patterns(subject):
-            rule = PermissionRule(subject.tools[-1], pattern, "allow", "session")
-            if decide((*rules, rule), subject).action == "allow":
-                found[rule] = None
-                break
+        rule = _rule_for(subject, rules)
+        if rule is None:
+            return ()
+        found[rule] = None
     return tuple(found)
+
+
+def _rule_for(subject: Subject, rules: Sequence[PermissionRule]) -> PermissionRule | None:
+    for pattern in _patterns(subject):
+        rule = PermissionRule(subject.tools[-1], pattern, "allow", "session")
+        if decide((*rules, rule), subject).action == "allow":
+            return rule
+    return None
 
 
 def _patterns(subject: Subject) -> list[str]:
