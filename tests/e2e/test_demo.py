@@ -74,13 +74,17 @@ async def test_the_replayed_agent_reads_finds_edits_and_explains_until_the_tests
     async with demo.daemon.client() as client:
         frames = await (await Talk.begin(demo, client)).ask("Fix the failing test")
 
-    calls = [(call["name"], call["arguments"]["path"]) for call in payloads(frames, "message.tool_call")]
-    assert calls == [
+    calls = [(call["name"], call["arguments"]) for call in payloads(frames, "message.tool_call")]
+    assert [
+        (name, given.get("path") or given.get("command") or given["pattern"]) for name, given in calls
+    ] == [
+        ("shell.bash", "python3 -m unittest"),
         ("file.read", "tests/test_discounts.py"),
         ("file.read", "bakery/discounts.py"),
         ("file.read", "bakery/basket.py"),
+        ("search.grep", r"\bpieces\("),
         ("edit.text", "bakery/basket.py"),
-        ("file.read", "bakery/basket.py"),
+        ("shell.bash", "python3 -m unittest -v"),
     ]
     assert not any(result["isError"] for result in payloads(frames, "message.tool_result"))
     assert "number of keys" in said(frames, "thinking")
@@ -113,7 +117,10 @@ async def test_the_agent_explains_the_project_and_writes_a_test_that_passes(demo
         written = await talk.ask("Write a missing test")
         twice = await talk.ask("write a test")
     assert "| `receipt.py` | prints the slip of paper |" in said(explained)
-    assert [call["name"] for call in payloads(written, "message.tool_call")][-1] == "file.create"
+    assert [call["name"] for call in payloads(written, "message.tool_call")][-2:] == [
+        "file.create",
+        "shell.bash",
+    ]
     assert "is there already" in said(twice)
     _, output = await demo.tests()
     assert "Ran 8 tests" in output
@@ -146,7 +153,7 @@ def test_the_demo_compiles_without_a_finding_and_its_transcript_is_valid() -> No
     assert result.project is not None
     assert set(result.project.root.children) == {"reviewer", "tester"}
     names = [call.name for step in _steps() for part in step.answer if (call := part.tool_call) is not None]
-    assert set(names) == {"file.read", "file.create", "edit.text"}
+    assert set(names) == {"file.read", "file.create", "edit.text", "search.grep", "shell.bash"}
 
 
 def _steps() -> list[Any]:

@@ -185,11 +185,11 @@ async def test_the_page_comes_back_by_itself_after_the_daemon_was_killed_in_a_ru
         await page.wait_for_selector("#connection >> text=live")
         await until_state(page, "paused")
         await page.click("#resume")
-        await page.wait_for_selector("text=This shows that it works")
+        await page.wait_for_selector("text=All tests pass")
         await until_state(page, "idle")
         live = await page.locator(".markdown").all_inner_texts()
         await page.reload()
-        await page.wait_for_selector("text=This shows that it works")
+        await page.wait_for_selector("text=All tests pass")
         assert live == await page.locator(".markdown").all_inner_texts()
     code, output = await demo.tests()
     assert code == 0, output

@@ -2,6 +2,7 @@
 
 import { append, h, replace } from "/static/dom.js";
 import { duration, firstLine } from "/static/format.js";
+import { TerminalText } from "/static/terminal_text.js";
 
 const TELLING = ["path", "file", "pattern", "query", "command", "action", "title", "name", "url"];
 const ICONS = { running: "◌", done: "✓", failed: "✕" };
@@ -26,9 +27,17 @@ export class ToolCard {
     this.#set("running", "is running");
   }
 
-  /** Show what the tool says while it works. */
+  /** Show what the tool says while it works: each text goes on where the last one ended. */
   progress(text) {
-    replace(this.result, h("p", { class: "quiet" }, text));
+    if (!this.live) {
+      this.live = new TerminalText();
+      this.root.open = true;
+      replace(this.result, h("h4", {}, "Output"), this.live.root);
+    }
+    const { root } = this.live;
+    const atEnd = root.scrollHeight - root.scrollTop - root.clientHeight < 20;
+    this.live.append(text);
+    if (atEnd) root.scrollTop = root.scrollHeight;
   }
 
   finish({ content, isError, durationMs, contentRef }) {
