@@ -9,10 +9,10 @@ import asyncio
 import shutil
 
 from app.api.schemas.projects import Capability
-from app.config import Settings
+from app.config import Settings, child_environment
 from app.harness.dsl.compiled import CompiledProject
-
-_PROGRAMS = ("git", "rg")
+from app.tools.ast_grep.programs import installed
+from app.tools.search.engine import packaged_ripgrep, system_ripgrep
 
 
 async def capabilities_of(settings: Settings, project: CompiledProject) -> list[Capability]:
@@ -37,7 +37,9 @@ def _look(settings: Settings, project: CompiledProject) -> list[Capability]:
         {runtime: entry.adapter or entry.command or () for runtime, entry in settings.dap.adapters.items()}
     )
     found += [_program(runtime, "debug_adapter", command) for runtime, command in sorted(adapters.items())]
-    found += [_program(name, "program", (name,)) for name in _PROGRAMS]
+    engine = packaged_ripgrep() or system_ripgrep(child_environment())
+    programs = {"git": "git", "rg": str(engine or "rg"), "ast-grep": installed("ast-grep")}
+    found += [_program(name, "program", (command,)) for name, command in programs.items()]
     return found
 
 

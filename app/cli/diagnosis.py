@@ -22,6 +22,7 @@ from app.cli.install_advice import how_to_install
 from app.config import (
     ProviderSettings,
     Settings,
+    child_environment,
     default_config_file,
     settings_not_in_effect,
     without_credentials,
@@ -30,6 +31,8 @@ from app.errors import KagedError
 from app.storage import backup
 from app.storage.lock import read_lock
 from app.storage.versions import sqlite_version
+from app.tools.ast_grep.programs import installed
+from app.tools.search.engine import packaged_ripgrep, system_ripgrep
 
 Status = Literal["ok", "absent", "problem"]
 
@@ -77,8 +80,17 @@ def _system() -> Iterator[Finding]:
     yield Finding("system", "kaged", "ok", __version__)
     yield Finding("system", "python", "ok", f"{platform.python_version()} at {sys.executable}")
     yield Finding("system", "sqlite", "ok", sqlite_version())
-    for name in ("git", "rg"):
-        yield _program("system", name, name)
+    yield _program("system", "git", "git")
+    yield _search_engine()
+    yield _program("system", "ast-grep", installed("ast-grep"))
+
+
+def _search_engine() -> Finding:
+    program = packaged_ripgrep() or system_ripgrep(child_environment())
+    if program is not None:
+        return Finding("system", "ripgrep", "ok", str(program))
+    slower = "not found: search.grep and search.glob use the built-in engine, which is slower"
+    return Finding("system", "ripgrep", "absent", slower, how_to_install("rg"))
 
 
 def _daemon(settings: Settings) -> Iterator[Finding]:
