@@ -20,6 +20,7 @@ class ExitWatch:
         self._loop = asyncio.get_running_loop()
         self._pid = pid
         self._ended = ended
+        self._closed = False
         self._descriptor: int | None = None
         if hasattr(os, "pidfd_open"):
             self._descriptor = os.pidfd_open(pid)
@@ -30,23 +31,25 @@ class ExitWatch:
     def send(self, number: int) -> None:
         """Signal the process; nothing happens when it has ended or may not be signalled."""
         try:
-            if self._descriptor is None:
-                os.kill(self._pid, number)
-            else:
+            if self._descriptor is not None:
                 signal.pidfd_send_signal(self._descriptor, number)
+            elif not self._closed:
+                os.kill(self._pid, number)
         except (ProcessLookupError, PermissionError):
             pass
 
     def close(self) -> None:
         """Stop watching."""
+        self._closed = True
         if self._descriptor is not None:
             self._loop.remove_reader(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = None
 
     def _notice(self) -> None:
-        self.close()
-        self._ended()
+        if not self._closed:
+            self.close()
+            self._ended()
 
     def _wait(self) -> None:
         try:
@@ -54,4 +57,4 @@ class ExitWatch:
         except ChildProcessError:
             return
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._ended)
+            self._loop.call_soon_threadsafe(self._notice)

@@ -53,22 +53,19 @@ class Launcher:
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None)
+        self._attributes: ctypes.Array[ctypes.c_char] | None = None
         self._closes_from = hasattr(self._libc, "posix_spawn_file_actions_addclosefrom_np")
 
     def start(self, launch: Launch) -> int:
         """Return the process id. Blocks until the program has been loaded (about half a
         millisecond). Raises OSError."""
+        if self._attributes is None:
+            self._attributes = self._signals_and_session()
         actions = ctypes.create_string_buffer(_BUFFER_BYTES)
-        attributes = ctypes.create_string_buffer(_BUFFER_BYTES)
         self._call("posix_spawn_file_actions_init", actions)
         try:
-            self._call("posix_spawnattr_init", attributes)
-            try:
-                self._plan(actions, launch)
-                self._signals_and_session(attributes)
-                return self._spawn(launch, actions, attributes)
-            finally:
-                self._call("posix_spawnattr_destroy", attributes)
+            self._plan(actions, launch)
+            return self._spawn(launch, actions, self._attributes)
         finally:
             self._call("posix_spawn_file_actions_destroy", actions)
 
@@ -89,9 +86,13 @@ class Launcher:
         if self._closes_from:
             self._call("posix_spawn_file_actions_addclosefrom_np", actions, 3)
 
-    def _signals_and_session(self, attributes: ctypes.Array[ctypes.c_char]) -> None:
-        """The child starts with no signal ignored or blocked: Python ignores some, and children
+    def _signals_and_session(self) -> ctypes.Array[ctypes.c_char]:
+        """Return the attributes, which are the same for every child.
+
+        The child starts with no signal ignored or blocked: Python ignores some, and children
         of a daemon started by `nohup` would else never notice a hang-up."""
+        attributes = ctypes.create_string_buffer(_BUFFER_BYTES)
+        self._call("posix_spawnattr_init", attributes)
         signals = ctypes.create_string_buffer(_BUFFER_BYTES)
         self._libc.sigemptyset(signals)
         self._call("posix_spawnattr_setsigmask", attributes, signals)
@@ -101,6 +102,7 @@ class Launcher:
         self._call("posix_spawnattr_setsigdefault", attributes, signals)
         flags = _SET_DEFAULT_SIGNALS | _SET_SIGNAL_MASK | _SET_SESSION | _CLOSE_ALL_BY_DEFAULT
         self._call("posix_spawnattr_setflags", attributes, ctypes.c_short(flags))
+        return attributes
 
     def _spawn(
         self,

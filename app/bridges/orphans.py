@@ -23,6 +23,7 @@ from app.bridges.exit_watch import ExitWatch
 
 MARKER = "KAGED_COMMAND"
 SWEEP_SECONDS = 0.25
+CLOSING_SECONDS = 0.01
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -83,6 +84,7 @@ class Orphans:
         if not family.lingers:
             family.kill()
         self._settle(family)
+        self._forget()
 
     def sweep(self) -> None:
         """Look for orphans that have come to this process."""
@@ -91,66 +93,81 @@ class Orphans:
         self._strangers &= seen
         suspects = self._zombies & seen
         self._zombies = set()
+        for pid in list(self._unclaimed):
+            self._claim(pid)
         for pid in seen - self._strangers - self._unclaimed.keys():
             if not any(pid in family.members for family in self._families.values()):
                 self._receive(pid, suspects)
 
-    def close(self) -> None:
-        """Stop looking, and kill those that could not be told apart."""
+    async def aclose(self, seconds: float) -> None:
+        """Wait, not longer than `seconds`, for the end of those that could not be told apart, and
+        stop looking. The families are gone by then."""
+        self.sweep()
+        self._forget()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._unclaimed or self._zombies:  # noqa: ASYNC110  (the sweeps tell nobody)
+                    await asyncio.sleep(CLOSING_SECONDS)
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
-        for pid, (watch, _) in list(self._unclaimed.items()):
-            watch.send(signal.SIGKILL)
-            watch.close()
-            _reap(pid, os.WEXITED)
-        self._unclaimed.clear()
 
     def _sweep_again(self) -> None:
         self._sweeper = None
         self.sweep()
-        if self._families or self._unclaimed:
+        self._forget()
+        if self._families or self._unclaimed or self._zombies:
             self._sweeper = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep_again)
 
     def _receive(self, pid: int, suspects: Collection[int]) -> None:
         found = proc.process(pid)
         if found is None:
             return
-        if found.session == os.getsid(0):
+        marker = None if found.ended else proc.variable(pid, MARKER)
+        if found.session == os.getsid(0) or self._is_of_another_keeper(marker):
             self._strangers.add(pid)
             return
-        family = self._family_of(found)
+        family = self._family_of(found, marker)
         if family is not None:
             self._adopt(pid, family)
             return
         candidates = {one.marker for one in self._families.values() if one.started <= found.started}
-        of_another_keeper = (proc.variable(pid, MARKER) or "").startswith(self._process)
-        if not candidates or of_another_keeper:
+        only = self._families[next(iter(candidates))] if len(candidates) == 1 else None
+        if pid in suspects:
+            _reap(pid)
+        elif not candidates:
             self._strangers.add(pid)
         elif found.ended:
             # It may also be a child that something else in this process is about to reap.
-            if pid in suspects:
-                _reap(pid)
-            else:
-                self._zombies.add(pid)
-        elif len(candidates) == 1:
-            self._adopt(pid, self._families[candidates.pop()])
+            self._zombies.add(pid)
+        elif only is not None and not only.gone.done():
+            self._adopt(pid, only)
         else:
             self._unclaimed[pid] = (ExitWatch(pid, lambda: self._unclaimed_ended(pid)), candidates)
 
-    def _family_of(self, found: proc.Process) -> Family | None:
-        marker = None if found.ended else proc.variable(found.pid, MARKER)
-        if marker in self._families:
+    def _is_of_another_keeper(self, marker: str | None) -> bool:
+        return marker is not None and marker.startswith(self._process) and not marker.startswith(self._name)
+
+    def _family_of(self, found: proc.Process, marker: str | None) -> Family | None:
+        if marker is not None and marker in self._families:
             return self._families[marker]
         for family in reversed(self._families.values()):
             if family.leader == found.session:
                 return family
         return None
 
+    def _claim(self, pid: int) -> None:
+        """Give an orphan to its family when it can be told by now: a program that was just being
+        loaded when it was first seen shows no environment."""
+        marker = proc.variable(pid, MARKER)
+        if marker is not None and marker in self._families:
+            self._unclaimed.pop(pid)[0].close()
+            self._adopt(pid, self._families[marker])
+
     def _adopt(self, pid: int, family: Family) -> None:
         watch = ExitWatch(pid, lambda: self._member_ended(pid, family))
         family.members[pid] = watch
-        if family.doomed:
+        if family.doomed or family.gone.done():
             watch.send(signal.SIGKILL)
 
     def _member_ended(self, pid: int, family: Family) -> None:
@@ -158,21 +175,29 @@ class Orphans:
         self.sweep()
         family.members.pop(pid, None)
         self._settle(family)
+        self._forget()
 
     def _unclaimed_ended(self, pid: int) -> None:
         _reap(pid)
-        self._unclaimed.pop(pid, None)
         self.sweep()
+        self._unclaimed.pop(pid, None)
+        self._forget()
 
     def _settle(self, family: Family) -> None:
-        if not family.ended or family.members or family.gone.done():
-            return
-        self._families.pop(family.marker, None)
-        family.gone.set_result(None)
+        if family.ended and not family.members and not family.gone.done():
+            family.gone.set_result(None)
+
+    def _forget(self) -> None:
+        """Forget families that are gone, but not while there is an orphan that may belong to them:
+        what that one leaves behind may, too. Such orphans end with the last of those families."""
+        wanted: set[str] = set()
         for watch, candidates in list(self._unclaimed.values()):
-            candidates.discard(family.marker)
-            if not candidates:
+            wanted |= candidates
+            if all(self._families[marker].gone.done() for marker in candidates):
                 watch.send(signal.SIGKILL)
+        for marker, family in list(self._families.items()):
+            if family.gone.done() and not family.members and marker not in wanted:
+                del self._families[marker]
 
 
 def relatives(family: Family) -> list[proc.Process]:
@@ -213,6 +238,6 @@ def send(found: proc.Process, number: int) -> None:
         os.close(descriptor)
 
 
-def _reap(pid: int, options: int = os.WNOHANG) -> None:
+def _reap(pid: int) -> None:
     with suppress(ChildProcessError):
-        os.waitpid(pid, options)
+        os.waitpid(pid, os.WNOHANG)

@@ -85,6 +85,11 @@ class Child:
         """Wait for the end of the child and return its exit code; 128 + N after signal N."""
         return await asyncio.shield(self._exit)
 
+    async def has_ended(self, seconds: float) -> bool:
+        """Wait for the end of the child, for so long at most, and tell whether it has ended."""
+        await asyncio.wait({self._exit}, timeout=seconds)
+        return self._exit.done()
+
     async def wait_for_all(self) -> None:
         """Wait for the end of the child and of everything that it started."""
         await asyncio.shield(self._family.gone)
@@ -106,6 +111,11 @@ class Child:
         """Kill the child, its group and what it left behind, at once."""
         self._signal(signal.SIGKILL)
         self._family.kill()
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the child and everything that it started is gone."""
+        return self._family.gone.done()
 
     async def aclose(self) -> None:
         """Kill what is there of the child and of all that it started, reap it, close the pipes."""
@@ -135,8 +145,9 @@ class Child:
         """What is killed here leaves its own children to the daemon, which kills those in turn;
         looking through the whole tree in rounds is faster, and stops what multiplies."""
         for _ in range(round(KILL_SECONDS / KILL_ROUND_SECONDS)):
-            await asyncio.wait({self._family.gone}, timeout=KILL_ROUND_SECONDS)
-            if self._family.gone.done():
+            if not self.is_gone:
+                await asyncio.wait({self._family.gone}, timeout=KILL_ROUND_SECONDS)
+            if self.is_gone:
                 return
             await self._signal_relatives(signal.SIGKILL)
         log.warning("process %s (%s) or what it started cannot be killed", self.pid, self.owner)
@@ -259,7 +270,7 @@ class ChildProcesses:
     async def aclose(self) -> None:
         """Kill and reap everything."""
         await asyncio.gather(*(child.aclose() for child in list(self._children)))
-        self._orphans.close()
+        await self._orphans.aclose(KILL_SECONDS)
 
 
 class _Collected:
@@ -302,7 +313,10 @@ def _variables(env: Mapping[str, str]) -> list[bytes]:
     for name in env:
         if not name or "=" in name:
             raise ValueError(f"{name!r} is not the name of a variable")
-    return [_plain(f"{name}={value}") for name, value in env.items()]
+    entries = os.fsencode("\0".join(f"{name}={value}" for name, value in env.items())).split(b"\0")
+    if len(entries) != len(env):
+        raise ValueError("a variable contains a null character")
+    return entries
 
 
 def _program(name: bytes, env: Mapping[str, str]) -> bytes:

@@ -21,7 +21,8 @@ KILLED = 137
 GRACE_SECONDS = 5.0
 LAST_OUTPUT_SECONDS = 0.1
 LAST_OUTPUT_OF_LINGERING_SECONDS = 0.05
-THROTTLE_SECONDS = 0.02
+WINDOW_SECONDS = 0.02
+WINDOW_BYTES = 256 * 1024
 
 CommandState = Literal["running", "background", "ended"]
 
@@ -55,6 +56,8 @@ class Command:
         self._writer: asyncio.Task[None] | None = None
         self._waiter: asyncio.Task[None] | None = None
         self._read_to = 0
+        self._window_end = 0.0
+        self._window_bytes = 0
 
     @property
     def state(self) -> CommandState:
@@ -106,13 +109,11 @@ class Command:
     async def finish(self, seconds: float, grace_seconds: float = GRACE_SECONDS) -> None:
         """Wait until the shell has ended and its output is read; stop it all after `seconds`."""
         assert self._child is not None
-        try:
-            async with asyncio.timeout(seconds):
-                await self._child.wait()
-        except TimeoutError:
+        if not await self._child.has_ended(seconds):
             self.timed_out = True
             await self._child.stop(grace_seconds)
         self._terminal.release()
+        self._terminal.read_now()
         await self._last_output(LAST_OUTPUT_OF_LINGERING_SECONDS if self.lingers else LAST_OUTPUT_SECONDS)
         if self._terminal.ended.is_set():
             self.output.finish()
@@ -164,6 +165,8 @@ class Command:
 
     async def _last_output(self, seconds: float) -> None:
         """Wait for the end of the output, not for long: somebody may still have the terminal."""
+        if self._terminal.ended.is_set():
+            return
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._terminal.ended.wait()
@@ -171,15 +174,30 @@ class Command:
     def _received(self, content: bytes) -> None:
         self.output.add(content)
         if self.output.over or self._waiter is not None:
-            # Nobody may ever read it: let the writer live, but not at the cost of everybody else.
-            self._terminal.pause(THROTTLE_SECONDS)
+            self._throttle(len(content))
         elif self.output.due:
             self._terminal.pause()
             self._writer = asyncio.create_task(self._write(), name=f"output of {self.id}")
 
+    def _throttle(self, size: int) -> None:
+        """Nobody may ever read it: let the writer live, but not at the cost of everybody else."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._window_end:
+            self._window_end, self._window_bytes = now + WINDOW_SECONDS, 0
+        self._window_bytes += size
+        if self._window_bytes > WINDOW_BYTES:
+            self._terminal.pause(self._window_end - now)
+
     async def _write(self) -> None:
         await self.output.write()
         self._terminal.resume()
+
+    def try_end(self) -> bool:
+        """End at once if there is nothing left to wait for, and tell whether that was so."""
+        idle = self._writer is None and self._waiter is None and not self.output.has_file
+        if idle and self._child is not None and self._child.is_gone:
+            self._end()
+        return self.ended_at is not None
 
     async def _written(self) -> None:
         if self._writer is not None:

@@ -64,7 +64,7 @@ class TerminalManager:
         self, children: ChildProcesses, *, per_session: int, grace_seconds: float = GRACE_SECONDS
     ) -> None:
         self._children = children
-        self._per_session = per_session
+        self.per_session = per_session
         self._grace = grace_seconds
         self._commands: dict[str, dict[str, Command]] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -116,8 +116,8 @@ class TerminalManager:
     def _admit(self, spec: CommandSpec) -> Command:
         commands = self._commands.setdefault(spec.session_id, {})
         present = tuple(command for command in commands.values() if command.state != "ended")
-        if len(present) >= self._per_session:
-            raise TooManyCommands(self._per_session, present)
+        if len(present) >= self.per_session:
+            raise TooManyCommands(self.per_session, present)
         ended = [command for command in commands.values() if command.state == "ended"]
         for command in ended[:-REMEMBERED]:
             del commands[command.id]
@@ -130,6 +130,9 @@ class TerminalManager:
 
     async def _close(self, command: Command) -> None:
         """End a command to the last; a second cancellation does not leave it half ended."""
+        if command.try_end():
+            self._forget(command)
+            return
         task = asyncio.create_task(command.aclose(), name=f"close {command.id}")
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)

@@ -99,6 +99,11 @@ class Output:
         text = bytes(self._recent[start - first :]) + self._plain.unfinished()
         return text.decode("utf-8", "replace"), self._total, max(0, first - position)
 
+    @property
+    def has_file(self) -> bool:
+        """Whether there is a file, or will be."""
+        return bool(self._file or self._waiting)
+
     async def write(self) -> None:
         """Write to the file what is waiting for it. A file that cannot be written is given up."""
         async with self._writing:
@@ -108,10 +113,14 @@ class Output:
                 await asyncio.to_thread(self._write, content)
 
     async def close(self) -> None:
-        """Write what is left and close the file."""
+        """Write what is left and close the file; nothing more is written afterwards."""
+        if not self.has_file:
+            return
         await self.write()
+        self._filed = MAX_FILE
         if self._file is not None:
-            await asyncio.to_thread(self._file.close)
+            file, self._file = self._file, None
+            await asyncio.to_thread(file.close)
 
     def _keep(self, plain: bytes) -> None:
         if not plain:

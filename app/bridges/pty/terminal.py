@@ -51,6 +51,11 @@ class Terminal:
             os.close(self._inner)
             self._inner = -1
 
+    def read_now(self) -> None:
+        """Read what is there, without waiting to be told that there is something."""
+        if self._reading:
+            self._read()
+
     def pause(self, seconds: float | None = None) -> None:
         """Stop reading, for a while or until `resume`; writers wait when the terminal is full."""
         if self._reading:
