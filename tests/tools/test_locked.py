@@ -218,6 +218,9 @@ async def test_a_todo_list_is_replaced_as_a_whole_and_shown_when_nothing_is_give
     second = [{"content": "Test", "status": "in_progress"}, {"content": "Ship", "status": "in_progress"}]
     assert await desk.ok("todo", todos=second) == {"todos": second}
     assert await desk.ok("todo", todos=[]) == {"todos": []}
+    tool = desk.service.registry.get("todo")
+    assert tool.effects(tool.parameters(todos=[])).exclusive  # the last of several in one step stays
+    assert not tool.effects(tool.parameters()).exclusive
 
 
 @pytest.mark.requirement("R3.locked.todo")
