@@ -5,6 +5,7 @@ const NEAR = 60;
 /** Return `{toEnd}`; `button` is shown while the end is out of view. */
 export function followScroll(scroller, button) {
   let following = true;
+  let before = 0;
 
   const toEnd = () => {
     following = true;
@@ -17,7 +18,10 @@ export function followScroll(scroller, button) {
   };
   scroller.addEventListener("scroll", () => {
     const rest = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
-    following = rest < NEAR;
+    // Only whoever scrolls back leaves the end: a page that grew or a view that shrank meanwhile does not.
+    if (rest < NEAR) following = true;
+    else if (scroller.scrollTop < before) following = false;
+    before = scroller.scrollTop;
     button.hidden = following;
   }, { passive: true });
   button.addEventListener("click", toEnd);
