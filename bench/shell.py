@@ -1,0 +1,140 @@
+"""Shell commands under a terminal against the plain way.
+
+Two ratios, each taken in one run with the sides taking turns: 200,000 lines by `shell.bash`, from
+the call to the answer, against reading them from a pipe; and `true` by the terminals, from the call
+to its end, against starting it and waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from app.bridges.process import ChildProcesses
+from app.bridges.pty.manager import TERMINAL_VARIABLES, CommandSpec, TerminalManager
+from app.config import child_environment
+from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
+from app.tools.call import ToolCallContext
+from app.tools.catalog import build_registry
+from app.tools.read_tracker import ReadTracker
+from app.tools.service import ToolService
+from bench.figures import report, spread
+
+LINES = 200_000
+LINE_ROUNDS = 25
+SPAWN_ROUNDS = 300
+WARM = 3
+
+
+class _Ports:
+    """Nobody watches."""
+
+    async def progress(self, text: str) -> None:
+        del text
+
+    def audit(self, event: str, data: dict[str, Any]) -> None:
+        del event, data
+
+    async def consent(self, request: ConsentRequest) -> ConsentAnswer:
+        raise NotImplementedError(request)
+
+
+async def _lines(children: ChildProcesses, terminals: TerminalManager, folder: Path) -> None:
+    registry = build_registry(
+        reads=ReadTracker(), children=children, terminals=terminals, environment=child_environment()
+    )
+    service = ToolService(registry)
+    context = ToolCallContext(
+        session_id="ses",
+        run_id=None,
+        agent_path="primary",
+        project_id="prj",
+        project_root=folder,
+        cage=None,
+        request_id="req",
+        call_id="call",
+        scratch_dir=folder / "scratch",
+        ports=_Ports(),
+    )
+    command = f"seq 1 {LINES}"
+    piped: list[float] = []
+    called: list[float] = []
+    for number in range(LINE_ROUNDS + WARM):
+        began = time.perf_counter()
+        done = await children.run(
+            ["/bin/sh", "-c", command],
+            owner="bench",
+            cwd=folder,
+            env=child_environment(),
+            seconds=60,
+            max_output=1 << 30,
+        )
+        between = time.perf_counter()
+        envelope = await service.call("shell.bash", {"command": command}, context, allowed=registry.names())
+        ended = time.perf_counter()
+        assert done.stdout.count(b"\n") == LINES
+        assert envelope.metadata.truncated, envelope
+        if number >= WARM:
+            piped.append((between - began) * 1000)
+            called.append((ended - between) * 1000)
+    print(f"{LINES} lines by a pipe: {spread(piped, 'ms')}")
+    print(f"{LINES} lines by shell.bash: {spread(called, 'ms')}")
+    ratio = statistics.median(called) / statistics.median(piped)
+    report(f"{LINES} lines under a terminal, against a pipe", ratio, "times", at_most=6)
+
+
+def _bare_spawn(folder: Path, environment: dict[str, str]) -> None:
+    subprocess.Popen(["/bin/sh", "-c", "true"], cwd=folder, env=environment, start_new_session=True).wait()
+
+
+async def _spawns(terminals: TerminalManager, folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    environment = child_environment()
+    spec = CommandSpec(
+        command="true",
+        session_id="bench",
+        agent_path="primary",
+        cwd=descriptor,
+        shown_cwd=".",
+        env=environment | TERMINAL_VARIABLES,
+        open_file=partial(os.fdopen, os.open(os.devnull, os.O_WRONLY), "wb"),
+    )
+    bare: list[float] = []
+    brokered: list[float] = []
+    for number in range(SPAWN_ROUNDS + WARM):
+        began = time.perf_counter()
+        _bare_spawn(folder, environment)
+        between = time.perf_counter()
+        async with terminals.command(spec) as command:
+            await terminals.finish(command, 60)
+        ended = time.perf_counter()
+        assert command.exit_code == 0
+        if number >= WARM:
+            bare.append((between - began) * 1000)
+            brokered.append((ended - between) * 1000)
+    os.close(descriptor)
+    print(f"sh -c true, bare: {spread(bare, 'ms')}")
+    print(f"sh -c true by the terminals: {spread(brokered, 'ms')}")
+    ratio = statistics.median(brokered) / statistics.median(bare)
+    report("true under a terminal, against a bare spawn", ratio, "times", at_most=1.5)
+
+
+async def _measure() -> None:
+    children = ChildProcesses()
+    terminals = TerminalManager(children, per_session=4)
+    with tempfile.TemporaryDirectory() as name:
+        await _lines(children, terminals, Path(name))
+        await _spawns(terminals, Path(name))
+    await terminals.aclose()
+    await children.aclose()
+
+
+def main() -> None:
+    asyncio.run(_measure())
