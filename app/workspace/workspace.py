@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -126,6 +126,7 @@ class Workspace:
                 raise ToolError("is_directory", f"{location.shown} is a directory; name a file in it")
             if place.status is not None:
                 _check_kind(place.status, location.shown)
+                self._check_identity(place.status, location.shown)
             yield Target(place, location, "/" + "/".join((*names, *place.parts)))
 
     @contextmanager
@@ -157,6 +158,16 @@ class Workspace:
         if self._policy is not None:
             self._policy.check(parts, access)
 
+    def _check_identity(self, status: os.stat_result, shown: str) -> None:
+        """Refuse a further name (a hard link) of a closed file, or of one directly in a closed folder,
+        which is where the daemon keeps its database and its tokens."""
+        if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
+            return
+        for names in self._closed:
+            path = "/" + "/".join(names)
+            if any(os.path.samestat(status, own) for own in _statuses(path)):
+                raise _daemons_own(shown)
+
     def _open_fast(self, root: int, location: Location) -> Opened | None:
         found = open_beneath(root, location.parts)
         if found is None:
@@ -173,6 +184,8 @@ class Workspace:
             if not location.in_scratch:
                 self._judge(parts, root_names, "ro")
             _check_kind(status, location.shown)
+            if not location.in_scratch:
+                self._check_identity(status, location.shown)
             try:
                 descriptor = reopen(found, READ)
             except OSError as problem:
@@ -197,6 +210,8 @@ class Workspace:
             try:
                 status = os.fstat(descriptor)
                 _check_kind(status, location.shown)
+                if not location.in_scratch:
+                    self._check_identity(status, location.shown)
             except BaseException:
                 os.close(descriptor)
                 raise
@@ -215,6 +230,21 @@ class Workspace:
             raise invalid_path(location.shown, "a symbolic link leads out of the project") from None
         except OSError as problem:
             raise os_problem(location.shown, problem) from None
+
+
+def _statuses(path: str) -> Iterator[os.stat_result]:
+    """The status of a file, or of all that lies directly in a folder."""
+    try:
+        own = os.stat(path, follow_symlinks=False)
+        if not stat.S_ISDIR(own.st_mode):
+            yield own
+            return
+        with os.scandir(path) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    yield entry.stat(follow_symlinks=False)
+    except OSError:
+        return
 
 
 def _check_kind(status: os.stat_result, shown: str) -> None:

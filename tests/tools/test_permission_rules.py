@@ -446,6 +446,14 @@ async def test_for_a_file_always_means_its_folder(desk, path, patterns):
     assert [(one.permission, one.pattern) for one in request.suggestions] == [("file.create", *patterns)]
 
 
+async def test_for_the_folder_of_a_command_always_means_the_capability(desk):
+    tool = runner(effects_of=lambda params: Effects(writes=(params.cwd,), commands=(params.command,)))
+    ruled = desk.with_tools(tool).ruled(rule("fs.write", "*", ASKED))
+    await ruled.call("probe.run", command="ls", cwd="src/app")
+    (request,) = desk.ports.asked
+    assert [(one.permission, one.pattern) for one in request.suggestions] == [("fs.write", "src/**")]
+
+
 async def test_a_suggestion_that_would_change_nothing_is_not_made(desk):
     pinned = rule("shell", "*", ASKED, "manifest", pinned=True)
     await desk.with_tools(runner()).ruled(pinned).call("probe.run", command="git status")

@@ -69,7 +69,10 @@ def _paths(
 def real_path(root: Path, path: str) -> str:
     """Return where `path`, relative to `root`, leads by now: relative if it is inside, else absolute."""
     base = os.path.realpath(root)
-    real = os.path.realpath(os.path.join(base, path))
+    try:
+        real = os.path.realpath(os.path.join(base, path))
+    except OSError:  # a link was swapped under our eyes: what is opened in the end is judged again
+        return path
     if real == base:
         return "."
     return real[len(base) + 1 :] if real.startswith(f"{base}/") else real

@@ -45,7 +45,8 @@ def suggestions_for(
 
 def _rule_for(subject: Subject, rules: Sequence[PermissionRule]) -> PermissionRule | None:
     for pattern in _patterns(subject):
-        rule = PermissionRule(subject.tools[-1], pattern, "allow", "session")
+        named = subject.tools[-1] if subject.tools else subject.permission
+        rule = PermissionRule(named, pattern, "allow", "session")
         if decide((*rules, rule), subject).action == "allow":
             return rule
     return None
