@@ -120,6 +120,7 @@ async def test_numbers_are_written_in_every_documented_way(desk, expression, res
         ("1.5e-7", "0.00000015", False),
         ("(2**0.5)**2", "2", True),
         ("2**0.5 * 2**0.5", "2", True),
+        ("2**0.5 - 2**0.5", "0", True),
     ],
 )
 async def test_integers_and_decimals_are_exact_and_the_rest_says_that_it_is_rounded(
