@@ -19,7 +19,7 @@ EXACT_DIGITS = 50
 ROUNDED_DIGITS = 28
 KEPT_DIGITS = 60
 """What is kept of a number that is not exact, so that what is shown of it is right."""
-UNIT_BITS = 1_000_000
+UNIT_BITS = 700_000
 """Multiplying two numbers costs one unit for each so many products of their bits."""
 WRITTEN_BITS = 15
 """Writing a number out costs one unit for each so many bits."""
