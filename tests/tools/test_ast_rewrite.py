@@ -481,7 +481,10 @@ async def test_two_calls_that_take_the_same_files_in_other_orders_do_not_wait_fo
     assert [(desk.root / name).read_text() for name in "abcdef"] == ["15"] * 6
 
 
-async def test_a_cancelled_application_is_whole_or_not_at_all(desk):
+async def test_a_cancelled_application_is_whole_or_not_at_all(desk, tmp_path, monkeypatch):
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
     files = [desk.put(f"{number}.ts", "console.log(1)\n") for number in range(30)]
     for delay in range(0, 60, 6):
         for file in files:
@@ -493,10 +496,21 @@ async def test_a_cancelled_application_is_whole_or_not_at_all(desk):
         task.cancel()
         await asyncio.wait({task})
         assert len({file.read_text() for file in files}) == 1
+        assert list(place.iterdir()) == []
     assert _leftovers(desk) == []
 
 
 # Bounds.
+
+
+async def test_very_many_changed_files_are_named_in_part_and_in_a_file(desk, monkeypatch):
+    monkeypatch.setattr(ast_rewrite, "MAX_SHOWN_FILES", 3)
+    for number in range(5):
+        desk.put(f"{number}.ts", "console.log(1)\n")
+    envelope = await desk.call("edit.ast", rewrites=LOG)
+    data = envelope.data
+    assert (data["files_touched"], len(data["file_changes"]), data["truncated"]) == (5, 3, True)
+    assert len(Path(envelope.metadata.output_path).read_bytes().splitlines()) == 5
 
 
 async def test_a_long_list_of_changes_is_kept_whole_in_a_file(desk):

@@ -31,8 +31,8 @@ MEMORY = 1024 * 1024 * 1024
 whole line around it: a pattern that fits anywhere, on a file of one long line, would take all there
 is."""
 _CHUNK = 64 * 1024
-_ENDED_WELL = frozenset({0, 1, 8})
-"""Matches, none, and none for a pattern that it finds odd."""
+_ENDED_WELL = frozenset({0, 1})
+"""There were matches, and there were none."""
 
 Ending = Literal["complete", "stopped", "timed_out"]
 Take = Callable[[list[Found]], bool]

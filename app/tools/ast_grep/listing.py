@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.bridges.process import ChildProcesses, SpawnFailed
-from app.errors import ToolError
+from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.tools.ast_grep.engine import not_startable
 from app.tools.ast_grep.programs import ENVIRONMENT, installed
 
@@ -153,5 +153,8 @@ def _plain(glob: str) -> str:
 def _bad_glob(why: str) -> ToolError:
     problem = " ".join(why.split())[:300]
     return ToolError(
-        "invalid_params", f"a glob cannot be read: {problem}", detail={"fields": {"glob": problem}}
+        "invalid_params",
+        f"a glob cannot be read: {problem}",
+        detail={"fields": {"glob": problem}},
+        rpc_code=RPC_INVALID_PARAMS,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from app.errors import ToolError
+from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.tools.ast_grep.languages import LanguageName
 
 MAX_PATTERN = 20_000
@@ -81,7 +81,7 @@ def read_account(text: str, language: LanguageName, account: str) -> Pattern:
             if at == 0 and content.startswith("$$$"):
                 raise invalid_pattern(text, language, "$$$ alone stands for no node")
             captures.add(content)
-        elif kind == "ERROR" and not mentions_error:
+        elif kind == "ERROR" and (at == 0 or not mentions_error):
             raise invalid_pattern(text, language, "a part of it cannot be parsed")
         elif content in text and _WORD.fullmatch(content) and _NAMES_IN_CODE.fullmatch(kind):
             words.append(content)
@@ -105,5 +105,8 @@ def invalid_pattern(text: str, language: LanguageName, why: str) -> ToolError:
 def _bad_template(template: str, why: str) -> ToolError:
     shown = template[:200].encode("utf-8", "backslashreplace").decode()
     return ToolError(
-        "invalid_params", f"the replacement {shown!r} {why}", detail={"fields": {"rewrites": why}}
+        "invalid_params",
+        f"the replacement {shown!r} {why}",
+        detail={"fields": {"rewrites": why}},
+        rpc_code=RPC_INVALID_PARAMS,
     )

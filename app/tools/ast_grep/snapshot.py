@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from types import TracebackType
 
 from app.tools.text_format import UTF_8, TextFormat, to_utf8
+from app.tools.threads import to_the_end
 
 
 def parsed_text(content: bytes) -> tuple[bytes, TextFormat] | None:
@@ -28,19 +30,11 @@ def parsed_text(content: bytes) -> tuple[bytes, TextFormat] | None:
 
 
 class Snapshot:
-    """Blocking. Leaving the `with` removes the copies."""
+    """Blocking. Make one by `snapshot`."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="kaged-ast-"))
         self._count = 0
-
-    def __enter__(self) -> Snapshot:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def add(self, text: bytes, extension: str) -> str:
         """Write one copy and return its name in the folder."""
@@ -49,5 +43,17 @@ class Snapshot:
         (self.folder / name).write_bytes(text)
         return name
 
-    def close(self) -> None:
+    def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@asynccontextmanager
+async def snapshot() -> AsyncIterator[Snapshot]:
+    """Make a folder for copies, and remove it with them. Whoever fills it does so to the end."""
+    made: list[Snapshot] = []
+    try:
+        await to_the_end(Snapshot, made.append)
+        yield made[0]
+    finally:
+        for one in made:
+            await to_the_end(one.remove, lambda _: None)

@@ -6,9 +6,10 @@ files that the caller's cage or rules keep from it, and writing.
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,7 +27,8 @@ from app.tools.ast_grep.snapshot import Snapshot, parsed_text
 from app.tools.call import ToolCallContext
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import Digest, digest_of
-from app.workspace import Opened, Workspace, invalid_path
+from app.tools.threads import to_the_end
+from app.workspace import Workspace, invalid_path
 
 MAX_PARSED_FILE = 10 * 1024 * 1024
 BATCH_FILES = 1_000
@@ -63,23 +65,28 @@ class Copies:
     too_large: list[str] = field(default_factory=list)
 
 
-@contextmanager
-def begin(files: ProjectFiles, context: ToolCallContext, path: str) -> Iterator[Start]:
-    """Open where `path` points. Blocking. Raises ToolError as the workspace does."""
-    workspace = files.workspace(context)
-    with workspace.open(path) as opened:
-        location = opened.location
-        if location.in_scratch:
-            raise invalid_path(path, "only files of the project can be rewritten; give a path in it")
-        names = "/".join(location.parts)
-        if not opened.is_directory:
-            yield Start(None, f"./{names}")
-            return
-        yield Start(_folder(opened, context), f"./{names}/" if names else "./")
+@asynccontextmanager
+async def begin(files: ProjectFiles, context: ToolCallContext, path: str) -> AsyncIterator[Start]:
+    """Open where `path` points. Raises ToolError as the workspace does."""
+    with ExitStack() as held:
+        started: list[Start] = []
+        await to_the_end(lambda: _open(files, context, path, held), started.append)
+        try:
+            yield started[0]
+        finally:
+            await asyncio.to_thread(held.close)
 
 
-def _folder(opened: Opened, context: ToolCallContext) -> Folder:
-    return Folder(opened.descriptor, Path(opened.key), Path(os.path.realpath(context.project_root)))
+def _open(files: ProjectFiles, context: ToolCallContext, path: str, held: ExitStack) -> Start:
+    opened = held.enter_context(files.workspace(context).open(path))
+    if opened.location.in_scratch:
+        raise invalid_path(path, "only files of the project can be rewritten; give a path in it")
+    names = "/".join(opened.location.parts)
+    if not opened.is_directory:
+        return Start(None, f"./{names}")
+    root = Path(os.path.realpath(context.project_root))
+    folder = Folder(opened.descriptor, Path(opened.key), root)
+    return Start(folder, f"./{names}/" if names else "./")
 
 
 def readable(workspace: Workspace, paths: Sequence[str]) -> list[str]:
@@ -110,14 +117,14 @@ def common_language(paths: Sequence[str]) -> LanguageName:
 
 
 def copy_texts(
-    workspace: Workspace, paths: Sequence[str], language: LanguageName, snapshot: Snapshot
-) -> Copies:
-    """Put the text of the first of the files, as many as make a batch, into the snapshot. Blocking.
+    workspace: Workspace, paths: Sequence[str], language: LanguageName, snapshot: Snapshot, copies: Copies
+) -> None:
+    """Put the text of the first of the files, as many as make a batch, into the snapshot and note
+    them in `copies`. Blocking.
 
     Files that are gone, binary or not for the caller to read are left out.
     """
     usual = searched_extensions(language)
-    copies = Copies()
     size = 0
     for path in paths[:BATCH_FILES]:
         if size > BATCH_BYTES:
@@ -141,4 +148,3 @@ def copy_texts(
             name = snapshot.add(known[0], extension)
             size += len(known[0])
             copies.by_name[name] = Copied(path, key, digest_of(content), known[0])
-    return copies

@@ -32,6 +32,7 @@ from app.workspace import MAX_WHOLE_FILE, Target, changed_since_read
 
 SECONDS = 60.0
 MAX_SHOWN_BYTES = 150_000
+MAX_SHOWN_FILES = 500
 MAX_REWRITES = 50
 
 
@@ -188,7 +189,9 @@ def _result(plan: Plan, found: Survey, context: ToolCallContext, *, applied: boo
         fitting += 1
     result = EditAstResult(
         changes=changes[:fitting],
-        file_changes=[FileChange(path=file.shown, count=len(file.edits)) for file in plan.files],
+        file_changes=[
+            FileChange(path=file.shown, count=len(file.edits)) for file in plan.files[:MAX_SHOWN_FILES]
+        ],
         total_replacements=plan.replacements,
         files_touched=len(plan.files),
         files_searched=found.files_searched,
@@ -196,8 +199,8 @@ def _result(plan: Plan, found: Survey, context: ToolCallContext, *, applied: boo
         limit_reached=plan.limit_reached,
         skipped_overlaps=plan.skipped_overlaps or None,
         parse_errors=found.parse_errors[:MAX_PARSE_ERRORS] or None,
-        truncated=fitting < len(lines) or None,
+        truncated=(fitting < len(lines) or len(plan.files) > MAX_SHOWN_FILES) or None,
     )
-    if fitting == len(lines):
+    if not result.truncated:
         return result
     return result.whole_in(write_sidecar(context, "edit.ast", b"\n".join([*lines, b""]), "jsonl"))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
 from app.errors import ToolError
 from app.tools.ast_grep.engine import AstGrep, Query, Take, by_pattern, syntax_errors
@@ -17,7 +18,7 @@ from app.tools.ast_grep.found import Found
 from app.tools.ast_grep.languages import LanguageName, searched_extensions
 from app.tools.ast_grep.listing import SourceFiles
 from app.tools.ast_grep.pattern import Pattern
-from app.tools.ast_grep.snapshot import Snapshot
+from app.tools.ast_grep.snapshot import snapshot
 from app.tools.call import ToolCallContext
 from app.tools.definition import ToolResult
 from app.tools.edit.ast_files import (
@@ -31,6 +32,7 @@ from app.tools.edit.ast_files import (
 )
 from app.tools.edit.ast_plan import Plan, PlannedFile, choose
 from app.tools.project_files import ProjectFiles
+from app.tools.threads import to_the_end
 from app.workspace import Workspace
 
 PARSE_ALL_UP_TO = 200
@@ -84,8 +86,7 @@ class Surveyor:
         `parse_error` when the only file cannot be parsed.
         """
         workspace = self._files.workspace(context)
-        with ExitStack() as held:
-            start = await asyncio.to_thread(held.enter_context, begin(self._files, context, request.path))
+        async with begin(self._files, context, request.path) as start:
             finder = _Finder(self._sources, start, request)
             language, candidates = await self._candidates(finder, request, workspace)
             rewrites = await self._understand(request.rewrites, language)
@@ -95,11 +96,10 @@ class Surveyor:
         found = Survey(len(candidates))
         while paths and not plan.limit_reached:
             parser = _Parser(self._engine, rewrites, language, request.deadline)
-            with ExitStack() as held:
-                snapshot = await asyncio.to_thread(held.enter_context, Snapshot())
-                copies = await asyncio.to_thread(copy_texts, workspace, paths, language, snapshot)
-                await parser.run(snapshot, copies, parse_all=len(candidates) <= PARSE_ALL_UP_TO)
-                await asyncio.to_thread(held.close)
+            async with snapshot() as folder:
+                copies = Copies()
+                await to_the_end(partial(copy_texts, workspace, paths, language, folder, copies), _nothing)
+                await parser.run(folder.folder, copies, parse_all=len(candidates) <= PARSE_ALL_UP_TO)
             await asyncio.to_thread(parser.fill, copies, plan, found)
             paths = paths[copies.taken :]
         if found.parse_errors and found.files_searched == 1:
@@ -169,7 +169,7 @@ class _Parser:
         self._failed: set[str] = set()
         self._count = self._told = 0
 
-    async def run(self, snapshot: Snapshot, copies: Copies, *, parse_all: bool) -> None:
+    async def run(self, folder: Path, copies: Copies, *, parse_all: bool) -> None:
         names = list(copies.by_name)
         for number, (pattern, template) in enumerate(self._rewrites):
 
@@ -180,7 +180,7 @@ class _Parser:
                     self._found.setdefault(one.file, []).append((number, one))
                 return self._count <= MAX_MATCHES and self._told <= MAX_TOLD_BYTES
 
-            await self._search(snapshot, names, by_pattern(pattern, template), take)
+            await self._search(folder, names, by_pattern(pattern, template), take)
 
         def note(found: list[Found]) -> bool:
             for one in found:
@@ -188,10 +188,10 @@ class _Parser:
             return True
 
         suspects = names if parse_all else sorted(self._found)
-        await self._search(snapshot, suspects, syntax_errors(self._language), note)
+        await self._search(folder, suspects, syntax_errors(self._language), note)
 
-    async def _search(self, snapshot: Snapshot, names: Sequence[str], query: Query, take: Take) -> None:
-        outcome = await self._engine.search(snapshot.folder, names, query, deadline=self._deadline, take=take)
+    async def _search(self, folder: Path, names: Sequence[str], query: Query, take: Take) -> None:
+        outcome = await self._engine.search(folder, names, query, deadline=self._deadline, take=take)
         if outcome.ending == "timed_out":
             raise _out_of_time()
         if outcome.ending == "stopped":
@@ -218,6 +218,10 @@ class _Parser:
             edits, skipped = choose(self._found.get(name, ()), file.text)
             plan.skipped_overlaps += skipped
             plan.add(PlannedFile(file.shown, file.key, file.digest, tuple(edits)))
+
+
+def _nothing(_: None) -> None:
+    pass
 
 
 def _out_of_time() -> ToolError:

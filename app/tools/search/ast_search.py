@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -19,7 +20,7 @@ from app.tools.ast_grep.found import Found
 from app.tools.ast_grep.languages import Language, extension_of, searched_extensions
 from app.tools.ast_grep.listing import Folder, SourceFiles
 from app.tools.ast_grep.pattern import Pattern
-from app.tools.ast_grep.snapshot import Snapshot
+from app.tools.ast_grep.snapshot import Snapshot, snapshot
 from app.tools.call import ToolCallContext
 from app.tools.definition import Effects, FsRequirement, Integer, ToolDefinition, ToolParams, ToolResult
 from app.tools.description import load_description
@@ -28,6 +29,7 @@ from app.tools.project_files import ProjectFiles
 from app.tools.search import ast_matches
 from app.tools.search.ast_matches import AstMatch
 from app.tools.search.scope import Scope, Verdict, open_scope
+from app.tools.threads import to_the_end
 from app.workspace import Access
 
 SECONDS = 60.0
@@ -156,14 +158,15 @@ class _Search:
         """Search one named file, whatever its extension and encoding."""
         usual = searched_extensions(self._pattern.language)
         extension = extension_of(name) if extension_of(name) in usual else usual[0]
-        snapshot = await asyncio.to_thread(Snapshot)
-        try:
-            text = await asyncio.to_thread(ast_matches.read_text, self._free, scope.shown(name.encode()))
-            if text is not None:
-                names = [await asyncio.to_thread(snapshot.add, text, extension)]
-                await self._run(scope, into, snapshot.folder, names, name)
-        finally:
-            await asyncio.to_thread(snapshot.close)
+
+        def copy(copies: Snapshot) -> list[str]:
+            text = ast_matches.read_text(self._free, scope.shown(name.encode()))
+            return [] if text is None else [copies.add(text, extension)]
+
+        async with snapshot() as copies:
+            names: list[str] = []
+            await to_the_end(partial(copy, copies), names.extend)
+            await self._run(scope, into, copies.folder, names, name)
 
     async def _run(
         self,
