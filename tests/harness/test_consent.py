@@ -14,7 +14,7 @@ from app.storage.unit_of_work import UnitOfWork
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.asking import ASKING_YAML, AskingTool, answer, results, until_asked
-from tests.harness.driving import Driver, check_stream, driven, restarted, write_project
+from tests.harness.driving import PROJECT_YAML, Driver, check_stream, driven, restarted, write_project
 
 pytestmark = pytest.mark.requirement("R3.permit.ask")
 
@@ -419,3 +419,35 @@ async def test_deleting_a_session_takes_its_rules_and_questions_along(
         )
 
     assert await asked.daemon.services.storage.read(left) == (0, None)
+
+
+SHELL_YAML = PROJECT_YAML + '    "shell.*": { enabled: true }\n'
+
+
+async def test_what_the_watchdog_asks_about_is_put_to_the_human_and_always_remembers_that_very_command(
+    fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    root = write_project(tmp_path / "shop", SHELL_YAML)
+    wipe = ToolCall("shell_bash", {"command": "rm -rf build/.git"})
+    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+        (root / "build" / ".git").mkdir(parents=True)
+        fake.script(*asks(wipe))
+        async with driver.watching() as watch:
+            await driver.post("Clean up")
+            (question,) = await until_asked(watch)
+            assert (root / "build" / ".git").exists()
+            closed = await answer(driver, question, answer="always")
+            await watch.until_state("idle")
+            assert not (root / "build" / ".git").exists()
+            (root / "build" / ".git").mkdir()
+            fake.script(*asks(wipe))
+            await driver.post("Again")
+            await watch.until(lambda f: len(watch.of("run.ended")) == 2)
+        assert not (root / "build" / ".git").exists()
+        assert len(watch.of("permission.requested")) == 1
+    assert (question["tool"], question["source"], question["permission"]) == (
+        "shell.bash",
+        "watchdog",
+        "watchdog",
+    )
+    assert [rule["permission"] for rule in closed["answer"]["rules"]] == ["watchdog"]
