@@ -230,6 +230,17 @@ async def test_rules_of_folders_above_hold_up_to_the_repository(grep):
 
 
 @requirement("R3.grep.ignore")
+async def test_rules_end_where_another_repository_begins(grep):
+    grep.put(".gitignore", "*.tmp\n")
+    grep.put("lib/.git/HEAD", "ref: refs/heads/main\n")
+    grep.put("lib/a.tmp", "TODO\n")
+    assert names(await grep.ok("search.grep", pattern="TODO")) == []
+    grep.put(".git/HEAD", "ref: refs/heads/main\n")
+    assert names(await grep.ok("search.grep", pattern="TODO")) == ["./lib/a.tmp"]
+    assert names(await grep.ok("search.grep", pattern="TODO", path="lib")) == ["./lib/a.tmp"]
+
+
+@requirement("R3.grep.ignore")
 async def test_a_project_within_a_repository_obeys_the_repository(grep):
     (grep.base / ".git").mkdir()
     (grep.base / ".gitignore").write_text("node_modules/\n")

@@ -81,8 +81,10 @@ async def test_a_search_does_not_begin_where_nothing_may_be_seen(search, outside
 @requirement("R3.grep.outside")
 async def test_a_link_into_what_is_denied_opens_nothing(search):
     (search.root / "src" / "way").symlink_to("secret")
+    (search.root / "src" / "secret" / "back").symlink_to("..")
     caged = search.caged(("ro", "./src"), ("deny", "./src/secret"))
     assert await caged.code("search.grep", pattern="TODO", path="src/way") == "capability_denied"
+    assert await caged.code("search.grep", pattern="TODO", path="src/secret/back") == "capability_denied"
 
 
 @requirement("R3.permit.protected")
