@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from app.errors import ToolError
+from app.tools.authorisation.file_policy import fs_policy
 from app.tools.call import ToolCallContext
 from app.tools.file_locks import FileLocks, busy
 from app.tools.joint_change import Locked, MakeContent, Written, write_together
-from app.tools.permissions import fs_policy
 from app.tools.read_tracker import Digest, ReadTracker, digest_of
 from app.tools.threads import to_the_end
 from app.workspace import Policy, Target, Workspace, changed_since_read

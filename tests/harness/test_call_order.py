@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.harness.call_order import CallOrder
 from app.tools.definition import Effects
+
+pytestmark = pytest.mark.requirement("R3.meta.effects")
 
 paths = st.lists(st.sampled_from("abcd"), max_size=3).map(tuple)
 effects = st.builds(Effects, reads=paths, writes=paths, exclusive=st.sampled_from([False] * 5 + [True]))

@@ -8,6 +8,7 @@ import pytest
 
 from app.tools.definition import (
     CapabilityRequirement,
+    Effects,
     NetRequirement,
     SeccompRequirement,
     ToolDefinition,
@@ -111,6 +112,7 @@ def _tool(*requires) -> ToolDefinition:
     )  # fmt: skip
 
 
+@pytest.mark.requirement("R3.permit.capability")
 @pytest.mark.parametrize(
     ("requirement", "cage", "granted"),
     [
@@ -124,6 +126,11 @@ def _tool(*requires) -> ToolDefinition:
         (NetRequirement("example.org:443"), {"net": {"allow": ["*.example.org:443"]}}, False),
         (NetRequirement("evilexample.org:443"), {"net": {"allow": ["*.example.org:443"]}}, False),
         (NetRequirement("api.example.org:80"), {"net": {"allow": ["api.example.org:443"]}}, False),
+        (NetRequirement("api.example.org:80"), {"net": {"allow": ["api.example.org"]}}, True),
+        (NetRequirement("api.example.org:80"), {"net": {"allow": ["api.example.org:*"]}}, True),
+        (NetRequirement("API.example.org.:80"), {"net": {"allow": ["api.EXAMPLE.org:80"]}}, True),
+        (NetRequirement("api.example.org:80"), {"net": {"allow": ["*"]}}, False),
+        (NetRequirement("api.example.org:80"), {"net": None}, False),
     ],
 )
 async def test_capabilities_seccomp_and_hosts_are_checked_against_the_cage(desk, requirement, cage, granted):
@@ -131,6 +138,32 @@ async def test_capabilities_seccomp_and_hosts_are_checked_against_the_cage(desk,
     envelope = await caged.call("probe.run")
     assert envelope.code == (None if granted else "capability_denied")
     assert (await desk.with_tools(_tool(requirement)).call("probe.run")).type == "output"
+
+
+@pytest.mark.requirement("R3.permit.capability", "R3.permit.denial")
+async def test_a_refusal_names_what_is_needed_and_what_there_is(desk):
+    caged = desk.with_tools(_tool(SeccompRequirement())).as_agent("primary.subagents.x", {"fs": []})
+    envelope = await caged.call("probe.run")
+    assert envelope.detail == {
+        "needed": "seccomp relaxed",
+        "reason": "seccomp_insufficient",
+        "required": "relaxed",
+        "have": "default",
+        "rpc_code": -32001,
+    }
+    caged = desk.with_tools(_tool(NetRequirement("a.test:1"))).as_agent("x", {"net": {"allow": ["b.test"]}})
+    envelope = await caged.call("probe.run")
+    assert envelope.detail["needed"] == "net a.test:1" and "b.test" in envelope.error_text
+    caged = desk.with_tools(_tool(CapabilityRequirement("exec"))).as_agent("x", {"capabilities": ["shell"]})
+    assert (await caged.call("probe.run")).detail["needed"] == "capability exec"
+
+
+@pytest.mark.requirement("R3.permit.capability")
+async def test_the_hosts_that_a_call_names_are_checked_too(desk):
+    tool = replace(_tool(), effects_of=lambda _params: Effects(hosts=("a.test:443", "b.test:443")))
+    for allow, granted in ((["a.test", "b.test"], True), (["a.test"], False), ([], False)):
+        caged = desk.with_tools(tool).as_agent("primary.subagents.x", {"net": {"allow": allow}})
+        assert (await caged.call("probe.run")).code == (None if granted else "capability_denied")
 
 
 async def test_the_daemons_config_file_is_closed_wherever_it_is(desk):
