@@ -1,0 +1,41 @@
+"""The benchmarks are there, run, and say what is to be reached."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import names
+
+ROOT = Path(__file__).parents[2]
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bench", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.requirement("R3.bench.figures")
+def test_each_figure_of_the_tools_has_a_benchmark() -> None:
+    assert {"search_grep", "search_glob", "search_ast", "file_tools", "shell", "dispatch"} <= set(names())
+
+
+@pytest.mark.requirement("R3.bench.figures")
+def test_a_benchmark_prints_a_figure_its_goal_and_their_ratio() -> None:
+    done = bench("dispatch")
+    assert done.returncode == 0, done.stderr
+    assert "machine now: " in done.stdout
+    figure = re.search(r": ([\d.]+) ms  goal <= ([\d.]+) ms  ratio ([\d.]+)", done.stdout)
+    assert figure is not None, done.stdout
+    value, goal, ratio = map(float, figure.groups())
+    assert ratio == pytest.approx(value / goal, abs=0.01)
+
+
+def test_an_unknown_benchmark_is_refused_with_the_names_of_those_there_are() -> None:
+    done = bench("nothing")
+    assert done.returncode == 2
+    assert "turn_overhead" in done.stderr
