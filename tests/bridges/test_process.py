@@ -208,6 +208,23 @@ async def test_what_a_lingering_child_leaves_behind_lives_until_it_is_stopped(
     assert child.left_behind == ()
 
 
+@pytest.mark.parametrize("start", ["setsid -f sleep 600", "setsid setsid -f env KEPT=1 sleep 600"])
+async def test_an_orphan_in_a_session_of_its_own_ends_with_the_child_that_started_it(
+    children: ChildProcesses, tmp_path: Path, start: str
+) -> None:
+    """Two children do the same, and only one of them is ended."""
+    first, second = [
+        await started(children, f"{start}; exec sleep 601", tmp_path, lingers=True) for _ in range(2)
+    ]
+    await until(lambda: len(first.left_behind) == len(second.left_behind) == 1)
+    (gone,), (stays,) = first.left_behind, second.left_behind
+    await first.stop(5)
+    assert not alive(gone)
+    assert alive(stays)
+    await second.aclose()
+    assert not alive(stays)
+
+
 async def test_an_orphan_that_cannot_be_told_apart_ends_with_the_last_child_it_may_belong_to(
     children: ChildProcesses, tmp_path: Path
 ) -> None:
