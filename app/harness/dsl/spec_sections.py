@@ -42,7 +42,7 @@ class PermissionRule(StrictModel):
     """A tool, a `tool.action`, a capability, or `*`."""
     pattern: Annotated[str, Field(min_length=1, max_length=1000)]
     """What the rule applies to: a path, a command, a host; globs are allowed."""
-    action: Literal["allow", "deny", "ask"]
+    action: Literal["allow", "deny", "ask"] = "ask"
     """What happens."""
     pinned: bool | None = None
     """Whether no later rule may weaken it. Default: true on an agent, false at the project's root."""

@@ -157,7 +157,7 @@ def test_a_subagent_inherits_what_its_compaction_does_not_say(tmp_path: Path) ->
         ("  plugins: {kaged: {package: x}}", "plugin_reserved", "primary.plugins.kaged"),
         ("  plugins: {Memory: {package: x}}", "invalid_value", "primary.plugins.Memory"),
         ("  todo_review: never", "invalid_value", "primary.todo_review"),
-        ("  permissions: [{permission: x}]", "missing_key", "primary.permissions[0].action"),
+        ("  permissions: [{permission: x}]", "missing_key", "primary.permissions[0].pattern"),
         ("  subagents: []", "wrong_type", "primary.subagents"),
         ("  subagents: {a.b: {}}", "invalid_value", 'primary.subagents["a.b"]'),
         ("plugins: {web: {package: x}}", "plugin_reserved", "plugins.web"),
