@@ -184,8 +184,9 @@ async def test_check_finds_rows_that_belong_to_nothing_and_a_damaged_file(tmp_pa
     with closing(sqlite3.connect(tmp_path / "kaged.db")) as raw:
         raw.execute("DELETE FROM projects")
         raw.commit()
-    [problem] = (await check(None, tmp_path)).problems
-    assert "belongs to a row of projects that does not exist" in problem
+    problems = (await check(None, tmp_path)).problems
+    assert problems
+    assert all("belongs to a row of projects that does not exist" in problem for problem in problems)
 
 
 async def test_check_says_when_the_schema_is_not_the_one_needed(

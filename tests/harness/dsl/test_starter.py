@@ -13,9 +13,14 @@ from ruamel.yaml import YAML
 from app.harness.dsl.compiler import compile_project
 from app.harness.dsl.json_schema import project_json_schema
 from app.harness.dsl.starter import slug_for, write_starter
+from app.tools.authorisation.decision import decide
+from app.tools.authorisation.rules import PermissionRule
+from app.tools.authorisation.subject import Subject
+from app.tools.authorisation.subject import plain as plain_subject
 from tests.harness.dsl.projects import MINIMAL, TODAY
 from tests.harness.dsl.test_diagnostics import TEN_MISTAKES
 from tests.harness.dsl.test_sections import FULL
+from tests.tool_registry import tool_registry
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*/.kaged/project.yaml"))
 
@@ -29,10 +34,29 @@ def test_the_starter_compiles_without_diagnostics(tmp_path: Path) -> None:
     root = tmp_path / "My Shop"
     root.mkdir()
     write_starter(root)
-    result = compile_project(root, catalog=TODAY, known_models=())
+    result = compile_project(root, catalog=tool_registry(), known_models=())
     assert result.diagnostics == ()
     assert result.require().slug == "my-shop"
-    assert result.require().root.enabled_tools() == ("file.read", "file.write", "file.create", "edit.text")
+    enabled = result.require().root.enabled_tools()
+    assert {"file.read", "edit.text", "edit.ast", "search.grep", "shell.bash", "project.recipe"} <= set(
+        enabled
+    )
+
+
+def test_the_starters_agent_asks_before_it_runs_a_command_that_may_change_something(tmp_path: Path) -> None:
+    write_starter(tmp_path)
+    root = compile_project(tmp_path, catalog=tool_registry(), known_models=()).require().root
+    rules = tuple(PermissionRule(r.permission, r.pattern, r.action, "manifest") for r in root.permissions)
+    answers = {}
+    for command in ("git status", "git diff HEAD", "npm install", "git push"):
+        subject = Subject("command", ("shell.bash",), "shell", plain_subject(command))
+        answers[command] = decide(rules, subject).action
+    assert answers == {
+        "git status": "allow",
+        "git diff HEAD": "allow",
+        "npm install": "ask",
+        "git push": "ask",
+    }
 
 
 def test_the_starter_names_the_model_that_it_was_given(tmp_path: Path) -> None:
