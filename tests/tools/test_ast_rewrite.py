@@ -286,6 +286,9 @@ async def test_overlapping_rewrites_never_replace_code_twice(desk):
     data = await _apply(desk, rewrites)
     assert file.read_text() == "add(a + b, c)\nk(g(1), g(2))\n"
     assert data["skipped_overlaps"] == 4
+    file.write_text("x.y.z\n")
+    await _apply(desk.as_agent("primary.other"), {"x.y": "inner", "x.y.z": "outer"})
+    assert file.read_text() == "outer\n"
 
 
 spans = st.tuples(st.integers(0, 30), st.integers(0, 8), st.text("xy", max_size=3), st.integers(0, 2))
@@ -375,6 +378,28 @@ async def test_a_file_that_changes_at_the_last_moment_undoes_the_whole_call(
 
 
 @pytest.mark.requirement("R3.ast.atomic")
+async def test_taking_back_leaves_what_others_have_written_since(desk, monkeypatch):
+    for name in "abc":
+        desk.put(f"{name}.ts", f"console.log('{name}')\n")
+    put, names = new_file.change_places, []
+
+    def interfered(directory: int, temporary: str, name: str, unchanged) -> bool:
+        names.append(name)
+        if len(names) == 3:
+            (desk.root / names[0]).write_text("newer();\n")
+            (desk.root / name).write_text("theirs();\n")
+        return put(directory, temporary, name, unchanged)
+
+    monkeypatch.setattr("app.workspace.target.change_places", interfered)
+    assert await desk.code("edit.ast", rewrites=LOG, dry_run=False) == "file_changed_since_read"
+    first, second, third = names[:3]
+    assert (desk.root / first).read_text() == "newer();\n"
+    assert (desk.root / second).read_text() == f"console.log('{second[0]}')\n"
+    assert (desk.root / third).read_text() == "theirs();\n"
+    assert _leftovers(desk) == []
+
+
+@pytest.mark.requirement("R3.ast.atomic")
 async def test_a_file_that_the_caller_may_not_write_refuses_the_whole_call(desk):
     desk.put("src/a.ts", "console.log(1)\n")
     desk.put("src/fixed/b.ts", "console.log(1)\n")
@@ -383,6 +408,7 @@ async def test_a_file_that_the_caller_may_not_write_refuses_the_whole_call(desk)
     before = desk.snapshot()
     preview = await caged.ok("edit.ast", rewrites=LOG, path="src")
     assert [one["path"] for one in preview["file_changes"]] == ["./src/a.ts", "./src/fixed/b.ts"]
+    assert preview["files_searched"] == 2
     assert await caged.code("edit.ast", rewrites=LOG, path="src", dry_run=False) == "capability_denied"
     assert desk.snapshot() == before
     await _apply(caged, LOG, path="src", glob="!fixed/")

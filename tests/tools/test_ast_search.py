@@ -242,6 +242,23 @@ async def test_narrowing_by_words_loses_no_match(desk, pattern, lang, content):
         assert [match["content"] for match in envelope.data["matches"]] == expected
 
 
+@pytest.mark.parametrize(
+    ("pattern", "lang", "literal"),
+    [
+        ("console.log($A)", "typescript", "console"),
+        ("$A.assertEqual($$$)", "python", "assertEqual"),
+        ("f('some text', $A)", "python", None),
+        ("$A is not $B", "python", None),
+        ("$A not in $B", "python", None),
+        ("for $X in $Y { $$$ }", "rust", None),
+        ("def $F($$$): $$$", "python", None),
+        ("größe($A)", "javascript", None),
+    ],
+)
+async def test_files_are_narrowed_by_names_alone(children, pattern, lang, literal):
+    assert (await AstGrep(children).understand(pattern, lang)).literal == literal
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
 async def test_every_language_is_known_with_all_its_extensions(desk, lang):
     code = {"html": "<p>x</p>", "css": "p { x: y }", "json": "[1]", "yaml": "x: 1"}.get(lang, "x")
