@@ -6,7 +6,7 @@ import { TerminalText } from "/static/terminal_text.js";
 
 const TELLING = ["path", "file", "pattern", "query", "command", "action", "title", "name", "url"];
 const ICONS = { running: "◌", done: "✓", failed: "✕" };
-const OPEN_AT_ONCE = new Set(["edit.text"]);
+const OPEN_AT_ONCE = new Set(["edit.text", "edit"]);
 const LONGEST_SHOWN = 20_000;
 
 export class ToolCard {
@@ -45,7 +45,7 @@ export class ToolCard {
     this.time.textContent = duration(durationMs);
     const shown = content.length > LONGEST_SHOWN ? `${content.slice(0, LONGEST_SHOWN)}\n…` : content;
     replace(this.result, h("h4", {}, isError ? "Error" : "Result"), result(shown, this.given));
-    if (contentRef) append(this.result, [h("p", { class: "quiet" }, "The result is longer than what is shown here.")]);
+    if (contentRef) append(this.result, [whole(contentRef)]);
   }
 
   /** The call will get no result any more. */
@@ -58,6 +58,11 @@ export class ToolCard {
     this.icon.textContent = ICONS[state];
     this.outcome.textContent = words;
   }
+}
+
+function whole(address) {
+  const link = h("a", { href: address, target: "_blank", rel: "noopener" }, "Open the whole message");
+  return h("p", { class: "quiet" }, "The result is longer than what is shown here. ", link);
 }
 
 function about(given) {
