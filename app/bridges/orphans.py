@@ -64,14 +64,15 @@ class Orphans:
 
     def found(self, *, lingers: bool) -> Family:
         """Return the family of a child that is about to be started with the family's marker."""
+        if not self._adopting:
+            # Before the first child: what is started earlier may lose its orphans to init.
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            self._adopting = True
         self._count += 1
         return Family(f"{self._name}.{self._count}", lingers)
 
     def began(self, family: Family, leader: int) -> None:
         """Note that the child runs."""
-        if not self._adopting:
-            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-            self._adopting = True
         family.leader = leader
         self._families[family.marker] = family
         if self._sweeper is None:

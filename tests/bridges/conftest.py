@@ -45,6 +45,19 @@ def children_of(pid: int) -> dict[int, str]:
     return found
 
 
+def started_from_here() -> set[int]:
+    """Return the processes, wherever they are by now, that have the mark of this process' children."""
+    mark = b"KAGED_COMMAND=%d-" % os.getpid()
+    found = set()
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and mark in Path(f"/proc/{name}/environ").read_bytes():
+                found.add(int(name))
+        except OSError:
+            continue
+    return found
+
+
 def alive(pid: int) -> bool:
     """Tell whether a process is there, a zombie counting as one."""
     return Path(f"/proc/{pid}").exists()

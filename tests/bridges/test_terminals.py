@@ -21,7 +21,7 @@ from app.bridges.pty.manager import (
     TerminalManager,
     TooManyCommands,
 )
-from tests.bridges.conftest import ENVIRONMENT, children_of, descriptors, until
+from tests.bridges.conftest import ENVIRONMENT, children_of, descriptors, started_from_here, until
 
 
 class Bench:
@@ -223,5 +223,6 @@ async def test_a_thousand_commands_of_all_kinds_leave_nothing(
     grown = resident_kilobytes() - grown_from
     assert grown < 40_000
     await until(lambda: children_of(os.getpid()) == {})
+    assert started_from_here() == set()
     await until(lambda: descriptors().keys() == before.keys())
     os.close(bench.descriptor)
