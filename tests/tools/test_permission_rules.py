@@ -364,6 +364,35 @@ async def test_a_rule_for_one_tool_leaves_the_others_alone(desk):
     await ruled.ok("edit.text", path="a.txt", old_string="x", new_string="y")
 
 
+@pytest.mark.requirement("R3.permit.rules")
+@pytest.mark.parametrize(
+    ("tool", "params"),
+    [
+        ("search.grep", {"pattern": "needle"}),
+        ("search.glob", {"pattern": "**/*.py"}),
+        ("search.ast", {"pattern": "needle", "lang": "python"}),
+        ("grep", {"pattern": "needle"}),
+    ],
+)
+async def test_a_search_shows_nothing_of_what_a_rule_closes(desk, tool, params):
+    desk.put("open.py", "needle\n")
+    desk.put("secrets/closed.py", "needle\n")
+    desk.put("asked/file.py", "needle\n")
+    (desk.root / "link.py").symlink_to("secrets/closed.py")
+    ruled = desk.ruled(rule("fs.read", "secrets/**", DENIED), rule("fs.read", "asked/**", ASKED))
+    shown = str((await ruled.call(tool, params)).as_json())
+    assert "open.py" in shown
+    assert "closed.py" not in shown and "asked" not in shown
+
+
+async def test_a_rewrite_stops_at_what_a_rule_closes(desk):
+    for path in ("open.py", "secrets/closed.py"):
+        desk.put(path, "needle(1)\n")
+    ruled = desk.ruled(rule("fs.*", "secrets/**", DENIED))
+    await ruled.call("edit.ast", rewrites={"needle($A)": "thread($A)"}, lang="python", dry_run=False)
+    assert (desk.root / "secrets/closed.py").read_text() == "needle(1)\n"
+
+
 async def test_a_folder_that_was_consented_to_includes_what_is_not_denied_in_it(desk):
     desk.put("docs/a", "x")
     desk.put("docs/private/b", "x")
