@@ -189,6 +189,17 @@ async def test_a_cancelled_search_leaves_no_process(desk):
             os.kill(int(marker.read_text()), 0)
 
 
+async def test_searches_leave_no_descriptor_behind(rg):
+    rg.put("a/b.txt", "x\n" * 1000)
+    held = []
+    for _ in range(3):
+        for path, pattern in ((".", "x"), ("a", "("), ("a/b.txt", "x"), ("nowhere", "x"), ("a", "y")):
+            await rg.call("search.grep", pattern=pattern, path=path, output_mode="content", head_limit=1)
+            await rg.call("search.glob", pattern="*", path=path)
+        held.append(len(os.listdir("/proc/self/fd")))
+    assert held[1:] == held[:-1]
+
+
 @requirement("R3.grep.ignore")
 async def test_ignored_binary_and_version_control_files_are_left_out(grep):
     grep.put(".gitignore", "build/\n*.log\n!keep.log\n/only-here.txt\n")

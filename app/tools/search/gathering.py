@@ -16,7 +16,7 @@ from app.tools.search.scope import Scope
 
 MAX_LINE_CHARACTERS = 2_000
 CUT = " [truncated]"
-_ROW_BYTES = 40
+_ROW_BYTES = 12
 
 
 @dataclass(slots=True)

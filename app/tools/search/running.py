@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from app.bridges.process import ChildProcesses, SpawnFailed
+from app.bridges.process import Child, ChildProcesses, SpawnFailed
 from app.errors import ToolError
 from app.tools.search.engine import Command
+from app.tools.search.output_pipe import OutputPipe
 from app.tools.search.scope import Scope
 
-CHUNK = 64 * 1024
 MAX_COMPLAINT = 16 * 1024
 
 Ending = Literal["whole", "enough", "timed_out"]
@@ -37,26 +37,34 @@ class EngineRun:
         The child is gone when this returns or is cancelled. Raises ToolError `invalid_pattern`
         or `search_failed`.
         """
-        try:
-            child = await self.children.start(
-                self.command.argv, owner=self.owner, cwd=self.scope.descriptor, env=self.command.env
-            )
-        except SpawnFailed as problem:
-            raise ToolError("search_failed", f"the search could not be started: {problem.reason}") from None
-        async with child:
-            assert child.stdout is not None and child.stderr is not None
-            try:
-                async with asyncio.timeout(self.seconds):
-                    while chunk := await child.stdout.read(CHUNK):
-                        if take(chunk):
-                            return "enough"
-                    complaint = await child.stderr.read(MAX_COMPLAINT)
-                    await child.wait()
-            except TimeoutError:
-                return "timed_out"
+        with OutputPipe() as output:
+            async with await self._start(output) as child:
+                output.hand_over()
+                assert child.stderr is not None
+                try:
+                    async with asyncio.timeout(self.seconds):
+                        while chunk := await output.read():
+                            if take(chunk):
+                                return "enough"
+                        complaint = await child.stderr.read(MAX_COMPLAINT)
+                        await child.wait()
+                except TimeoutError:
+                    return "timed_out"
         if complaint.strip():
             raise _complaint(complaint.decode("utf-8", "replace").strip())
         return "whole"
+
+    async def _start(self, output: OutputPipe) -> Child:
+        try:
+            return await self.children.start(
+                self.command.argv,
+                owner=self.owner,
+                cwd=self.scope.descriptor,
+                env=self.command.env,
+                stdout=output.inner,
+            )
+        except SpawnFailed as problem:
+            raise ToolError("search_failed", f"the search could not be started: {problem.reason}") from None
 
 
 def _complaint(text: str) -> ToolError:

@@ -28,7 +28,7 @@ from app.tools.search.ignore_rules import rules_above
 from app.tools.search.running import Ending, EngineRun
 from app.tools.search.scope import Scope, open_scope
 
-SIDECAR_BYTES = 2 * 1024 * 1024
+SIDECAR_BYTES = 1024 * 1024
 MAX_PATTERN = 20_000
 
 
