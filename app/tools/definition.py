@@ -62,9 +62,10 @@ class Effects:
     """What one call touches, with paths as the caller wrote them. Calls whose effects do not
     collide may run side by side; an `exclusive` call runs alone.
 
-    `commands` are the shell command lines that it runs, in `directory`, and `hosts` what it
-    connects to, as `host` or `host:port`: permission rules and the watchdog judge by them, so
-    a tool that runs commands must name them here.
+    `commands` are the shell command lines that it runs, in `directory` and with the variables of
+    `environment` (name, value) that the caller chose, and `hosts` what it connects to, as `host` or
+    `host:port`: permission rules and the watchdog judge by them, so a tool that runs commands must
+    name them here.
     """
 
     reads: tuple[str, ...] = ()
@@ -72,6 +73,7 @@ class Effects:
     exclusive: bool = False
     commands: tuple[str, ...] = ()
     directory: str = "."
+    environment: tuple[tuple[str, str], ...] = ()
     hosts: tuple[str, ...] = ()
 
 

@@ -18,6 +18,11 @@ MAX_DEPTH = 6
 _SECRET = re.compile(r"pass(word|wd|phrase)|secret|api[_-]?key|authorization|credential|(^|[_-])token$", re.I)
 
 
+def names_secret(name: str) -> bool:
+    """Tell whether what has this name is left out of the audit trail."""
+    return _SECRET.search(name) is not None
+
+
 def redacted(value: Any, depth: int = 0) -> Any:
     """Return a small JSON-ready copy of `value` that holds no large text and no named secret."""
     if value is None or isinstance(value, bool | float):
@@ -37,7 +42,7 @@ def _mapping(value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for key, item in list(value.items())[:MAX_ITEMS]:
         name = _text(str(key)[:HEAD])
-        shown[name] = "[redacted]" if _SECRET.search(str(key)) else redacted(item, depth + 1)
+        shown[name] = "[redacted]" if names_secret(str(key)) else redacted(item, depth + 1)
     return shown
 
 

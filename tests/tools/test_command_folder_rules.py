@@ -38,3 +38,29 @@ async def test_a_rule_for_everything_holds_for_files(desk):
     headless = desk.ruled(rule("*", "*", "ask"), headless=True)
     assert await headless.code("file.create", path="a.txt", content="a") == "permission_denied"
     assert not (desk.root / "a.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "env", [{"PATH": "."}, {"GIT_PAGER": "./evil"}, {"git status": "x"}, {"API_KEY": "x"}, {"A": ""}]
+)
+async def test_a_variable_that_the_caller_sets_is_judged_like_an_assignment(desk, env):
+    git_only = (rule("shell", "*", "deny"), rule("shell", "git *", "allow"))
+    headless = desk.ruled(*git_only, headless=True)
+    assert await headless.code("shell.bash", command="git --version", env=env) == "permission_denied"
+    assert (await headless.ok("shell.bash", command="git --version"))["exit_code"] == 0
+
+
+async def test_a_variable_that_a_rule_allows_may_be_set(desk):
+    rules = (rule("shell", "*", "deny"), rule("shell", "echo *", "allow"), rule("shell", "CI=*", "allow"))
+    headless = desk.ruled(*rules, headless=True)
+    done = await headless.ok("shell.bash", command="echo $CI", env={"CI": "yes"})
+    assert done["stdout"] == "yes\n"
+
+
+async def test_the_value_of_a_secret_variable_is_in_no_denial_and_no_question(desk):
+    asking = desk.ruled(rule("shell", "*", "ask"))
+    envelope = await asking.call("shell.bash", command="true", env={"DB_PASSWORD": "hunter2"})
+    assert envelope.code == "permission_denied"
+    (request,) = desk.ports.asked
+    assert "DB_PASSWORD=[redacted]" in request.subjects
+    assert "hunter2" not in repr((desk.ports.events, request, envelope))

@@ -18,9 +18,11 @@ from app.tools.authorisation.shell_script import Part, Redirect, Script
 from app.tools.authorisation.subject import Subject, plain
 from app.tools.call import ToolCallContext
 from app.tools.definition import CapabilityRequirement, Effects, NetRequirement, ToolDefinition
+from app.tools.redaction import names_secret
 from app.workspace import locate
 
 SHELL = "shell"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SOCKET = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/([^/]+)")
 
 
@@ -79,7 +81,7 @@ def real_path(root: Path, path: str) -> str:
 
 
 def _commands(tools: tuple[str, ...], effects: Effects, context: ToolCallContext) -> list[Subject]:
-    found: list[Subject] = []
+    found = [_variable(name, value, tools) for name, value in effects.environment]
     for command in effects.commands:
         script = read_script(command)
         found += [_part(part, tools) for part in script.parts]
@@ -88,6 +90,15 @@ def _commands(tools: tuple[str, ...], effects: Effects, context: ToolCallContext
         if not script.readable or not script.parts:
             found.append(Subject("command", tools, SHELL, ((command, 0),), dynamic=not script.readable))
     return found
+
+
+def _variable(name: str, value: str, tools: tuple[str, ...]) -> Subject:
+    """A variable is judged like the assignment `name=value`: it may say what a command runs (`PATH`,
+    `LD_PRELOAD`, `GIT_PAGER`). The value of one that seems to be secret is not shown."""
+    certain = f"{name}={value}"
+    text = f"{name}=[redacted]" if names_secret(name) else certain
+    known = len(name) + 1 if text != certain else len(text)
+    return Subject("command", tools, SHELL, ((text, known),), dynamic=not _VARIABLE.fullmatch(name))
 
 
 def _part(part: Part, tools: tuple[str, ...]) -> Subject:

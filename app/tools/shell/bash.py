@@ -203,7 +203,13 @@ def build(terminals: TerminalManager, files: ProjectFiles, environment: Mapping[
 
 def _effects(params: BashParams) -> Effects:
     """A command may touch anything: it runs alone."""
-    return Effects(writes=(params.cwd,), exclusive=True, commands=(params.command,), directory=params.cwd)
+    return Effects(
+        writes=(params.cwd,),
+        exclusive=True,
+        commands=(params.command,),
+        directory=params.cwd,
+        environment=tuple(params.env.items()),
+    )
 
 
 @contextmanager
