@@ -13,7 +13,7 @@ from types import TracebackType
 
 CAPACITY = 1024 * 1024
 PIECE = 16 * 1024
-PAUSE_SECONDS = 0.002
+PAUSE_SECONDS = 0.001
 
 
 class OutputPipe:
