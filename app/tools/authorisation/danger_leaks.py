@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 
 from app.tools.authorisation.danger_places import is_key, is_secret
+from app.tools.authorisation.shell_inner import Shell, Unknown
 from app.tools.authorisation.shell_script import Part, Script
-from app.tools.authorisation.shell_wrappers import SHELLS, Shell, Unknown, inner_of
+from app.tools.authorisation.shell_wrappers import SHELLS, inner_of
 from app.tools.authorisation.watchdog import Verdict
 
 _FETCHERS = frozenset({"curl", "wget", "http", "https", "httpie", "aria2c", "fetch", "lynx"})

@@ -11,9 +11,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from app.tools.authorisation.shell_doubts import doubtful_text, doubtful_tree
+from app.tools.authorisation.shell_inner import Commands, Shell, Text, Unknown
 from app.tools.authorisation.shell_script import Part, Redirect, Script, Word, certain
 from app.tools.authorisation.shell_words import WORDS, WordReader
-from app.tools.authorisation.shell_wrappers import Commands, Shell, Text, Unknown, inner_of
+from app.tools.authorisation.shell_wrappers import inner_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

@@ -8,37 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.tools.authorisation.shell_git import run_by_git
+from app.tools.authorisation.shell_inner import Commands, Inner, Shell, Text, Unknown, script_of
 from app.tools.authorisation.shell_script import Part, Word
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish"})
-
-
-@dataclass(frozen=True, slots=True)
-class Commands:
-    """Command words that are started as they are."""
-
-    commands: tuple[tuple[Word, ...], ...]
-    assignments: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A script given as text."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shell:
-    """A shell that reads its script from its input."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """Something is run, and it cannot be told what."""
-
-
-Inner = Commands | Text | Shell | Unknown | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +82,18 @@ def inner_of(part: Part) -> Inner:
         words = part.words[1:]
         if name == "watch":
             words = _behind_options(words, _Wrapper("bdegtcxpwqr", "n", frozenset({"--interval"}))) or ()
-        return _script(words) if words else None
+        return script_of(words) if words else None
     if name == "trap":
-        return _script(part.words[1:2]) if len(part.words) > 2 else None
+        return script_of(part.words[1:2]) if len(part.words) > 2 else None
     if name == "alias":
         bodies = [word.text.partition("=")[2] for word in part.words[1:] if "=" in word.text]
         return Text("\n".join(bodies)) if bodies else None
     if name == "find":
         return _find(part.words)
+    if name == "git":
+        return run_by_git(part.words[1:])
     wrapper = _WRAPPERS.get(name)
     return None if wrapper is None else _wrapped(part, wrapper)
-
-
-def _script(words: tuple[Word, ...]) -> Inner:
-    if all(word.is_certain for word in words):
-        return Text(" ".join(word.text for word in words))
-    return Unknown()
 
 
 def _shell(words: tuple[Word, ...]) -> Inner:
@@ -193,7 +163,7 @@ def _script_option(words: tuple[Word, ...], wrapper: _Wrapper) -> Inner:
     short = f"-{wrapper.script_option}"
     for index, word in enumerate(words):
         if word.text in {short, "--command", "--split-string"}:
-            return _script(words[index + 1 : index + 2])
+            return script_of(words[index + 1 : index + 2])
         if word.text.startswith(("--command=", "--split-string=")):
             return Text(word.text.partition("=")[2]) if word.is_certain else Unknown()
         if word.text.startswith(short) or (word.text[:1] == "-" and word.text[-1] == wrapper.script_option):

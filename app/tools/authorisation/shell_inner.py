@@ -1,0 +1,45 @@
+"""What a command would run besides itself.
+
+Owns: the few forms that can have. Never: finding it (`shell_wrappers`, `shell_git`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.tools.authorisation.shell_script import Word
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Command words that are started as they are."""
+
+    commands: tuple[tuple[Word, ...], ...]
+    assignments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A script given as text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A shell that reads its script from its input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something is run, and it cannot be told what."""
+
+
+Inner = Commands | Text | Shell | Unknown | None
+
+
+def script_of(words: tuple[Word, ...]) -> Text | Unknown:
+    """Return the script that the words make when one blank is put between them."""
+    if all(word.is_certain for word in words):
+        return Text(" ".join(word.text for word in words))
+    return Unknown()
