@@ -112,6 +112,7 @@ class Command:
         if not await self._child.has_ended(seconds):
             self.timed_out = True
             await self._child.stop(grace_seconds)
+        await self._written()
         self._terminal.release()
         self._terminal.read_now()
         await self._last_output(LAST_OUTPUT_OF_LINGERING_SECONDS if self.lingers else LAST_OUTPUT_SECONDS)
@@ -175,9 +176,10 @@ class Command:
         self.output.add(content)
         if self.output.over or self._waiter is not None:
             self._throttle(len(content))
-        elif self.output.due:
-            self._terminal.pause()
+        elif self.output.due and (self._writer is None or self._writer.done()):
             self._writer = asyncio.create_task(self._write(), name=f"output of {self.id}")
+        elif self.output.behind:
+            self._terminal.pause()
 
     def _throttle(self, size: int) -> None:
         """Nobody may ever read it: let the writer live, but not at the cost of everybody else."""
@@ -194,8 +196,8 @@ class Command:
 
     def try_end(self) -> bool:
         """End at once if there is nothing left to wait for, and tell whether that was so."""
-        idle = self._writer is None and self._waiter is None and not self.output.has_file
-        if idle and self._child is not None and self._child.is_gone:
+        idle = (self._writer is None or self._writer.done()) and not self.output.has_file
+        if idle and self._waiter is None and self._child is not None and self._child.is_gone:
             self._end()
         return self.ended_at is not None
 

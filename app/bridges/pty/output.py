@@ -19,6 +19,7 @@ MAX_RECENT = 64 * 1024
 MAX_FILE = 64 * 1024 * 1024
 MAX_LIVE = 16 * 1024
 WRITE_BYTES = 256 * 1024
+MAX_WAITING = 2 * MAX_KEPT
 
 OpenFile = Callable[[], BinaryIO]
 """Makes the file for output beyond what is kept; its `name` is its path. Blocks."""
@@ -48,6 +49,11 @@ class Output:
     @property
     def due(self) -> bool:
         return len(self._waiting) >= WRITE_BYTES
+
+    @property
+    def behind(self) -> bool:
+        """Whether so much waits for the file that reading should."""
+        return len(self._waiting) >= MAX_WAITING
 
     @property
     def over(self) -> bool:

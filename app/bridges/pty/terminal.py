@@ -16,7 +16,7 @@ from collections.abc import Callable
 COLUMNS = 120
 ROWS = 40
 _CHUNK = 64 * 1024
-_CHUNKS_AT_ONCE = 16
+_READS_AT_ONCE = 32
 
 
 class Terminal:
@@ -66,7 +66,7 @@ class Terminal:
 
     def resume(self) -> None:
         """Read on."""
-        if not self._reading and self._outer >= 0 and not self.ended.is_set():
+        if not self._reading and not self.ended.is_set():
             self._reading = True
             self._loop.add_reader(self._outer, self._read)
 
@@ -80,9 +80,10 @@ class Terminal:
         self.ended.set()
 
     def _read(self) -> None:
-        chunks = []
+        """Read what is there; the kernel hands out at most 4 KB at a time."""
+        chunks: list[bytes] = []
         try:
-            for _ in range(_CHUNKS_AT_ONCE):
+            while len(chunks) < _READS_AT_ONCE:
                 chunk = os.read(self._outer, _CHUNK)
                 if not chunk:
                     self._end()
