@@ -11,15 +11,24 @@ from app.tools.definition import Effects
 
 pytestmark = pytest.mark.requirement("R3.meta.effects")
 
-paths = st.lists(st.sampled_from("abcd"), max_size=3).map(tuple)
+paths = st.lists(st.sampled_from(["", "a", "a/b", "a/b/c", "a/d", "ab", "e"]), max_size=3).map(tuple)
 effects = st.builds(Effects, reads=paths, writes=paths, exclusive=st.sampled_from([False] * 5 + [True]))
 
 
 def collide(first: Effects, second: Effects) -> bool:
     if first.exclusive or second.exclusive:
         return True
-    touched = set(second.reads) | set(second.writes)
-    return bool(set(first.writes) & touched or set(first.reads) & set(second.writes))
+    touched = (*second.reads, *second.writes)
+    return meet(first.writes, touched) or meet(first.reads, second.writes)
+
+
+def meet(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Whether one of some is one of the others, or lies in it or around it."""
+    return any(one == other or lies_in(one, other) or lies_in(other, one) for one in some for other in others)
+
+
+def lies_in(path: str, folder: str) -> bool:
+    return path != folder and (not folder or path.startswith(f"{folder}/"))
 
 
 def placed(calls: list[Effects]) -> list[list[int]]:
