@@ -16,7 +16,10 @@ CONFIG_FILE_VARIABLE = "KAGED_CONFIG"
 _PREFIX = "KAGED_"
 _SECTION_MARK = "__"
 _REFERENCE = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
-_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|NONCE)$")
+_SECRET_NAME = re.compile(
+    r"(?:KEY|TOKEN|NONCE)S?(?:_?\d+)?$|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|API_?KEY|PRIVATE_?KEY"
+    r"|(?:^|_)(?:KEY|TOKEN)_|_(?:PASS|PWD|PAT|DSN)$|AUTH_CONFIG$"
+)
 
 
 def process_environment() -> Mapping[str, str]:

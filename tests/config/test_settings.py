@@ -245,6 +245,35 @@ def test_children_get_neither_settings_nor_secrets() -> None:
     assert child_environment(environ=environ) == {"PATH": "/bin", "HOME": "/h"}
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "OPENAI_API_KEY_2",
+        "API_KEYS",
+        "SECRET_KEY_BASE",
+        "DB_PASS",
+        "MYSQL_PWD",
+        "GH_PAT",
+        "SENTRY_DSN",
+        "app_secrets",
+        "AWS_ACCESS_KEY_ID",
+        "TOKEN_GITHUB",
+        "SSH_PASSPHRASE",
+        "DOCKER_AUTH_CONFIG",
+        "GOOGLE_CREDENTIALS_JSON",
+    ],
+)
+def test_a_secret_is_known_by_its_name_wherever_the_word_stands(name: str) -> None:
+    assert child_environment(environ={name: "x"}) == {}
+
+
+def test_what_only_resembles_a_secret_reaches_children() -> None:
+    environ = dict.fromkeys(
+        ("PWD", "OLDPWD", "TOKENIZERS_PARALLELISM", "KEYBOARD", "SSH_AUTH_SOCK", "PATH"), "x"
+    )
+    assert child_environment(environ=environ) == environ
+
+
 TOML_SCALARS = st.one_of(
     st.integers(-5, 70_000), st.booleans(), st.text(max_size=8), st.lists(st.text(max_size=3))
 )
