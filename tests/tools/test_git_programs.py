@@ -21,7 +21,7 @@ GIT_ONLY = (
         "git -c core.pager='touch ran' log", "git -c alias.x='-c core.pager=./evil log' x",
         "git -c core.pager=$EVIL log", "git --exec-path=. x", "git --config-env=alias.x=EVIL x",
         "git --config-env alias.x=EVIL x", "git config alias.y '!touch ran'",
-        "git config --global --add core.fsmonitor 'touch ran'", "git config set diff.external ./evil",
+        "git config --file x --add core.fsmonitor 'touch ran'", "git config set diff.external ./evil",
         "git rebase --exec 'touch ran' HEAD~1", "git rebase -ix 'touch ran' HEAD~1",
         "git rebase --ex='touch ran'", "git difftool -yx 'touch ran'", "git difftool --extcmd='touch ran'",
         "git bisect run touch ran", "git submodule foreach --recursive 'touch ran'", "git grep -nO./evil x",
