@@ -21,6 +21,7 @@ from app.errors import NotFound
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.lifespan import Services
 from app.tools.definition import ToolDefinition
+from app.tools.schema import result_schema
 
 router: APIRouter = noun_router("Tools")
 
@@ -82,7 +83,7 @@ def _tool(services: Services, definition: ToolDefinition) -> ToolAnswer:
         title=definition.title,
         description=spec.description,
         parameters=spec.parameters,
-        result=definition.result.model_json_schema(mode="serialization"),
+        result=result_schema(definition.result),
         read_only=definition.read_only,
         destructive=definition.destructive,
         principal_scope=definition.principal_scope,

@@ -15,8 +15,17 @@ from pydantic_core import ErrorDetails
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.tools.definition import ToolDefinition
 from app.tools.naming import closest
+from app.tools.schema import parameters_schema
 
 MAX_FIELD_ERRORS = 20
+_IN_JSON = {
+    "missing": "is required",
+    "dict_type": "must be a JSON object",
+    "model_type": "must be a JSON object",
+    "list_type": "must be a JSON array",
+    "string_type": "must be a string",
+}
+"""What pydantic says with the names of Python's types, or without advice, in the words of JSON."""
 
 
 def parse_arguments(arguments: Mapping[str, Any] | str) -> dict[str, Any]:
@@ -33,24 +42,44 @@ def parse_arguments(arguments: Mapping[str, Any] | str) -> dict[str, Any]:
 
 
 def validate(definition: ToolDefinition, arguments: dict[str, Any]) -> BaseModel:
-    """Return the tool's parameters. Raises ToolError `invalid_params` with `detail.fields`."""
+    """Return the tool's parameters. Raises ToolError `invalid_params` with `detail.fields`.
+
+    A null in an optional parameter means that it is left out: some models send every name.
+    """
     try:
-        return definition.parameters.model_validate(arguments)
+        return definition.parameters.model_validate(_without_nulls(definition, arguments))
     except ValidationError as problem:
-        found = problem.errors(include_url=False, include_context=False, include_input=False)
+        found = problem.errors(include_url=False, include_input=False)
     fields = dict(_explain(definition, one) for one in found[:MAX_FIELD_ERRORS])
     listed = "; ".join(f"{field}: {text}" for field, text in fields.items())
     raise _invalid(f"{definition.name}: {listed}", fields)
 
 
+def _without_nulls(definition: ToolDefinition, arguments: dict[str, Any]) -> dict[str, Any]:
+    known = definition.parameters.model_fields
+    optional = {name for name, field in known.items() if not field.is_required()}
+    return {name: value for name, value in arguments.items() if value is not None or name not in optional}
+
+
 def _explain(definition: ToolDefinition, found: ErrorDetails) -> tuple[str, str]:
     field = ".".join(str(part)[:80] for part in found["loc"]) or "arguments"
+    if found["type"] == "value_error":
+        return _printable(field), str(found["ctx"]["error"])
     if found["type"] != "extra_forbidden":
-        return _printable(field), found["msg"]
-    known = list(definition.parameters.model_fields)
-    near = closest(str(found["loc"][-1]), known, 1) if len(found["loc"]) == 1 else []
+        return _printable(field), _IN_JSON.get(found["type"]) or found["msg"]
+    known = _known_beside(definition, found["loc"])
+    near = closest(str(found["loc"][-1]), known, 1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return _printable(field), f"unknown parameter (known: {', '.join(known)}){hint}"
+
+
+def _known_beside(definition: ToolDefinition, place: tuple[int | str, ...]) -> list[str]:
+    """Return the names that are known where the unknown one stands, in lists and objects too."""
+    schema: Any = parameters_schema(definition.parameters)
+    for part in place[:-1]:
+        inside = schema.get("items") if isinstance(part, int) else schema.get("properties", {}).get(part)
+        schema = inside or {}
+    return list(schema.get("properties", ()))
 
 
 def _printable(text: str) -> str:

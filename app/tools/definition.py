@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
 
 from app.errors import ToolError
 from app.messages import ImageBlock
@@ -19,6 +19,7 @@ from app.tools.call import ToolCallContext
 
 AcpKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
 DEFAULT_MAX_OUTPUT_BYTES = 200_000
+MAX_EXACT_FLOAT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +118,31 @@ class ToolResult(BaseModel):
         return self
 
 
-def _digits_to_int(value: Any) -> Any:
+def _to_int(value: Any) -> Any:
     if isinstance(value, str) and len(value) <= 18:
         text = value.strip()
         digits = text[1:] if text[:1] in {"-", "+"} else text
         if digits.isascii() and digits.isdigit():
             return int(text)
+    if isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT_FLOAT:
+        return int(value)
     return value
 
 
-Integer = Annotated[int, BeforeValidator(_digits_to_int)]
-"""An integer; models that send `"200"` for 200 are understood."""
+def _to_bool(value: Any) -> Any:
+    words = {"true": True, "false": False}
+    return words.get(value.strip().lower(), value) if isinstance(value, str) else value
+
+
+Integer = Annotated[int, BeforeValidator(_to_int)]
+"""An integer; models that send `"200"` for 200, or 200.0, which JSON Schema calls an integer too,
+are understood."""
+
+PositiveInteger = Annotated[int, Field(ge=1), BeforeValidator(_to_int)]
+"""Bound inside, so that the schema of `PositiveInteger | None` has the bound by its proper name."""
+
+Boolean = Annotated[bool, BeforeValidator(_to_bool)]
+"""A truth value; models that send `"true"` for true are understood."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

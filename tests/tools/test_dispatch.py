@@ -76,6 +76,43 @@ async def test_wrong_parameters_are_explained_field_by_field(desk):
     assert "known: path, offset, limit" in envelope.error_text
 
 
+@pytest.mark.requirement("R3.meta.envelope")
+@pytest.mark.parametrize(
+    ("name", "arguments", "explained"),
+    [
+        ("shell.bash", {"command": " "}, "shell.bash: command: command is required"),
+        ("compute.calc", {"calculations": ["1"]}, "calculations.0: must be a JSON object"),
+        ("compute.calc", {"calculations": "1"}, "calculations: must be a JSON array"),
+        ("edit.ast", {"rewrites": []}, "edit.ast: rewrites: must be a JSON object"),
+        ("file.read", {}, "file.read: path: is required"),
+        (
+            "todo",
+            {"todos": [{"content": "a", "state": "pending"}]},
+            "todos.0.state: unknown parameter (known: content, status); did you mean status?",
+        ),
+    ],
+)
+async def test_wrong_parameters_are_explained_in_the_words_of_json(desk, name, arguments, explained):
+    envelope = await desk.call(name, arguments)
+    assert envelope.code == "invalid_params"
+    assert explained in envelope.error_text
+
+
+@pytest.mark.requirement("R3.meta.schemas")
+async def test_numbers_and_truth_values_are_understood_as_models_write_them(desk):
+    desk.put("a.txt", "one\ntwo\nthree\n")
+    for two in (2, "2", 2.0, " 2 "):
+        read = await desk.call("file.read", path="a.txt", offset=two, limit=1, pages=None, raw="false")
+        assert read.data["content"] == "2: two"
+    left_out = await desk.call("file.read", path="a.txt", offset=None, limit=None, raw=None)
+    assert left_out.data["content"] == "1: one\n2: two\n3: three"
+    found = await desk.call("search.grep", pattern="ONE", ignore_case="True", head_limit=None)
+    assert found.data["total_matches"] == 1
+    for wrong in ({"offset": 2.5}, {"offset": "2.0"}, {"offset": True}, {"raw": "yes"}, {"raw": 1}):
+        assert (await desk.call("file.read", path="a.txt", **wrong)).code == "invalid_params"
+    assert (await desk.call("file.read", path=None)).code == "invalid_params"
+
+
 @pytest.mark.parametrize(
     "arguments",
     ['{"path": "a.txt"', "[1]", '"x"', "null", "{'path': 'a'}", '{"path": 1e999}', "\ud800", "nan"],

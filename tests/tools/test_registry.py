@@ -10,6 +10,12 @@ from app.tools.schema import result_schema
 from tests.tools.test_dispatch import make
 
 pytestmark = pytest.mark.requirement("R2.6.5")
+KEYWORDS = {
+    "additionalProperties", "anyOf", "const", "default", "description", "enum", "items", "maxItems",
+    "maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum",
+    "properties", "required", "type",
+}  # fmt: skip
+"""Those of JSON Schema that the tools need. Some providers refuse a schema with any other word."""
 
 
 def _issue(**more) -> ToolDefinition:
@@ -83,6 +89,7 @@ def test_every_tool_is_described_for_a_model_in_plain_json_schema(desk):
         assert definition.version
         for schema in (spec.parameters, result_schema(definition.result)):
             assert not _keys(schema) & {"$ref", "$defs", "title"}
+            assert _keys(schema) <= KEYWORDS, definition.name
         assert spec.parameters["additionalProperties"] is False
         assert all("description" in field for field in spec.parameters["properties"].values())
     assert registry.spec("file.read", description="mine").description == "mine"

@@ -20,7 +20,15 @@ from app.tools.ast_grep.languages import Language
 from app.tools.ast_grep.listing import SourceFiles
 from app.tools.ast_grep.snapshot import parsed_text
 from app.tools.call import ToolCallContext
-from app.tools.definition import Effects, FsRequirement, Integer, ToolDefinition, ToolParams, ToolResult
+from app.tools.definition import (
+    Boolean,
+    Effects,
+    FsRequirement,
+    PositiveInteger,
+    ToolDefinition,
+    ToolParams,
+    ToolResult,
+)
 from app.tools.description import load_description
 from app.tools.edit.ast_plan import Plan, PlannedFile, rewritten
 from app.tools.edit.ast_survey import MAX_PARSE_ERRORS, ParseError, Request, Survey, Surveyor
@@ -45,11 +53,11 @@ class EditAstParams(ToolParams):
     lang: Language | None = Field(default=None, description="Default: that of the files, if all share one.")
     path: str = Field(default=".", description="File or folder. Default: the project.")
     glob: str | None = Field(default=None, description="Only files that match, such as *.test.ts.")
-    dry_run: bool = Field(default=True, description="Only show what would change. False writes.")
-    max_replacements: Integer | None = Field(
-        default=None, ge=1, description="Most replacements to make, over all files."
+    dry_run: Boolean = Field(default=True, description="Only show what would change. False writes.")
+    max_replacements: PositiveInteger | None = Field(
+        default=None, description="Most replacements to make, over all files."
     )
-    max_files: Integer | None = Field(default=None, ge=1, description="Most files to change.")
+    max_files: PositiveInteger | None = Field(default=None, description="Most files to change.")
 
 
 class AstChange(ToolResult):

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from app.errors import ToolError
 from app.tools.call import ToolCallContext
-from app.tools.definition import Effects, FsRequirement, ToolDefinition, ToolParams, ToolResult
+from app.tools.definition import Boolean, Effects, FsRequirement, ToolDefinition, ToolParams, ToolResult
 from app.tools.description import load_description
 from app.tools.edit.matching import MAX_MATCHES, Matches, find, longest_replacement, replaced
 from app.tools.edit.near_miss import explain
@@ -28,7 +28,7 @@ class EditTextParams(ToolParams):
     path: str = Field(description="Path relative to the project's root.")
     old_string: str = Field(min_length=1, description="Exact text to find.")
     new_string: str = Field(description="Replacement text; must differ from old_string.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence instead of one.")
+    replace_all: Boolean = Field(default=False, description="Replace every occurrence instead of one.")
 
 
 class EditTextResult(ToolResult):

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from app.tools.definition import Integer, ToolParams, ToolResult
+from app.tools.definition import Boolean, Integer, ToolParams, ToolResult
 from app.tools.file.text_scan import MAX_CONTENT_BYTES, shown_line
 
 DEFAULT_LIMIT = 2000
@@ -22,7 +22,7 @@ class FileReadParams(ToolParams):
     pages: str | None = Field(
         default=None, max_length=200, description="Pages of a PDF, as `3` or `1-5,8`; else ignored."
     )
-    raw: bool = Field(
+    raw: Boolean = Field(
         default=False, description="Read a notebook as the JSON that it is (to edit it), not as cells."
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from app.tools.call import ToolCallContext
-from app.tools.definition import Integer, ToolDefinition, ToolParams
+from app.tools.definition import Boolean, Integer, ToolDefinition, ToolParams
 from app.tools.edit.text import EditTextParams
 from app.tools.file.read_result import DEFAULT_LIMIT, FileReadParams, FileReadResult
 from app.tools.file.write import FileWriteParams
@@ -34,7 +34,7 @@ class EditParams(ToolParams):
     path: str = Field(description="Path relative to the project's root.")
     old_string: str = Field(min_length=1, description="Exact text to find.")
     new_string: str = Field(description="Replacement text; must differ from old_string.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence instead of one.")
+    replace_all: Boolean = Field(default=False, description="Replace every occurrence instead of one.")
 
 
 def read(original: ToolDefinition) -> ToolDefinition:

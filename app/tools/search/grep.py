@@ -11,7 +11,16 @@ from pydantic import BaseModel, Field
 
 from app.bridges.process import ChildProcesses
 from app.tools.call import ToolCallContext
-from app.tools.definition import Effects, FsRequirement, Integer, ToolDefinition, ToolParams, ToolResult
+from app.tools.definition import (
+    Boolean,
+    Effects,
+    FsRequirement,
+    Integer,
+    PositiveInteger,
+    ToolDefinition,
+    ToolParams,
+    ToolResult,
+)
 from app.tools.description import load_description
 from app.tools.project_files import ProjectFiles
 from app.tools.search.engine import Engine, OutputMode, choose_engine
@@ -30,15 +39,17 @@ class GrepParams(ToolParams):
         default="files_with_matches",
         description="content: matching lines. files_with_matches: paths. count: matches per file.",
     )
-    head_limit: Integer | None = Field(default=None, ge=1, description="Most results. Default: unlimited.")
-    ignore_case: bool = Field(default=False, description="Match upper and lower case alike.")
+    head_limit: PositiveInteger | None = Field(default=None, description="Most results. Default: unlimited.")
+    ignore_case: Boolean = Field(default=False, description="Match upper and lower case alike.")
     context: Integer = Field(
         default=0, ge=0, le=MAX_CONTEXT, description="Lines around each match, with output_mode content."
     )
 
 
 class GrepMatch(BaseModel):
-    """One match. There may be thousands: it carries nothing else."""
+    """One match."""
+
+    # There may be thousands in an answer, so this is no ToolResult with fields of its own.
 
     file: str
     line: int | None = Field(default=None, description="Line number from 1 (content).")
