@@ -17,6 +17,7 @@ from app.tools.edit.near_miss import explain
 from app.tools.project_files import Change, ProjectFiles
 from app.tools.read_tracker import digest_of
 from app.tools.text_format import from_utf8, to_utf8
+from app.tools.whole_text import WholeText
 from app.workspace import MAX_WHOLE_FILE, Target
 
 MAX_LINE_NUMBERS = 50
@@ -27,7 +28,7 @@ NOTEBOOK = "A notebook is edited as the JSON that it is: read it by file.read wi
 class EditTextParams(ToolParams):
     path: str = Field(description="Path relative to the project's root.")
     old_string: str = Field(min_length=1, description="Exact text to find.")
-    new_string: str = Field(description="Replacement text; must differ from old_string.")
+    new_string: WholeText = Field(description="Replacement text; must differ from old_string.")
     replace_all: Boolean = Field(default=False, description="Replace every occurrence instead of one.")
 
 

@@ -15,12 +15,13 @@ from app.tools.definition import Effects, FsRequirement, ToolDefinition, ToolPar
 from app.tools.description import load_description
 from app.tools.project_files import Change, ProjectFiles
 from app.tools.read_tracker import digest_of
+from app.tools.whole_text import WholeText
 from app.workspace import Target
 
 
 class FileCreateParams(ToolParams):
     path: str = Field(description="Path of the new file, relative to the project's root.")
-    content: str = Field(description="The content of the file.")
+    content: WholeText = Field(description="The content of the file.")
 
 
 class FileCreateResult(ToolResult):

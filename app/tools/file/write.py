@@ -15,6 +15,7 @@ from app.tools.description import load_description
 from app.tools.project_files import Change, ProjectFiles, not_read
 from app.tools.read_tracker import digest_of
 from app.tools.text_format import UTF_8, TextFormat, from_utf8, to_utf8
+from app.tools.whole_text import WholeText
 from app.workspace import Target
 
 MARK = "\ufeff"
@@ -22,7 +23,7 @@ MARK = "\ufeff"
 
 class FileWriteParams(ToolParams):
     path: str = Field(description="Path relative to the project's root.")
-    content: str = Field(description="The complete content of the file.")
+    content: WholeText = Field(description="The complete content of the file.")
 
 
 class FileWriteResult(ToolResult):

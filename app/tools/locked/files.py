@@ -15,6 +15,7 @@ from app.tools.file.read_result import DEFAULT_LIMIT, FileReadParams, FileReadRe
 from app.tools.file.write import FileWriteParams
 from app.tools.locked.twin import CONTRACT_BYTES, twin
 from app.tools.output import write_sidecar
+from app.tools.whole_text import WholeText
 
 READ = "read"
 
@@ -27,13 +28,13 @@ class ReadParams(ToolParams):
 
 class WriteParams(ToolParams):
     path: str = Field(description="Path relative to the project's root.")
-    content: str = Field(description="The complete content of the file.")
+    content: WholeText = Field(description="The complete content of the file.")
 
 
 class EditParams(ToolParams):
     path: str = Field(description="Path relative to the project's root.")
     old_string: str = Field(min_length=1, description="Exact text to find.")
-    new_string: str = Field(description="Replacement text; must differ from old_string.")
+    new_string: WholeText = Field(description="Replacement text; must differ from old_string.")
     replace_all: Boolean = Field(default=False, description="Replace every occurrence instead of one.")
 
 
