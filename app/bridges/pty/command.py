@@ -55,6 +55,7 @@ class Command:
         self._child: Child | None = None
         self._writer: asyncio.Task[None] | None = None
         self._waiter: asyncio.Task[None] | None = None
+        self._ending = False
         self._read_to = 0
         self._window_end = 0.0
         self._window_bytes = 0
@@ -85,7 +86,8 @@ class Command:
 
     @property
     def lingers(self) -> bool:
-        return self._child is not None and bool(self._child.left_behind)
+        """Whether something goes on that nobody is about to end."""
+        return self._child is not None and bool(self._child.left_behind) and not self._ending
 
     async def start(self, children: ChildProcesses) -> None:
         """Start the shell. Raises SpawnFailed.
@@ -138,12 +140,14 @@ class Command:
 
     async def stop(self, grace_seconds: float = GRACE_SECONDS) -> None:
         """Ask everything to end, kill what does not; return when it is gone."""
+        self._ending = True
         if self._child is not None and self.ended_at is None:
             await self._child.stop(grace_seconds)
         await self.aclose()
 
     async def aclose(self) -> None:
         """Kill everything at once and free the terminal; return when it is gone."""
+        self._ending = True
         if self._child is not None:
             await self._child.aclose()
         if self._waiter is not None:
