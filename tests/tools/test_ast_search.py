@@ -92,6 +92,8 @@ async def test_positions_count_bytes_and_characters_and_context_ends_with_the_fi
     assert (match["line"], match["column"], match["end_line"], match["end_column"]) == (1, 6, 2, 4)
     assert (match["byte_start"], match["byte_end"]) == (9, 9 + len("f(\n 1)"))
     assert (match["context_before"], match["context_after"]) == ([], ["last"])
+    without = (await desk.ok("search.ast", pattern="f($A)", lang="typescript"))["matches"][0]
+    assert not {"context_before", "context_after"} & without.keys()
 
 
 @pytest.mark.requirement("R3.ast.context")

@@ -32,6 +32,13 @@ async def test_three_matches_without_replace_all_are_refused_with_their_lines(de
     assert after == content.encode()
 
 
+async def test_a_text_like_nothing_in_the_file_is_told_what_to_do(desk):
+    envelope, after = await _edit(desk, "alpha\n", "zzz(1, 2)", "x")
+    assert envelope.code == "old_string_not_found"
+    assert "read the file again" in envelope.error_text
+    assert after == b"alpha\n"
+
+
 async def test_replace_all_replaces_every_occurrence(desk):
     envelope, after = await _edit(desk, "aXbXc", "X", "\n", replace_all=True)
     assert envelope.data["replacements"] == 2

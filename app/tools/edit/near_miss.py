@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from heapq import nlargest
 
+NOTHING_ALIKE = "No line comes close to it: read the file again, and quote what is there now."
 MAX_LINES = 200_000
 MAX_SHOWN = 3
 MAX_TEXT = 200
@@ -35,7 +36,7 @@ class NearMiss:
         parts = list(self.hints)
         if shown:
             parts.append("The closest lines are:\n" + "\n".join(shown))
-        return " ".join(parts)
+        return " ".join(parts) or NOTHING_ALIKE
 
 
 def explain(body: str, old: str) -> NearMiss:

@@ -95,8 +95,10 @@ def _match(shown: str, one: Found, lines: list[bytes], context: int, *, marked: 
         line=one.line,
         content=cut(one.text, MAX_TEXT),
         meta_variables={name: _captured(value) for name, value in one.captures.items()},
-        context_before=_shown_lines(lines[max(one.line - 1 - context, 0) : one.line - 1]),
-        context_after=_shown_lines(lines[one.end_line : one.end_line + context]),
+        context_before=_shown_lines(lines[max(one.line - 1 - context, 0) : one.line - 1])
+        if context
+        else None,
+        context_after=_shown_lines(lines[one.end_line : one.end_line + context]) if context else None,
         column=one.column - (marked and one.line == 1),
         end_line=one.end_line,
         end_column=one.end_column - (marked and one.end_line == 1),
