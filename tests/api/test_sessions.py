@@ -287,6 +287,7 @@ async def test_tools_are_listed_for_all_and_for_an_agent(client: httpx2.AsyncCli
     tools = {tool["name"]: tool for tool in (await client.get("/api/v1/tools")).json()["tools"]}
     assert tools["file.read"]["wire_name"] == "file_read"
     assert tools["file.read"]["parameters"]["type"] == "object"
+    assert tools["file.read"]["result"]["properties"]["total_lines"]["type"] == "integer"
     path = f"/api/v1/projects/{project_id}/agents"
     answer = (await client.get(f"{path}/primary/tools")).json()
     mine = {tool["name"]: tool for tool in answer["tools"]}

@@ -32,6 +32,16 @@ async def test_three_matches_without_replace_all_are_refused_with_their_lines(de
     assert after == content.encode()
 
 
+@pytest.mark.parametrize(
+    ("content", "listed"),
+    [("aaa\nb\na a\n", "(lines 1, 3)"), ("a\n" * 90, f"(lines {', '.join(map(str, range(1, 21)))}, ...)")],
+)
+async def test_many_matches_are_told_in_few_words(desk, content, listed):
+    envelope, _ = await _edit(desk, content, "a", "c")
+    assert (envelope.code, envelope.detail["count"]) == ("multiple_matches", content.count("a"))
+    assert listed in envelope.error_text
+
+
 async def test_a_text_like_nothing_in_the_file_is_told_what_to_do(desk):
     envelope, after = await _edit(desk, "alpha\n", "zzz(1, 2)", "x")
     assert envelope.code == "old_string_not_found"

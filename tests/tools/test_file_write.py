@@ -171,7 +171,8 @@ async def test_no_temporary_file_and_no_new_directory_is_left_after_a_failure(de
 @pytest.mark.requirement("R3.file.create.exists")
 async def test_creating_a_file_that_exists_is_refused(desk):
     file = desk.put("a.txt", "old")
-    assert await desk.code("file.create", path="a.txt", content="new") == "file_exists"
+    refused = await desk.call("file.create", path="a.txt", content="new")
+    assert refused.code == "file_exists" and "read it first" in refused.error_text
     assert file.read_text() == "old"
 
 

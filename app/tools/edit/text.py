@@ -20,7 +20,7 @@ from app.tools.text_format import from_utf8, to_utf8
 from app.tools.whole_text import WholeText
 from app.workspace import MAX_WHOLE_FILE, Target
 
-MAX_LINE_NUMBERS = 50
+MAX_LINE_NUMBERS = 20
 MARK = "\ufeff"
 NOTEBOOK = "A notebook is edited as the JSON that it is: read it by file.read with raw, and quote that."
 
@@ -107,8 +107,9 @@ def _check(matches: Matches, body: bytes, old: str, target: Target, *, replace_a
             detail={"path": shown, "closest": near.closest, "hints": near.hints},
         )
     if count > 1 and not replace_all:
-        lines = matches.line_numbers(body)[:MAX_LINE_NUMBERS]
-        listed = ", ".join(str(line) for line in lines) + (", ..." if count > len(lines) else "")
+        numbers = list(dict.fromkeys(matches.line_numbers(body)))
+        lines = numbers[:MAX_LINE_NUMBERS]
+        listed = ", ".join(str(line) for line in lines) + (", ..." if len(numbers) > len(lines) else "")
         raise ToolError(
             "multiple_matches",
             f"old_string occurs {count} times in {shown} (lines {listed}); add neighbouring lines to make "

@@ -58,7 +58,8 @@ def _create(target: Target, params: FileCreateParams) -> Change[FileCreateResult
     content = params.content.encode("utf-8")
     shown = target.location.shown
     if target.exists:
-        raise ToolError("file_exists", f"{shown} exists already", detail={"path": shown})
+        advice = "read it first to replace or edit it, or choose another name"
+        raise ToolError("file_exists", f"{shown} exists already; {advice}", detail={"path": shown})
     target.create(content)
     result = FileCreateResult(path=shown, bytes_written=len(content))
     return Change(target.key, digest_of(content), result)
