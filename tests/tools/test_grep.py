@@ -336,6 +336,11 @@ async def test_file_names_with_line_ends_and_binary_files_are_not_confused(rg):
     assert names(data) == ["./zz"]
 
 
+async def test_a_pattern_for_what_no_line_can_hold_is_the_patterns_mistake(rg):
+    rg.put("a.txt", "a\n")
+    assert await rg.code("search.grep", pattern=r"\x00") == "invalid_pattern"
+
+
 @pytest.mark.parametrize(
     "pattern",
     ["(", "foo(", "[a", "a{2", "*a", "(?=a)", "(?<!a)b", r"(a)\1", "a\nb", r"a\nb", r"a\rb", "a\0b", "\\"],

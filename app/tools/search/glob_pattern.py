@@ -39,7 +39,10 @@ def parse_glob(text: str) -> Glob:
     """Raises ToolError `invalid_pattern` with what is wrong."""
     _check(text)
     plain = f"{text}**" if text.endswith("/") else text
-    expanded = [[_segment(part, text) for part in _split(one)] for one in _expand(plain, text)]
+    choices = _expand(plain, text)
+    if any(not choice.strip("./") for choice in choices):
+        raise invalid_glob(text, "one choice in its braces leaves nothing; write ** for all files")
+    expanded = [[_segment(part, text) for part in _split(one)] for one in choices]
     expressions = dict.fromkeys(_expression(segments) for segments in expanded)
     names = dict.fromkeys(_loose(segments[-1]) for segments in expanded)
     useful = () if "*" in names else tuple(names)

@@ -70,7 +70,7 @@ class EngineRun:
 def _complaint(text: str) -> ToolError:
     """File problems are not reported by engines: what they say is about the pattern, or worse."""
     text = text.removeprefix("rg: ")
-    if "regex" not in text:
+    if "regex" not in text and not text.startswith("pattern "):
         return ToolError("search_failed", f"the search failed: {text}")
     lines = [line for line in text.splitlines() if line.strip()]
     said = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")] or [
