@@ -14,6 +14,7 @@ import pytest
         ("write", {"path": "a", "content": "\ud800"}),
         ("edit.text", {"path": "a", "old_string": "x", "new_string": "\ud800"}),
         ("edit", {"path": "a", "old_string": "x", "new_string": "\ud800"}),
+        ("edit.ast", {"rewrites": {"x": "\ud800"}, "lang": "python", "dry_run": False}),
     ],
 )
 async def test_an_unpaired_surrogate_is_a_mistake_of_the_caller(desk, tool, params):

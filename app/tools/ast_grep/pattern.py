@@ -43,6 +43,8 @@ class Pattern:
         """
         if "\0" in template or len(template) > MAX_PATTERN:
             raise _bad_template(template, "is too long or contains a NUL character")
+        if any("\ud800" <= character <= "\udfff" for character in template):
+            raise _bad_template(template, "contains an unpaired surrogate")
         for sigils, name in _VARIABLE.findall(template):
             variable = ("$$$" if len(sigils) >= 3 else "$") + name
             if variable not in self.captures:
