@@ -30,6 +30,20 @@ HOSTILE = """
       - answer: [text: "<iframe src=/launch></iframe> done"]
 """
 
+SEARCHING = r"""
+  - says: searching
+    steps:
+      - answer:
+          - tool_call:
+              name: search.grep
+              arguments: { path: bakery/money.py, pattern: "def ", output_mode: content, context: 1 }
+          - tool_call: { name: search.glob, arguments: { pattern: "bakery/m*.py" } }
+          - tool_call:
+              name: shell.bash
+              arguments: { command: "python3 -c 'print(chr(27) + \"[31mred\" + chr(27) + \"[0m plain\")'" }
+      - answer: [text: "That is all."]
+"""
+
 
 @pytest.fixture
 async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
@@ -282,3 +296,31 @@ async def test_a_browser_that_is_not_signed_in_is_told_how(demo: Demo) -> None:
                 daemon.url, headers={"authorization": "Bearer kgd_no", "accept": "*/*"}
             )
         assert refused.json()["error"]["code"] == "unauthenticated"
+
+
+async def test_what_was_found_is_shown_line_by_line_and_output_keeps_its_colours(demo: Demo) -> None:
+    demo.add_conversation(SEARCHING)
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        await send(page, "searching")
+        await page.wait_for_selector("text=That is all.")
+        grep, glob, bash = (
+            page.locator(f'.tool[data-tool="{name}"]')
+            for name in ("search.grep", "search.glob", "shell.bash")
+        )
+        assert await grep.locator(".tool-about").inner_text() == "def"
+        found = (await grep.locator(".tool-result pre").text_content() or "").splitlines()
+        assert found[:3] == [
+            "./bakery/money.py-3- ",
+            "./bakery/money.py:4: def percent_of(cents: int, percent: int) -> int:",
+            './bakery/money.py-5-     """Return `percent` of `cents`, half a cent rounded up."""',
+        ]
+        assert await glob.locator(".tool-result pre").text_content() == "./bakery/money.py"
+        assert await bash.locator(".tool-result pre span").first.text_content() == "red"
+        assert "red plain" in await bash.locator(".tool-result pre").inner_text()
+        assert "stderr" not in await bash.locator(".tool-result").inner_text()
+        await page.reload()
+        await page.wait_for_selector("text=That is all.")
+        assert "red plain" in (await bash.locator(".tool-result pre").text_content() or "")
+        assert complaints.found == []

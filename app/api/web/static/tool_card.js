@@ -3,8 +3,9 @@
 import { append, h, replace } from "/static/dom.js";
 import { duration, firstLine } from "/static/format.js";
 import { TerminalText } from "/static/terminal_text.js";
+import { result, table } from "/static/tool_result.js";
 
-const TELLING = ["path", "file", "pattern", "query", "command", "action", "title", "name", "url"];
+const TELLING = ["pattern", "path", "file", "query", "command", "action", "title", "name", "url"];
 const ICONS = { running: "◌", done: "✓", failed: "✕" };
 const OPEN_AT_ONCE = new Set(["edit.text", "edit"]);
 const LONGEST_SHOWN = 20_000;
@@ -44,7 +45,7 @@ export class ToolCard {
     this.#set(isError ? "failed" : "done", isError ? "failed" : "done");
     this.time.textContent = duration(durationMs);
     const shown = content.length > LONGEST_SHOWN ? `${content.slice(0, LONGEST_SHOWN)}\n…` : content;
-    replace(this.result, h("h4", {}, isError ? "Error" : "Result"), result(shown, this.given));
+    replace(this.result, h("h4", {}, isError ? "Error" : "Result"), result(shown, this.given, this.live));
     if (contentRef) append(this.result, [whole(contentRef)]);
   }
 
@@ -91,11 +92,6 @@ function isLong(value) {
   return typeof value === "string" && (value.includes("\n") || value.length > 120);
 }
 
-function table(entries) {
-  const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));
-  return h("dl", { class: "pairs" }, entries.map(([key, value]) => [h("dt", {}, key), h("dd", {}, shown(value))]));
-}
-
 function change(given) {
   const lines = (text, kind, mark) =>
     text.split("\n").map((line) => h("span", { class: kind }, h("span", {}, mark), line));
@@ -111,23 +107,4 @@ function change(given) {
 
 function block(title, text) {
   return h("div", { class: "tool-arguments" }, h("h4", {}, title), h("pre", { tabIndex: 0 }, text));
-}
-
-/** A result is one line of JSON, and then a text of its own where the tool has one. What it only repeats of
- * the arguments is left out. */
-function result(content, given) {
-  const end = content.indexOf("\n");
-  const head = parsed(end === -1 ? content : content.slice(0, end));
-  if (head === null) return h("pre", { tabIndex: 0 }, content);
-  const entries = Object.entries(head).filter(([key, value]) => given?.[key] !== value);
-  return [entries.length ? table(entries) : null, end === -1 ? null : h("pre", { tabIndex: 0 }, content.slice(end + 1))];
-}
-
-function parsed(text) {
-  if (!text.startsWith("{")) return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

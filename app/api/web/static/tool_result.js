@@ -1,0 +1,56 @@
+// What a tool answered: named values, lists line by line, and the text below them.
+
+import { h } from "/static/dom.js";
+
+/** A result is one line of JSON, and then a text of its own where the tool has one. What it only repeats of
+ * the arguments, and what is empty, is left out. Where the text was seen as it came, with its colours
+ * (`live`, a TerminalText, or nothing), it stays so. */
+export function result(content, given, live) {
+  const end = content.indexOf("\n");
+  const head = parsed(end === -1 ? content : content.slice(0, end));
+  if (head === null) return h("pre", { tabIndex: 0 }, content);
+  const entries = Object.entries(head).filter(([key, value]) => value !== "" && given?.[key] !== value);
+  const [lists, rest] = [entries.filter(([, value]) => isList(value)), entries.filter(([, value]) => !isList(value))];
+  return [
+    rest.length ? table(rest) : null,
+    lists.map(([key, value]) => [h("h5", {}, key), h("pre", { tabIndex: 0 }, value.map(line).join("\n"))]),
+    end === -1 ? null : body(content.slice(end + 1), live),
+  ];
+}
+
+/** Names and their values in two columns. */
+export function table(entries) {
+  const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+  return h("dl", { class: "pairs" }, entries.map(([key, value]) => [h("dt", {}, key), h("dd", {}, shown(value))]));
+}
+
+function body(text, live) {
+  // A page that was opened late has seen only the end of it.
+  if (live && live.root.textContent.trim() === text.trim()) return live.root;
+  return h("pre", { tabIndex: 0 }, text);
+}
+
+function isList(value) {
+  return Array.isArray(value) && value.length > 0;
+}
+
+/** One entry of a list; what was found in a file as other programs write it, with the lines around it. */
+function line(entry) {
+  if (typeof entry === "string") return entry;
+  if (typeof entry?.file !== "string") return JSON.stringify(entry);
+  const { file, line: number, content, count, context_before: before = [], context_after: after = [] } = entry;
+  if (typeof number !== "number") return typeof count === "number" ? `${file}: ${count}` : file;
+  const around = (lines, first) => lines.map((text, index) => `${file}-${first + index}- ${text}`);
+  const last = entry.end_line ?? number;
+  const found = `${file}:${number}: ${content ?? "(not shown)"}`;
+  return [...around(before, number - before.length), found, ...around(after, last + 1)].join("\n");
+}
+
+function parsed(text) {
+  if (!text.startsWith("{")) return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
