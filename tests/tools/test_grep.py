@@ -13,8 +13,6 @@ from app.tools.search.engine import PythonEngine
 from app.tools.search.text_search import TextLimits
 from tests.tools.searching import ENGINES, ScriptEngine, engine_called, search_desk
 
-requirement = pytest.mark.requirement
-
 
 @pytest.fixture(params=ENGINES)
 async def grep(request, desk):
@@ -39,7 +37,7 @@ def names(data):
     return [match["file"] for match in data["matches"]]
 
 
-@requirement("R3.grep.regex")
+@pytest.mark.requirement("R3.grep.regex")
 async def test_todo_gives_the_matching_lines(grep):
     grep.put("src/main.ts", "import x;\n// TODO: handle errors\nrun(); // FIXME\n")
     grep.put("src/other.ts", "nothing\n")
@@ -54,7 +52,7 @@ async def test_todo_gives_the_matching_lines(grep):
     }
 
 
-@requirement("R3.grep.filter")
+@pytest.mark.requirement("R3.grep.filter")
 @pytest.mark.parametrize(
     ("include", "expected"),
     [
@@ -74,7 +72,7 @@ async def test_include_narrows_by_name_or_path(grep, include, expected):
     assert names(data) == expected
 
 
-@requirement("R3.grep.modes")
+@pytest.mark.requirement("R3.grep.modes")
 async def test_the_three_modes_tell_lines_files_and_counts(grep):
     grep.put("a.py", "x\nx\ny\n")
     grep.put("b.py", "x\n")
@@ -91,7 +89,7 @@ async def test_the_three_modes_tell_lines_files_and_counts(grep):
     ]
 
 
-@requirement("R3.grep.modes")
+@pytest.mark.requirement("R3.grep.modes")
 async def test_context_is_what_stands_around_each_match(grep):
     grep.put("a.py", "".join(f"{n}\n" for n in range(1, 10)))
     data = await grep.ok("search.grep", pattern="^[358]$", output_mode="content", context=2)
@@ -105,7 +103,7 @@ async def test_context_is_what_stands_around_each_match(grep):
     ]  # fmt: skip
 
 
-@requirement("R3.grep.cap")
+@pytest.mark.requirement("R3.grep.cap")
 @pytest.mark.parametrize("mode", ["content", "files_with_matches", "count"])
 async def test_head_limit_ends_the_search_and_says_so(grep, mode):
     for number in range(5):
@@ -124,7 +122,7 @@ async def test_the_last_match_within_head_limit_has_its_context(grep):
     assert data["truncated"] is True
 
 
-@requirement("R3.grep.cap")
+@pytest.mark.requirement("R3.grep.cap")
 async def test_above_256_kb_the_answer_is_cut_and_the_whole_is_in_a_file(rg):
     lines = [f"match {number:06d} {'x' * 80}" for number in range(8_000)]
     rg.put("big.txt", "\n".join(lines) + "\n")
@@ -141,7 +139,7 @@ async def test_above_256_kb_the_answer_is_cut_and_the_whole_is_in_a_file(rg):
     assert [one["file"] for one in again["matches"]] == [envelope.metadata.output_path]
 
 
-@requirement("R3.grep.cap")
+@pytest.mark.requirement("R3.grep.cap")
 async def test_the_file_with_the_whole_is_bounded_too_and_the_search_ends_there(desk):
     desk.put("big.txt", "match\n" * 200_000)
     limits = TextLimits(shown_bytes=1_000, kept_bytes=50_000)
@@ -153,7 +151,7 @@ async def test_the_file_with_the_whole_is_bounded_too_and_the_search_ends_there(
     assert "narrow the search" in envelope.data["note"]
 
 
-@requirement("R3.grep.timeout")
+@pytest.mark.requirement("R3.grep.timeout")
 async def test_a_pathological_search_ends_at_its_limit_with_what_was_found(desk):
     desk.put("a.txt", "aaaa\n")
     desk.put("b.txt", "a" * 60 + "b\n")
@@ -165,7 +163,7 @@ async def test_a_pathological_search_ends_at_its_limit_with_what_was_found(desk)
     assert data["note"].startswith("stopped after 3 s")
 
 
-@requirement("R3.grep.timeout")
+@pytest.mark.requirement("R3.grep.timeout")
 async def test_an_engine_that_hangs_is_ended_with_what_it_had_printed(desk):
     script = r"printf './/a.py\0001:one\n.//b.py\0002:two\n'; exec sleep 600"
     limits = TextLimits(seconds=0.5)
@@ -175,7 +173,7 @@ async def test_an_engine_that_hangs_is_ended_with_what_it_had_printed(desk):
     assert data["truncated"] is True
 
 
-@requirement("R3.meta.abort")
+@pytest.mark.requirement("R3.meta.abort")
 async def test_a_cancelled_search_leaves_no_process(desk):
     marker = desk.base / "pid"
     script = f"echo $$ > {marker}.new; mv {marker}.new {marker}; exec sleep 600"
@@ -200,7 +198,7 @@ async def test_searches_leave_no_descriptor_behind(rg):
     assert held[1:] == held[:-1]
 
 
-@requirement("R3.grep.ignore")
+@pytest.mark.requirement("R3.grep.ignore")
 async def test_ignored_binary_and_version_control_files_are_left_out(grep):
     grep.put(".gitignore", "build/\n*.log\n!keep.log\n/only-here.txt\n")
     grep.put("lib/.gitignore", "/generated\n")
@@ -215,7 +213,7 @@ async def test_ignored_binary_and_version_control_files_are_left_out(grep):
     assert names(data) == sorted(f"./{path}" for path in found)
 
 
-@requirement("R3.grep.ignore")
+@pytest.mark.requirement("R3.grep.ignore")
 async def test_what_is_named_is_searched_even_if_it_is_ignored(grep):
     grep.put(".gitignore", "vendor/*\n*.log\nout/\n")
     grep.put("vendor/x/a.py", "TODO\n")
@@ -228,7 +226,7 @@ async def test_what_is_named_is_searched_even_if_it_is_ignored(grep):
     assert names(await grep.ok("search.grep", pattern="TODO", path="c.log")) == ["./c.log"]
 
 
-@requirement("R3.grep.ignore")
+@pytest.mark.requirement("R3.grep.ignore")
 async def test_rules_of_folders_above_hold_up_to_the_repository(grep):
     (grep.base / ".gitignore").write_text("*\n")
     grep.put(".gitignore", "/pkg/dist\n*.tmp\n")
@@ -240,7 +238,7 @@ async def test_rules_of_folders_above_hold_up_to_the_repository(grep):
     assert names(await grep.ok("search.grep", pattern="TODO", path="pkg/src")) == ["./pkg/src/b.py"]
 
 
-@requirement("R3.grep.ignore")
+@pytest.mark.requirement("R3.grep.ignore")
 async def test_rules_end_where_another_repository_begins(grep):
     grep.put(".gitignore", "*.tmp\n")
     grep.put("lib/.git/HEAD", "ref: refs/heads/main\n")
@@ -251,7 +249,7 @@ async def test_rules_end_where_another_repository_begins(grep):
     assert names(await grep.ok("search.grep", pattern="TODO", path="lib")) == ["./lib/a.tmp"]
 
 
-@requirement("R3.grep.ignore")
+@pytest.mark.requirement("R3.grep.ignore")
 async def test_a_project_within_a_repository_obeys_the_repository(grep):
     (grep.base / ".git").mkdir()
     (grep.base / ".gitignore").write_text("node_modules/\n")
@@ -260,7 +258,7 @@ async def test_a_project_within_a_repository_obeys_the_repository(grep):
     assert names(await grep.ok("search.grep", pattern="TODO")) == ["./src/y.js"]
 
 
-@requirement("R3.grep.options")
+@pytest.mark.requirement("R3.grep.options")
 @pytest.mark.parametrize(
     "pattern", ["--files", "-e", "--pre=touch", "-f/etc/passwd", "--", "-", "--no-ignore", "-lTODO"]
 )
@@ -275,7 +273,7 @@ async def test_a_pattern_is_never_an_option(grep, pattern):
     assert grep.snapshot() == before
 
 
-@requirement("R3.grep.options")
+@pytest.mark.requirement("R3.grep.options")
 @pytest.mark.parametrize(
     "include", ["--pre=touch", "-uuu", "include:py", "x:include:all", "!", "!-e", "a:b", "*{a,b}:*", "**"]
 )
@@ -298,7 +296,7 @@ async def test_a_glob_is_never_an_option_or_a_definition(grep, include):
     assert grep.snapshot() == before
 
 
-@requirement("R3.grep.options")
+@pytest.mark.requirement("R3.grep.options")
 @pytest.mark.parametrize("path", ["--pre=touch", "-r", "--files", "-"])
 async def test_a_path_is_never_an_option(grep, path):
     assert await grep.code("search.grep", pattern="TODO", path=path) == "file_not_found"

@@ -7,8 +7,6 @@ import pytest
 from app.tools.search.engine import PythonEngine
 from tests.tools.searching import engine_called, search_desk
 
-requirement = pytest.mark.requirement
-
 
 @pytest.fixture
 async def search(desk):
@@ -18,7 +16,7 @@ async def search(desk):
         yield searching
 
 
-@requirement("R3.grep.outside", "R3.permit.read_cage")
+@pytest.mark.requirement("R3.grep.outside", "R3.permit.read_cage")
 async def test_matches_outside_the_cage_have_no_content(search):
     caged = search.caged(("ro", "./src"), ("deny", "./src/secret"))
     data = await caged.ok("search.grep", pattern="TODO", output_mode="content", context=1)
@@ -30,7 +28,7 @@ async def test_matches_outside_the_cage_have_no_content(search):
     assert data["total_matches"] == 3
 
 
-@requirement("R3.grep.outside")
+@pytest.mark.requirement("R3.grep.outside")
 async def test_paths_and_counts_outside_the_cage_are_marked(search):
     caged = search.caged(("rw", "src/a.py"))
     paths = await caged.ok("search.grep", pattern="TODO", include="[a-c].py")
@@ -43,7 +41,7 @@ async def test_paths_and_counts_outside_the_cage_are_marked(search):
     assert counts["matches"] == [{"file": "./src/a.py", "count": 1}]
 
 
-@requirement("R3.grep.outside")
+@pytest.mark.requirement("R3.grep.outside")
 @pytest.mark.parametrize("mode", ["content", "files_with_matches", "count"])
 async def test_outside_none_drops_what_is_outside(search, mode):
     caged = search.caged(("ro", "./src"), ("deny", "./src/secret"), outside="none")
@@ -52,14 +50,14 @@ async def test_outside_none_drops_what_is_outside(search, mode):
     assert (data["total_matches"], data["truncated"]) == (2, False)
 
 
-@requirement("R3.grep.outside")
+@pytest.mark.requirement("R3.grep.outside")
 async def test_what_is_dropped_does_not_count_towards_a_limit(search):
     caged = search.caged(("ro", "./src/a.py"), outside="none")
     data = await caged.ok("search.grep", pattern="TODO", head_limit=1)
     assert (data["matches"], data["truncated"]) == ([{"file": "./src/a.py"}], False)
 
 
-@requirement("R3.grep.outside")
+@pytest.mark.requirement("R3.grep.outside")
 @pytest.mark.parametrize(
     ("outside", "path", "code"),
     [
@@ -78,7 +76,7 @@ async def test_a_search_does_not_begin_where_nothing_may_be_seen(search, outside
     assert await caged.code("search.glob", pattern="*", path=path) == code
 
 
-@requirement("R3.grep.outside")
+@pytest.mark.requirement("R3.grep.outside")
 async def test_a_link_into_what_is_denied_opens_nothing(search):
     (search.root / "src" / "way").symlink_to("secret")
     (search.root / "src" / "secret" / "back").symlink_to("..")
@@ -87,7 +85,7 @@ async def test_a_link_into_what_is_denied_opens_nothing(search):
     assert await caged.code("search.grep", pattern="TODO", path="src/secret/back") == "capability_denied"
 
 
-@requirement("R3.permit.protected")
+@pytest.mark.requirement("R3.permit.protected")
 async def test_the_daemons_own_files_are_not_mentioned_to_anybody(desk):
     desk.put("state/kaged.db", "TODO\n")
     desk.put("config.toml", "TODO\n")
@@ -100,7 +98,7 @@ async def test_the_daemons_own_files_are_not_mentioned_to_anybody(desk):
             assert await caller.code("search.grep", pattern="TODO", path="state") == "capability_denied"
 
 
-@requirement("R3.grep.outside")
+@pytest.mark.requirement("R3.grep.outside")
 async def test_files_found_by_name_outside_the_cage_are_named_as_such(search):
     caged = search.caged(("ro", "./src"), ("deny", "./src/secret"))
     data = await caged.ok("search.glob", pattern="*.py")

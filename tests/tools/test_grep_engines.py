@@ -18,8 +18,6 @@ from app.tools.search.engine import PythonEngine, Ripgrep, choose_engine, packag
 from tests.tools.conftest import Ports
 from tests.tools.searching import ENGINES, engine_called, search_desk
 
-requirement = pytest.mark.requirement
-
 _name = st.sampled_from(["a", "b", "c.py", "d.ts", "build", ".env", "e f", "ü.py", "a.log"])
 _folder = st.lists(st.sampled_from(["a", "lib", "build", ".cfg", "x y"]), max_size=2).map(tuple)
 _line = st.text("abx1 .(\tTéß_-", max_size=8)
@@ -110,7 +108,7 @@ async def asked(desk, case, engine):
         return [one.data if one.type == "output" else one.code for one in (found, listed)]
 
 
-@requirement("R3.grep.engines")
+@pytest.mark.requirement("R3.grep.engines")
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
 )
@@ -127,7 +125,7 @@ def test_all_engines_give_the_same_results(desk, case):
     assert answers["system"] == answers["packaged"]
 
 
-@requirement("R3.grep.engines")
+@pytest.mark.requirement("R3.grep.engines")
 def test_the_packaged_ripgrep_comes_first_then_the_systems_then_python(tmp_path, monkeypatch):
     (tmp_path / "rg").write_text("#!/bin/sh\n")
     (tmp_path / "rg").chmod(0o755)
@@ -143,7 +141,7 @@ def test_the_packaged_ripgrep_comes_first_then_the_systems_then_python(tmp_path,
     assert isinstance(choose_engine({"PATH": str(tmp_path / "empty")}), PythonEngine)
 
 
-@requirement("R3.grep.engines")
+@pytest.mark.requirement("R3.grep.engines")
 def test_an_rg_in_a_relative_folder_of_path_is_never_run(tmp_path, monkeypatch):
     (tmp_path / "rg").write_text("#!/bin/sh\n")
     (tmp_path / "rg").chmod(0o755)
