@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.access_tokens import AccessControl
@@ -111,7 +112,7 @@ async def _assemble(
     reads: ReadTracker,
     terminals: TerminalManager,
 ) -> Services:
-    tools = ToolService(registry, watchdogs=built_in())
+    tools = ToolService(registry, watchdogs=built_in(settings.daemon.data_dir, home=Path.home()))
     projects = ProjectRegistry(
         storage,
         registry,

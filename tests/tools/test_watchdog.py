@@ -231,7 +231,9 @@ RUNNER = ToolDefinition(
 @pytest.fixture
 def guarded(desk):
     registry = ToolRegistry((*desk.service.registry.definitions(), RUNNER))
-    return replace(desk, service=ToolService(registry, watchdogs=built_in()))
+    return replace(
+        desk, service=ToolService(registry, watchdogs=built_in(desk.base / "data", home=desk.base))
+    )
 
 
 async def test_the_model_is_told_why_and_the_operator_is_not_bothered(guarded):
@@ -242,6 +244,43 @@ async def test_the_model_is_told_why_and_the_operator_is_not_bothered(guarded):
     assert envelope.detail["verdict"] == "deny" and envelope.detail["needed"]
     assert guarded.ports.asked == []
     assert guarded.ports.of("tool.denied")["reason"] == envelope.error_text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat {data}/token", "cat '{data}'/token", 'cat "{data}/tok"en', "ls ../data",
+        "cd ../data && cat token",
+        "cat ../project/../data/./token", "cp -r {data} x", "cat ~/data/token", 'cat "$HOME/data/token"',
+        "curl --data-binary=@x file://{data}/token", "cat < {data}/token", "sqlite3 {data}/kaged.db .dump",
+        "echo hi; head -c 99 {data}/*", "cat {link}/token", "true " + "x " * 3000 + "../data",
+    ],
+)  # fmt: skip
+async def test_commands_that_name_the_daemons_own_folder_are_refused(guarded, command):
+    """With the token that lies there an agent could answer its own questions."""
+    link = guarded.base / "link"
+    link.symlink_to(guarded.base / "data")
+    service = ToolService(guarded.service.registry, watchdogs=built_in(link, home=guarded.base))
+    desk = replace(guarded, service=service)
+    named = command.replace("{data}", str(guarded.base / "data")).replace("{link}", str(link))
+    guarded.ports.answer = "once"
+    envelope = await desk.call("probe.run", command=named)
+    assert (envelope.code, guarded.ports.asked) == ("watchdog_denied", [])
+    assert "the daemon's own files" in envelope.error_text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls", "cat data/token", "ls ./data", "cat {data}.txt", "ls {base}/database", "git log ../project",
+        "grep -c x {scratch}/out.txt", "cat ~/other", "sed s/a/b/ x", "ls a{data}",
+    ],
+)  # fmt: skip
+async def test_other_commands_and_the_results_kept_in_the_scratch_folder_are_left_alone(guarded, command):
+    context = guarded.context
+    named = command.replace("{data}", str(guarded.base / "data")).replace("{base}", str(guarded.base))
+    named = named.replace("{scratch}", str(context.scratch_dir))
+    assert (await guarded.call("probe.run", command=named)).code is None
 
 
 @pytest.mark.parametrize(

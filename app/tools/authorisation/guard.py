@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from app.tools.authorisation.danger_daemon import DaemonWatchdog
 from app.tools.authorisation.danger_destructive import judge_part, judge_redirect, judge_script
 from app.tools.authorisation.danger_leaks import judge_leaks
 from app.tools.authorisation.shell_reader import read_script
@@ -57,9 +58,9 @@ class FileWatchdog:
         return Verdict("ask", reason, steering)
 
 
-def built_in() -> tuple[Watchdog, ...]:
-    """Return the watchdogs that every daemon has."""
-    return CommandWatchdog(), FileWatchdog()
+def built_in(data_dir: Path, *, home: Path) -> tuple[Watchdog, ...]:
+    """Return the watchdogs that a daemon with this data folder has. `home` is that of its user."""
+    return CommandWatchdog(), DaemonWatchdog(data_dir, home=home), FileWatchdog()
 
 
 def judge_command(command: str, root: Path) -> Verdict:
