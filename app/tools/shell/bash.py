@@ -80,6 +80,8 @@ class BashParams(ToolParams):
     @field_validator("cwd")
     @classmethod
     def _check_cwd(cls, cwd: str) -> str:
+        if not cwd:
+            raise ValueError("is empty; leave it out for the project's root")
         depth = 0
         for name in cwd.split("/") if not cwd.startswith("/") else ():
             depth += {"": 0, ".": 0, "..": -1}.get(name, 1)
