@@ -59,7 +59,8 @@ async def test_the_working_folder_is_below_the_project(desk: Desk) -> None:
 async def test_a_working_folder_outside_the_project_is_refused(desk: Desk) -> None:
     (desk.root / "out").symlink_to(desk.base)
     desk.put("file.txt", "no folder")
-    for cwd in ("", "../../", "a/../../b", "/etc", "out", "missing", "file.txt", str(desk.context.scratch_dir)):
+    scratch = str(desk.context.scratch_dir)
+    for cwd in ("", "../../", "a/../../b", "/etc", "out", "missing", "file.txt", scratch):
         envelope = await desk.call("shell.bash", command="touch ran", cwd=cwd)
         expected = {"invalid_params"} if not cwd.startswith("/") else {"invalid_params", "invalid_path"}
         assert envelope.code in expected, cwd
