@@ -200,3 +200,26 @@ permissions:
     assert answer["effective"] is effective
     assert (answer["overruled_by"] is None) is effective
     assert (await listed(client, path))["items"] == [answer]
+
+
+@pytest.mark.parametrize(
+    ("permission", "meant"), [("shell.bsh", "shell.bash"), ("fs.wrte", "fs.write"), ("searhc.*", None)]
+)
+async def test_a_rule_that_names_nothing_is_refused_with_what_may_be_meant(
+    client: httpx2.AsyncClient, rules_path: str, permission: str, meant: str | None
+) -> None:
+    body = {"permission": permission, "pattern": "*", "action": "deny"}
+    answer = await client.post(rules_path, json=body)
+    assert answer.status_code == 400
+    error = answer.json()["error"]
+    assert "permission" in error["details"]["fields"]
+    assert meant is None or meant in error["message"]
+    assert (await listed(client, rules_path))["total"] == 0
+
+
+@pytest.mark.parametrize("permission", ["file.*", "bash", "shell.background.stop", "net", "*", "watchdog"])
+async def test_tools_actions_globs_and_capabilities_can_be_named(
+    client: httpx2.AsyncClient, rules_path: str, permission: str
+) -> None:
+    body = {"permission": permission, "pattern": "x", "action": "deny"}
+    assert (await client.post(rules_path, json=body)).status_code == 201

@@ -6,15 +6,22 @@ which rule wins, or what a call is judged by.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Literal
 
+from app.errors import ValidationFailed
 from app.tools.authorisation.subject import Subject
+from app.tools.naming import closest
 
 RuleAction = Literal["allow", "deny", "ask"]
 RuleScope = Literal["manifest", "session", "project"]
 ConsentAnswer = Literal["once", "always", "reject"]
 """`always` also stores the request's suggestions; whoever asked the human does that."""
+
+CAPABILITIES = ("fs.read", "fs.write", "shell", "exec", "net", "watchdog")
+"""The uses that a rule can name besides tools; under `watchdog` are the answers to its questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,18 @@ class PermissionRule:
     scope: RuleScope
     pinned: bool = False
     id: str | None = None
+
+
+def check_permission_name(permission: str, tools: Collection[str]) -> None:
+    """Raise ValidationFailed unless `permission` names one of `tools` (actions as `tool.action`), a
+    capability, or a glob that fits one: a misspelt denial would protect nothing."""
+    known = {*tools, *CAPABILITIES}
+    if any(fnmatchcase(name, permission) for name in known):
+        return
+    near = closest(permission, known)
+    hint = f" Did you mean {' or '.join(near)}?" if near else f" Capabilities are {', '.join(CAPABILITIES)}."
+    message = f"No tool, action or capability is called {permission!r}.{hint}"
+    raise ValidationFailed(message, fields={"permission": f"names nothing there is.{hint}"})
 
 
 @dataclass(frozen=True, slots=True)
