@@ -89,7 +89,8 @@ async def _measure(service: ToolService, context: ToolCallContext, name: str) ->
 
 
 async def _all(folder: Path) -> None:
-    service = ToolService(ToolRegistry(TOOLS.values()), watchdogs=built_in())
+    watchdogs = built_in(folder / "data", home=folder)
+    service = ToolService(ToolRegistry(TOOLS.values()), watchdogs=watchdogs)
     for shown, tool in TOOLS.items():
         context = ToolCallContext(
             session_id="ses_1", run_id="run_1", agent_path="primary.subagents.x", project_id="prj_1",
