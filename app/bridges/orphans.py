@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 
 from app.bridges import proc
 from app.bridges.exit_watch import ExitWatch
+from app.bridges.guardian import MARKER, VARIABLE, Guardian
 
-MARKER = "KAGED_COMMAND"
 SWEEP_SECONDS = 0.25
 CLOSING_SECONDS = 0.01
 _PR_SET_CHILD_SUBREAPER = 36
@@ -54,6 +54,7 @@ class Orphans:
     def __init__(self) -> None:
         self._process = f"{os.getpid()}-"
         self._name = self._process + secrets.token_hex(8)
+        self._guardian = Guardian(self._name)
         self._count = 0
         self._families: dict[str, Family] = {}
         self._unclaimed: dict[int, tuple[ExitWatch, set[str]]] = {}
@@ -68,6 +69,7 @@ class Orphans:
             # Before the first child: what is started earlier may lose its orphans to init.
             ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
             self._adopting = True
+        self._guardian.start()
         self._count += 1
         return Family(f"{self._name}.{self._count}", lingers)
 
@@ -75,6 +77,7 @@ class Orphans:
         """Note that the child runs."""
         family.leader = leader
         self._families[family.marker] = family
+        self._guardian.leader(leader, family.started)
         if self._sweeper is None:
             self._sweeper = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep_again)
 
@@ -90,7 +93,7 @@ class Orphans:
     def sweep(self) -> None:
         """Look for orphans that have come to this process."""
         leaders = {family.leader for family in self._families.values() if not family.ended}
-        seen = set(proc.adopted_children()) - leaders
+        seen = set(proc.adopted_children()) - leaders - {self._guardian.pid}
         self._strangers &= seen
         suspects = self._zombies & seen
         self._zombies = set()
@@ -112,6 +115,7 @@ class Orphans:
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
+        await self._guardian.aclose()
 
     def _sweep_again(self) -> None:
         self._sweeper = None
@@ -125,7 +129,7 @@ class Orphans:
         if found is None:
             return
         marker = None if found.ended else proc.variable(pid, MARKER)
-        if found.session == os.getsid(0) or self._is_of_another_keeper(marker):
+        if found.session == os.getsid(0) or self._is_of_another_keeper(pid, marker):
             self._strangers.add(pid)
             return
         family = self._family_of(found, marker)
@@ -146,7 +150,8 @@ class Orphans:
         else:
             self._unclaimed[pid] = (ExitWatch(pid, lambda: self._unclaimed_ended(pid)), candidates)
 
-    def _is_of_another_keeper(self, marker: str | None) -> bool:
+    def _is_of_another_keeper(self, pid: int, marker: str | None) -> bool:
+        marker = marker or proc.variable(pid, VARIABLE)
         return marker is not None and marker.startswith(self._process) and not marker.startswith(self._name)
 
     def _family_of(self, found: proc.Process, marker: str | None) -> Family | None:
@@ -168,6 +173,7 @@ class Orphans:
     def _adopt(self, pid: int, family: Family) -> None:
         watch = ExitWatch(pid, lambda: self._member_ended(pid, family))
         family.members[pid] = watch
+        self._guardian.member(pid, family.started)
         if family.doomed or family.gone.done():
             watch.send(signal.SIGKILL)
 
@@ -175,6 +181,7 @@ class Orphans:
         _reap(pid)
         self.sweep()
         family.members.pop(pid, None)
+        self._guardian.gone(pid)
         self._settle(family)
         self._forget()
 
@@ -187,6 +194,7 @@ class Orphans:
     def _settle(self, family: Family) -> None:
         if family.ended and not family.members and not family.gone.done():
             family.gone.set_result(None)
+            self._guardian.gone(family.leader)
 
     def _forget(self) -> None:
         """Forget families that are gone, but not while there is an orphan that may belong to them:

@@ -56,7 +56,7 @@ class Ends:
     def _input(self, stdin: Input) -> int | Opening:
         if stdin == "null":
             return _NULL_IN
-        given, self._writable = _pipe()
+        given, self._writable = pipe()
         self._given.append(given)
         return given
 
@@ -66,7 +66,7 @@ class Ends:
             return duplicate
         if target == "null":
             return _NULL_OUT
-        self._readable[name], given = _pipe()
+        self._readable[name], given = pipe()
         self._given.append(given)
         return given
 
@@ -100,10 +100,14 @@ class Ends:
             os.close(self._given.pop())
 
     def close(self) -> None:
-        """Close everything that is still open."""
+        """Close everything that is still open; what was not written yet is dropped. Of the streams,
+        the descriptors are closed with the next turn of the loop."""
         self.close_given()
         for transport in self.transports:
-            transport.close()
+            if isinstance(transport, asyncio.WriteTransport) and transport.get_write_buffer_size():
+                transport.abort()  # else it would wait for a reader that there is not any more
+            else:
+                transport.close()
         kept = [self._writable, *self._readable.values()]
         self._writable = None
         self._readable.clear()
@@ -117,7 +121,8 @@ def _file(descriptor: int, mode: Literal["rb", "wb"]) -> BinaryIO:
     return os.fdopen(descriptor, mode, 0)
 
 
-def _pipe() -> tuple[int, int]:
+def pipe() -> tuple[int, int]:
+    """Return the readable and the writable end of a pipe, none of them 0, 1 or 2."""
     readable, writable = os.pipe()
     return _raised(readable), _raised(writable)
 

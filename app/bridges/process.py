@@ -19,8 +19,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from app.bridges.exit_watch import ExitWatch
+from app.bridges.guardian import MARKER
 from app.bridges.launch import Launch, Launcher
-from app.bridges.orphans import MARKER, Family, Orphans, relatives, send
+from app.bridges.orphans import Family, Orphans, relatives, send
 from app.bridges.pipes import Ends, Errors, Input, Output
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class Child:
         finally:
             if self._ends is not None:
                 self._ends.close()
+                await asyncio.sleep(0)  # the loop may be about to end: the streams close in its next turn
 
     async def __aenter__(self) -> Child:
         return self

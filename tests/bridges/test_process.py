@@ -98,6 +98,8 @@ async def test_the_working_folder_may_be_a_descriptor_whose_path_leads_elsewhere
 async def test_what_cannot_be_started_is_told_in_words_and_leaves_nothing_open(
     children: ChildProcesses, tmp_path: Path, argv: list[str], env: dict[str, str], reason: str
 ) -> None:
+    async with await started(children, "true", tmp_path):
+        pass  # the guardian is there from now on
     before = descriptors()
     with pytest.raises(SpawnFailed) as told:
         await children.start(argv, owner="test", cwd=tmp_path, env=ENVIRONMENT | env, stdin="pipe")
@@ -256,12 +258,14 @@ async def test_closing_kills_and_reaps_every_child(tmp_path: Path) -> None:
     children = ChildProcesses()
     for _ in range(5):
         await started(children, "trap '' TERM HUP; sleep 600 & wait", tmp_path)
-    assert len(children_of(os.getpid())) == len(before) + 5
+    assert len(children_of(os.getpid())) == len(before) + 6  # one is the guardian
     await children.aclose()
     assert children_of(os.getpid()) == before
 
 
 async def test_pipes_and_watches_leave_no_descriptor_behind(children: ChildProcesses, tmp_path: Path) -> None:
+    async with await started(children, "true", tmp_path):
+        pass  # the guardian is there from now on
     before = descriptors()
     for _ in range(20):
         await children.run(
@@ -270,3 +274,17 @@ async def test_pipes_and_watches_leave_no_descriptor_behind(children: ChildProce
         async with await started(children, "sleep 600", tmp_path, stdin="pipe"):
             pass
     await until(lambda: descriptors().keys() == before.keys())
+
+
+@pytest.mark.parametrize("size", [1, 5_000_000])
+async def test_when_a_child_is_closed_its_streams_are_also_with_input_that_it_has_not_read(
+    children: ChildProcesses, tmp_path: Path, size: int
+) -> None:
+    async with await started(children, "true", tmp_path):
+        pass  # the guardian is there from now on
+    before = descriptors()
+    child = await started(children, "sleep 600", tmp_path, stdin="pipe")
+    assert child.stdin is not None
+    child.stdin.write(b"x" * size)
+    await child.aclose()
+    assert descriptors().keys() == before.keys()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
@@ -18,10 +18,10 @@ from typing import Literal
 
 from app.bridges.process import ChildProcesses, SpawnFailed
 from app.errors import ToolError
+from app.programs import ENVIRONMENT, find_program
 from app.tools.ast_grep.found import Found, Lines, read_match
 from app.tools.ast_grep.languages import LanguageName
 from app.tools.ast_grep.pattern import Pattern, check_text, invalid_pattern, read_account
-from app.tools.ast_grep.programs import ENVIRONMENT, installed
 
 UNDERSTAND_SECONDS = 10.0
 MAX_ACCOUNT = 4 * 1024 * 1024
@@ -63,9 +63,9 @@ def syntax_errors(language: LanguageName) -> Query:
 class AstGrep:
     """Starts ast-grep; shared by all calls."""
 
-    def __init__(self, children: ChildProcesses) -> None:
+    def __init__(self, children: ChildProcesses, environment: Mapping[str, str] = ENVIRONMENT) -> None:
         self._children = children
-        self._program = installed("ast-grep")
+        self._program = str(find_program("ast-grep", environment) or "ast-grep")
         self._folder = Path(str(resources.files("app.tools.ast_grep")))
 
     async def understand(self, text: str, language: LanguageName) -> Pattern:

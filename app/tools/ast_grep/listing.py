@@ -7,15 +7,15 @@ hold a pattern's literal. Never: the cage; callers judge each name.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from app.bridges.process import ChildProcesses, SpawnFailed
 from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.programs import ENVIRONMENT, find_program
 from app.tools.ast_grep.engine import not_startable
-from app.tools.ast_grep.programs import ENVIRONMENT, installed
 
 MAX_LIST = 64 * 1024 * 1024
 MAX_GLOB = 2_000
@@ -57,10 +57,15 @@ class Listing:
 class SourceFiles:
     """Lists files; shared by all calls."""
 
-    def __init__(self, children: ChildProcesses, rules_above: RulesAbove) -> None:
+    def __init__(
+        self,
+        children: ChildProcesses,
+        rules_above: RulesAbove,
+        environment: Mapping[str, str] = ENVIRONMENT,
+    ) -> None:
         self._children = children
         self._rules_above = rules_above
-        self._program = installed("rg")
+        self._program = str(find_program("rg", environment) or "rg")
 
     async def below(
         self,

@@ -1,0 +1,144 @@
+"""The daemon's side of its guardian, the process that ends the daemon's children when it is killed.
+
+Owns: starting the guardian with the first child, again when it was killed, telling it which
+processes are the daemon's, and its end when the daemon stops. Never: killing; that is done by
+`guardian_process`, which runs outside of the daemon. Linux only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from app.bridges import guardian_process, proc
+from app.bridges.exit_watch import ExitWatch
+from app.bridges.launch import Launch, Launcher, Opening
+from app.bridges.pipes import pipe
+
+log = logging.getLogger("kaged.children")
+
+MARKER = "KAGED_COMMAND"
+"""The variable that every child carries."""
+VARIABLE = "KAGED_GUARDIAN"
+"""The variable that guardians carry, with the name of those whom they guard."""
+_FLAGS = (b"-I", b"-S", b"-E", b"-B")
+_NULL = Opening(b"/dev/null", os.O_WRONLY)
+_QUICK_SECONDS, _QUICK_ENDS = 1.0, 3
+
+
+class Guardian:
+    """The guardian of the processes whose marker begins with `name`."""
+
+    def __init__(self, name: str) -> None:
+        self.pid: int | None = None
+        self._name = name
+        self._since = proc.ticks_now() - 1
+        self._launcher = Launcher()
+        self._told: dict[int, bytes] = {}
+        self._pipe: int | None = None
+        self._watch: ExitWatch | None = None
+        self._ended: asyncio.Future[None] | None = None
+        self._begun = 0.0
+        self._quick_ends = 0
+        self._closed = sys.platform != "linux" or not sys.executable
+
+    def start(self) -> None:
+        """Start the guardian unless it is there. Takes half a millisecond; that it gets ready is not
+        waited for, as it learns of the daemon's end and children also when it is late."""
+        if self._watch is None and not self._closed:
+            self._start()
+
+    def leader(self, pid: int, since: int) -> None:
+        """Tell of a child, a process that began a session at the tick `since` or later."""
+        self._tell(pid, b"L %d %d\n" % (pid, since))
+
+    def member(self, pid: int, since: int) -> None:
+        """Tell of a process that the daemon has adopted."""
+        self._tell(pid, b"M %d %d\n" % (pid, since))
+
+    def gone(self, pid: int) -> None:
+        """Tell that nothing of a child, or of an adopted process, is left."""
+        if self._told.pop(pid, None) is not None:
+            self._write(b"E %d\n" % pid)
+
+    async def aclose(self) -> None:
+        """End the guardian and reap it. Whom it guards must be gone."""
+        self._closed = True
+        if self._watch is not None and self._ended is not None:
+            self._watch.send(signal.SIGKILL)
+            await self._ended
+
+    def _tell(self, pid: int, line: bytes) -> None:
+        self._told[pid] = line
+        self._write(line)
+
+    def _write(self, lines: bytes) -> None:
+        if self._pipe is None or self._watch is None:
+            return
+        try:
+            if os.write(self._pipe, lines) == len(lines):
+                return
+        except BrokenPipeError:
+            return  # it has ended, and is started again
+        except BlockingIOError:
+            pass
+        self._watch.send(signal.SIGKILL)  # it does not listen; another one will be told everything
+
+    def _start(self) -> None:
+        readable, self._pipe = pipe()
+        folder = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.set_blocking(self._pipe, False)
+            self.pid = self._launcher.start(self._launch(readable, folder))
+        except OSError as problem:
+            log.warning("what is started would survive if the daemon was killed: %s", problem.strerror)
+            self._closed = True
+            self._disconnect()
+            return
+        finally:
+            os.close(folder)
+            os.close(readable)
+        loop = asyncio.get_running_loop()
+        self._begun = loop.time()
+        self._ended = loop.create_future()
+        self._watch = ExitWatch(self.pid, self._reap)
+        self._write(b"".join(self._told.values()))
+
+    def _launch(self, readable: int, folder: int) -> Launch:
+        script = os.fsencode(Path(guardian_process.__file__))
+        arguments = (self._name, MARKER, str(self._since), str(os.getpid()))
+        program = os.fsencode(sys.executable)
+        return Launch(
+            program=program,
+            argv=[program, *_FLAGS, script, *map(os.fsencode, arguments)],
+            env=[os.fsencode(f"{VARIABLE}={self._name}")],
+            folder=folder,
+            files=(readable, _NULL, _NULL),
+        )
+
+    def _reap(self) -> None:
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid or 0, 0)
+        self.pid = self._watch = None
+        self._disconnect()
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
+        if self._closed:
+            return
+        loop = asyncio.get_running_loop()
+        self._quick_ends = self._quick_ends + 1 if loop.time() < self._begun + _QUICK_SECONDS else 0
+        if self._quick_ends < _QUICK_ENDS:
+            self._start()
+        else:
+            log.warning("what is started would survive if the daemon was killed: its guardian does not run")
+            self._closed = True
+
+    def _disconnect(self) -> None:
+        if self._pipe is not None:
+            os.close(self._pipe)
+            self._pipe = None

@@ -1,0 +1,65 @@
+"""Where the programs are that the daemon starts: those that came with this installation, and the system's.
+
+Owns: finding them, and the environment that they are given. Never: starting them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+ENVIRONMENT = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8"}
+"""No home: a user's own configuration must not change what a search finds."""
+_PACKAGES = {"rg": "ripgrep", "ast-grep": "ast-grep-cli", "basedpyright-langserver": "basedpyright"}
+
+
+def find_program(name: str, environment: Mapping[str, str]) -> Path | None:
+    """Return the program that came with this installation, else the system's, else None."""
+    return packaged(name) or on_path(name, environment)
+
+
+def packaged(name: str) -> Path | None:
+    """Return the program that its package has installed beside this Python, or None."""
+    for folder in (Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))):
+        if _is_program(folder / name):
+            return folder / name
+    try:
+        files = metadata.distribution(_PACKAGES.get(name, name)).files or []
+    except metadata.PackageNotFoundError:
+        return None
+    places = (Path(os.path.abspath(file.locate())) for file in files if file.name == name)
+    return next((place for place in places if _is_program(place)), None)
+
+
+def on_path(name: str, environment: Mapping[str, str], *, outside: Path | None = None) -> Path | None:
+    """Return the program of the daemon's own PATH, or None. Relative entries do not count, nor does what
+    lies in the folder `outside` (resolved), by whatever way."""
+    return next(all_on_path(name, environment, outside=outside), None)
+
+
+def all_on_path(name: str, environment: Mapping[str, str], *, outside: Path | None = None) -> Iterator[Path]:
+    """Yield what `on_path` would return, and what it hides."""
+    for entry in search_path(environment, outside=outside).split(os.pathsep):
+        found = Path(entry, name)
+        if entry and _is_program(found) and not _within(found, outside):
+            yield found
+
+
+def search_path(environment: Mapping[str, str], *, outside: Path | None = None) -> str:
+    """Return the PATH without relative entries and without what lies in the folder `outside` (resolved)."""
+    entries = environment.get("PATH", SYSTEM_PATH).split(os.pathsep)
+    kept = (entry for entry in entries if os.path.isabs(entry) and not _within(Path(entry), outside))
+    return os.pathsep.join(dict.fromkeys(kept))
+
+
+def _within(path: Path, folder: Path | None) -> bool:
+    return folder is not None and Path(os.path.realpath(path)).is_relative_to(folder)
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
