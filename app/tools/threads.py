@@ -1,12 +1,13 @@
 """Blocking work in threads, with a clear answer to what a cancellation means for it.
 
-Owns: `to_the_end`. Never: a pool of its own; the event loop's is used.
+Owns: `to_the_end` and `held_open`. Never: a pool of its own; the event loop's is used.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -30,3 +31,16 @@ async def to_the_end(work: Callable[[], T], settle: Callable[[T], None]) -> T:
     if cancelled is not None:
         raise cancelled
     return future.result()
+
+
+@asynccontextmanager
+async def held_open(open_all: Callable[[ExitStack], T]) -> AsyncIterator[T]:
+    """Run `open_all` in a thread and yield what it returns; what it has entered into the stack is
+    closed in a thread afterwards, whatever happens."""
+    with ExitStack() as held:
+        opened: list[T] = []
+        await to_the_end(lambda: open_all(held), opened.append)
+        try:
+            yield opened[0]
+        finally:
+            await asyncio.to_thread(held.close)

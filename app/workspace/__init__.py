@@ -1,5 +1,6 @@
 """The single path-containment check: every path that anyone gives the daemon goes through here."""
 
+from app.workspace.entry import Entry
 from app.workspace.paths import Access, Location, invalid_path, locate
 from app.workspace.target import MAX_WHOLE_FILE, Staged, Target, changed_since_read
 from app.workspace.workspace import Opened, Policy, Workspace
@@ -7,6 +8,7 @@ from app.workspace.workspace import Opened, Policy, Workspace
 __all__ = [
     "MAX_WHOLE_FILE",
     "Access",
+    "Entry",
     "Location",
     "Opened",
     "Policy",

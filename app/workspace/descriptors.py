@@ -118,13 +118,14 @@ class Place:
             os.close(self.held.pop())
 
 
-def walk(root: int, parts: tuple[str, ...], absolute: Absolute) -> Place:
+def walk(root: int, parts: tuple[str, ...], absolute: Absolute, *, entry: bool = False) -> Place:
     """Follow `parts` from the directory `root` without ever opening a link.
 
-    `absolute` maps an absolute link target to components below the root, or None. Raises
-    OutsideRoot when a link leads out, OSError ELOOP when there are too many links.
+    With `entry` the walk ends at the last component's own entry in its directory, also when that
+    is a link or a directory. `absolute` maps an absolute link target to components below the root,
+    or None. Raises OutsideRoot when a link leads out, OSError ELOOP when there are too many links.
     """
-    walker = _Walk(root, parts, absolute)
+    walker = _Walk(root, parts, absolute, entry)
     try:
         return walker.run()
     except BaseException:
@@ -133,12 +134,13 @@ def walk(root: int, parts: tuple[str, ...], absolute: Absolute) -> Place:
 
 
 class _Walk:
-    def __init__(self, root: int, parts: tuple[str, ...], absolute: Absolute) -> None:
+    def __init__(self, root: int, parts: tuple[str, ...], absolute: Absolute, entry: bool) -> None:
         self._held = [os.dup(root)]
         self._names: list[str] = []
         self._pending = list(reversed(parts))
         self._absolute = absolute
         self._turns = 0
+        self._entry = entry
 
     def close(self) -> None:
         while self._held:
@@ -156,6 +158,8 @@ class _Walk:
                 found = os.stat(name, dir_fd=self._held[-1], follow_symlinks=False)
             except OSError as problem:
                 return self._stopped(name, problem)
+            if self._entry and not self._pending:
+                return self._leaf(name, found)
             if stat.S_ISLNK(found.st_mode):
                 self._follow(name)
             elif stat.S_ISDIR(found.st_mode):

@@ -1,8 +1,8 @@
 """A file on its way to its name: written whole first, then put in place in one step.
 
 Owns: files without a name (`O_TMPFILE`) where the file system has them, temporary names where it
-has not, the exchange that notices somebody else's last-moment change, and the removal of temporary
-files that a killed daemon left. Never: deciding where a file may go.
+has not, the exchange that notices somebody else's last-moment change, renaming that replaces
+nothing, and the removal of what a killed daemon left. Never: deciding where a file may go.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import stat
 import time
 from collections.abc import Callable
@@ -23,14 +24,15 @@ from app.workspace.descriptors import DIRECTORY
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _UNNAMED = getattr(os, "O_TMPFILE", 0)
-_NOT_HERE = frozenset(
+LACKING = frozenset(
     {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EISDIR, errno.ENOENT, errno.EXDEV}
     | {errno.EMLINK, errno.ENOTTY}
 )
 """What a file system answers that lacks unnamed files, links or exchanges."""
+_NO_REPLACE = 1
 _EXCHANGE = 2
 _MAX_EXCHANGES = 16
-_LEFTOVER = re.compile(r"\.kaged-[0-9a-f]{16}\.tmp")
+_LEFTOVER = re.compile(r"\.kaged-[0-9a-f]{16}\.(tmp|old)")
 LEFTOVER_SECONDS = 3600.0
 
 Unchanged = Callable[[os.stat_result], bool]
@@ -52,7 +54,7 @@ class NewFile:
         try:
             self.descriptor = _open_unnamed(directory, mode)
         except OSError as problem:
-            if problem.errno not in _NOT_HERE:
+            if problem.errno not in LACKING:
                 raise
             self._open_named()
 
@@ -78,7 +80,7 @@ class NewFile:
         try:
             self._link(name)
         except OSError as problem:
-            if problem.errno not in _NOT_HERE:
+            if problem.errno not in LACKING:
                 raise
             self._copy_to(name)
 
@@ -174,7 +176,7 @@ def change_places(directory: int, temporary: str, name: str, unchanged: Unchange
     try:
         _exchange(directory, temporary, name)
     except OSError as problem:
-        if problem.errno not in _NOT_HERE or isinstance(problem, FileNotFoundError):
+        if problem.errno not in LACKING or isinstance(problem, FileNotFoundError):
             raise
         return False
     if not unchanged(os.stat(temporary, dir_fd=directory, follow_symlinks=False)):
@@ -190,7 +192,8 @@ def _give_back(directory: int, temporary: str, name: str, put: os.stat_result) -
         going = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
         _exchange(directory, temporary, name)
         came = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
-        if os.path.samestat(came, put):
+        # The number of a file that is gone may be given to the next one; its time tells them apart.
+        if os.path.samestat(came, put) and came.st_mtime_ns == put.st_mtime_ns:
             return
         put = going
 
@@ -206,24 +209,74 @@ def sync_directory(directory: int) -> None:
             os.close(opened)
 
 
-def remove_leftovers(directory: int) -> int:
-    """Remove temporary files of a daemon that was killed, and return how many there were.
+def move_name(source: int, old: str, destination: int, new: str) -> None:
+    """Rename the entry `old` of one directory to `new` of another, at once.
 
-    Ours by name and kind, and not written for an hour: no write takes that long."""
+    Raises FileExistsError when something is called `new`, and OSError."""
+    function = _renameat2()
+    if function is not None:
+        if function(source, os.fsencode(old), destination, os.fsencode(new), _NO_REPLACE) == 0:
+            return
+        number = ctypes.get_errno()
+        if number not in {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP}:
+            raise OSError(number, os.strerror(number))
+    _move_by_reserving(source, old, destination, new)
+
+
+def _move_by_reserving(source: int, old: str, destination: int, new: str) -> None:
+    """Where a rename always replaces: take the name first, which nobody else can then have."""
+    if stat.S_ISDIR(os.stat(old, dir_fd=source, follow_symlinks=False).st_mode):
+        os.mkdir(new, dir_fd=destination)
+        give_up = os.rmdir
+    else:
+        os.close(os.open(new, _NEW, 0o600, dir_fd=destination))
+        give_up = os.unlink
+    try:
+        os.rename(old, new, src_dir_fd=source, dst_dir_fd=destination)
+    except BaseException:
+        with suppress(OSError):
+            give_up(new, dir_fd=destination)
+        raise
+
+
+def name_aside() -> str:
+    """Return a new name for what is put aside until a change of several files is complete."""
+    return f".kaged-{secrets.token_hex(8)}.old"
+
+
+def is_ours(name: str) -> bool:
+    """Tell whether an entry lies there only while files are being changed."""
+    return _LEFTOVER.fullmatch(name) is not None
+
+
+def remove_leftovers(directory: int) -> int:
+    """Remove what a daemon left that was killed, and return how many entries there were.
+
+    Ours by name and kind, and not touched for an hour: no write takes that long. Putting an old
+    file aside touches its entry only, hence the time of the last change of either."""
     oldest = time.time() - LEFTOVER_SECONDS
     removed = 0
     with suppress(OSError):
         opened = os.open(".", DIRECTORY, dir_fd=directory)
         try:
             for name in os.listdir(opened):
-                if _LEFTOVER.fullmatch(name) and _is_leftover(opened, name, oldest):
-                    os.unlink(name, dir_fd=opened)
+                if is_ours(name) and _is_leftover(opened, name, oldest):
+                    remove_entry(opened, name)
                     removed += 1
         finally:
             os.close(opened)
     return removed
 
 
+def remove_entry(directory: int, name: str) -> None:
+    """Remove a file, or a folder with all that is in it; links in it are not followed."""
+    if stat.S_ISDIR(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
+        shutil.rmtree(name, dir_fd=directory)
+    else:
+        os.unlink(name, dir_fd=directory)
+
+
 def _is_leftover(directory: int, name: str, oldest: float) -> bool:
     status = os.stat(name, dir_fd=directory, follow_symlinks=False)
-    return stat.S_ISREG(status.st_mode) and status.st_mtime < oldest
+    kind = stat.S_ISREG(status.st_mode) or (name.endswith(".old") and stat.S_ISDIR(status.st_mode))
+    return kind and max(status.st_mtime, status.st_ctime) < oldest

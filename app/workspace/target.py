@@ -41,14 +41,17 @@ class Staged:
 class Target:
     """A path resolved for writing; valid while the workspace's `with` lasts.
 
-    `key` is the real absolute path; `identity` is the same for every path that names this
-    file, and stays the same when the file is replaced.
+    `key` is the real absolute path, `parts` the same below the root, of which `missing_parents`
+    folders do not exist. `identity` is the same for every path that names this file, and stays the
+    same when the file is replaced.
     """
 
     def __init__(self, place: Place, location: Location, key: str) -> None:
         self.location = location
         self.key = key
         self.status = place.status
+        self.parts = place.parts
+        self.missing_parents = len(place.missing[:-1])
         self._directory = place.directory
         self._missing = place.missing
         self._name = place.name or place.missing[-1]

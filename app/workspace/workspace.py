@@ -25,6 +25,7 @@ from app.workspace.descriptors import (
     reopen,
     walk,
 )
+from app.workspace.entry import Entry
 from app.workspace.paths import Access, Location, below, invalid_path, locate, os_problem
 from app.workspace.target import Target
 
@@ -85,6 +86,11 @@ class Workspace:
             return False
         return True
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether a policy applies."""
+        return self._policy is not None
+
     def closed_below(self) -> tuple[tuple[str, ...], ...]:
         """Return the closed places that lie below the root, as components below it."""
         root = self._root_names(None)
@@ -128,6 +134,56 @@ class Workspace:
                 _check_kind(place.status, location.shown)
                 self._check_identity(place.status, location.shown)
             yield Target(place, location, "/" + "/".join((*names, *place.parts)))
+
+    @contextmanager
+    def entry(self, path: str) -> Iterator[Entry]:
+        """Resolve the entry of a file or folder in its directory, to make, move or remove it. Links
+        on the way are followed within the root; a link at the end is refused.
+
+        Raises ToolError as `open` does, and `symbolic_link`.
+        """
+        location = self.locate(path)
+        if location.in_scratch:
+            raise _closed_to_writes(location.shown)
+        if not location.parts:
+            raise invalid_path(path, "the project's root itself is neither moved nor removed")
+        with self._base(location) as root, self._walk(root, location, entry=True) as place:
+            names = self._root_names(root)
+            self._judge(place.parts, names, "rw")
+            if place.problem is not None and not isinstance(place.problem, FileNotFoundError):
+                raise os_problem(location.shown, place.problem)
+            if ".." in place.missing:
+                raise invalid_path(path, "a symbolic link in the path leads nowhere")
+            if place.status is not None:
+                if stat.S_ISLNK(place.status.st_mode):
+                    raise _link(location.shown)
+                _check_kind(place.status, location.shown)
+                self._check_identity(place.status, location.shown)
+            yield Entry(place, location, "/" + "/".join((*names, *place.parts)))
+
+    def closed_within(self, entry: Entry, elsewhere: tuple[str, ...] | None = None) -> list[str]:
+        """Return the paths in a folder that may not be written, there or, when the folder goes to
+        `elsewhere`, below that. Raises ToolError `too_many_files` or an operating system's problem.
+        """
+        found = {"/".join(one) for one in self.closed_below() if one[: len(entry.parts)] == entry.parts}
+        if self._policy is None:
+            return sorted(found)
+        root_names = self._root_names(None)
+        for below_it in entry.tree():
+            for base in (entry.parts, elsewhere):
+                if base is not None:
+                    try:
+                        self._judge((*base, *below_it), root_names, "rw")
+                    except ToolError:
+                        found.add("/".join((*base, *below_it)))
+        return sorted(found)
+
+    def without_policy(self) -> Workspace:
+        """Return the same folder without the caller's bounds, to take back what was allowed; the
+        root and what is closed to everybody remain."""
+        other = Workspace(self.root, scratch=self._scratch)
+        other._closed = self._closed
+        return other
 
     @contextmanager
     def _base(self, location: Location) -> Iterator[int]:
@@ -181,6 +237,8 @@ class Workspace:
             if names[: len(root_names)] != root_names:
                 return None
             parts = names[len(root_names) :]
+            if parts != location.parts:  # a link, or a file that was renamed since: the text decides
+                return None
             if not location.in_scratch:
                 self._judge(parts, root_names, "ro")
             _check_kind(status, location.shown)
@@ -218,14 +276,14 @@ class Workspace:
             key = "/" + "/".join((*root_names, *place.parts))
             return Opened(descriptor, status, location, place.parts, key)
 
-    def _walk(self, root: int, location: Location) -> Place:
+    def _walk(self, root: int, location: Location, *, entry: bool = False) -> Place:
         folder = self._scratch if location.in_scratch and self._scratch is not None else self.root
 
         def absolute(target: str) -> tuple[str, ...] | None:
             return below(folder, tuple(name for name in target.split("/") if name not in {"", "."}))
 
         try:
-            return walk(root, location.parts, absolute)
+            return walk(root, location.parts, absolute, entry=entry)
         except OutsideRoot:
             raise invalid_path(location.shown, "a symbolic link leads out of the project") from None
         except OSError as problem:
@@ -268,6 +326,14 @@ def _daemons_own(shown: str) -> ToolError:
         f"{shown} belongs to the daemon itself; no tool may touch it",
         detail={"path": shown},
         rpc_code=RPC_CAPABILITY_DENIED,
+    )
+
+
+def _link(shown: str) -> ToolError:
+    return ToolError(
+        "symbolic_link",
+        f"{shown} is a symbolic link, which is neither moved nor removed; name the file that it points to",
+        detail={"path": shown},
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.bridges.process import ChildProcesses
+from app.programs import on_path, packaged
 from app.tools.file import read
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
@@ -22,8 +23,6 @@ from app.tools.search.engine import (
     Ripgrep,
     TextQuery,
     Walk,
-    packaged_ripgrep,
-    system_ripgrep,
 )
 from app.tools.search.file_search import FileLimits
 from app.tools.search.text_search import TextLimits
@@ -34,7 +33,7 @@ ENGINES = ("packaged", "system", "python")
 
 def engine_called(name: str, folder: Path) -> Engine:
     """Return an engine; the system's rg is a copy in `folder`, found by PATH."""
-    program = packaged_ripgrep()
+    program = packaged("rg")
     assert program is not None
     if name == "packaged":
         return Ripgrep(program)
@@ -42,7 +41,7 @@ def engine_called(name: str, folder: Path) -> Engine:
         return PythonEngine()
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(program, folder / "rg")
-    found = system_ripgrep({"PATH": f"relative:{folder}"})
+    found = on_path("rg", {"PATH": f"relative:{folder}"})
     assert found == folder / "rg"
     return Ripgrep(found)
 

@@ -11,12 +11,12 @@ import orjson
 import pytest
 
 from app.bridges.process import ChildProcesses
+from app.programs import packaged
 from app.tools.ast_grep import engine
 from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.found import Found
 from app.tools.ast_grep.languages import LANGUAGES, extensions_of
 from app.tools.ast_grep.listing import SourceFiles
-from app.tools.ast_grep.programs import installed
 from app.tools.project_files import ProjectFiles
 from app.tools.search import ast_matches, ast_search
 from app.tools.search.ignore_rules import rules_above
@@ -39,7 +39,7 @@ async def _found(desk: Desk, pattern: str, lang: str = "typescript", **more) -> 
 
 def _ast_grep_alone(desk: Desk, pattern: str, lang: str, path: str) -> subprocess.CompletedProcess[bytes]:
     """Run ast-grep as a person would."""
-    command = [installed("ast-grep"), "run", f"--pattern={pattern}", "-l", lang, "--json=stream", path]
+    command = [str(packaged("ast-grep")), "run", f"--pattern={pattern}", "-l", lang, "--json=stream", path]
     return subprocess.run(command, cwd=desk.root, capture_output=True)
 
 

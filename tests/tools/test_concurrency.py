@@ -111,8 +111,13 @@ async def test_a_program_outside_that_replaces_files_meanwhile_loses_nothing_eit
             path, mark = f"f{(agent + turn) % count}.txt", f"a{agent} t{turn}"
             made.append((path, await _insert(mine, path, mark, tallies), mark))
 
-    await asyncio.gather(*(work(agent) for agent in range(8)))
-    written, _ = await program.communicate()
+    try:
+        await asyncio.gather(*(work(agent) for agent in range(8)))
+        written, _ = await program.communicate()
+    finally:
+        if program.returncode is None:
+            program.kill()
+            await program.communicate()
     generations = ast.literal_eval(written.decode())
     assert tallies["file_changed_since_read"] > 0
     for number in range(count):

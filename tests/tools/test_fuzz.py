@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -21,19 +22,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.bridges.lsp.manager import Declarations, Declared, LanguageServers
 from app.bridges.process import ChildProcesses
 from app.tools.call import ToolCallContext
+from app.tools.code.parameters import ACTIONS
 from app.tools.definition import CapabilityRequirement, ToolDefinition
 from app.tools.read_tracker import ReadTracker
 from app.tools.schema import parameters_schema
 from app.tools.service import ToolService
+from app.tools.text_format import text_of
+from app.workspace.tree_watch import TreeWatches
 from tests.tool_registry import tool_registry
 from tests.tools import documents, pictures
 from tests.tools.conftest import Desk, Ports
 
 pytestmark = pytest.mark.requirement("R2.6.5", "R3.fuzz.parameters")
 TOOLS = sorted(definition.name for definition in tool_registry().definitions())
-STARTS_PROGRAMS = ("search.", "edit.ast", "shell.", "project.", "grep", "glob", "bash")
+SERVER = Path(__file__).parent / "code" / "scripted_server.py"
+STARTS_PROGRAMS = ("code.", "search.", "edit.ast", "shell.", "project.", "grep", "glob", "bash")
 
 files = st.sampled_from(["a.txt", "code.py", "sub/b.txt", "old.txt", "a.png", "a.ipynb", "a.pdf", "new"])
 names = files | st.sampled_from(["sub", "link", "out", "pipe", "..", ".", "", "~", "/"])
@@ -67,6 +73,19 @@ junk = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters()), inner, max_size=3),
     max_leaves=6,
 )
+code_calls = st.fixed_dictionaries(
+    {
+        "action": st.sampled_from(ACTIONS),
+        "path": st.sampled_from(["code.py", "code.py", "a.txt", ".", "sub"]),
+        "line": st.sampled_from([1, 1, 1, 2, 9]),
+        "symbol": st.sampled_from(["print", "print", "2", "print#2", "#1", "$"]),
+        "new_name": st.sampled_from(["log", "sub/new.py", "../out", "\n", ".git/x", "code.py"]) | texts,
+        "query": st.sampled_from(["textDocument/hover", "workspace/executeCommand", "print"]) | texts,
+        "payload": st.sampled_from(["{}", "null", '{"position": {"line": 0}}', '{"uri": "file:///x"}', "["]),
+        "scope": st.sampled_from(["document", "workspace"]),
+    }
+)
+"""Calls that come as far as to a language server."""
 BY_NAME = {
     "path": paths,
     "pattern": st.sampled_from(["alpha", "print($X)", "*", "**/*.py", "$$$A"]) | texts,
@@ -133,6 +152,8 @@ def arguments_of(definition: ToolDefinition) -> st.SearchStrategy[Any]:
         proper,
         st.sets(st.sampled_from([*schema.get("properties", {}), "odd"]), max_size=2),
     )
+    if definition.name == "code.lsp":
+        return st.one_of(*[code_calls.map(dict) for _ in range(6)], proper, spoiled, partial)
     return st.one_of(*[proper] * 6, spoiled, partial, st.text(st.characters(), max_size=30))
 
 
@@ -145,7 +166,42 @@ class Workshop:
         self._children = ChildProcesses()
         self._reads = ReadTracker()
         data = self._base / "data"
-        self._service = ToolService(tool_registry(reads=self._reads, children=self._children, data_dir=data))
+        self._watches = TreeWatches()
+        self._languages = self._language_servers()
+        self._service = ToolService(
+            tool_registry(
+                reads=self._reads, children=self._children, data_dir=data, languages=self._languages
+            )
+        )
+
+    def _language_servers(self) -> LanguageServers:
+        """Servers that start at once; what real ones answer is tested with real ones."""
+        span = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 5}}
+        place, edit = {"uri": "{root}/code.py", "range": span}, {"range": span, "newText": "log"}
+        changes = {"changes": {"{root}/code.py": [edit]}}
+        answers = {
+            "textDocument/definition": place,
+            "textDocument/references": [place, {**place, "uri": "{root}/sub/b.txt"}],
+            "textDocument/hover": {"contents": "print", "range": span},
+            "textDocument/documentSymbol": [{"name": "x", "kind": 1, "range": span, "selectionRange": span}],
+            "textDocument/rename": changes,
+            "textDocument/codeAction": [{"title": "log", "edit": changes}],
+            "workspace/symbol": [{"name": "print", "kind": 12, "location": place}],
+        }
+        script = self._base / "script.json"
+        publish = {"items": [{"range": span, "message": "m"}]}
+        script.write_bytes(orjson.dumps({"answers": answers, "publish": publish}))
+        declared = Declared(
+            language="python", command=(sys.executable, str(SERVER), str(script)), extensions=(".py",)
+        )
+        return LanguageServers(
+            self._children,
+            self._watches,
+            environment={"PATH": os.defpath},
+            declared=lambda _: Declarations(local=(declared,)),
+            decode=text_of,
+            record=lambda *_: None,
+        )
 
     def definition(self, name: str) -> ToolDefinition:
         found = self._service.registry.get(name)
@@ -170,11 +226,17 @@ class Workshop:
         (base / "secret.txt").write_text("secret")
         ports = Ports()
         context = ToolCallContext(
-            "ses", "run", "primary", "prj", root, None, "req", "call", base / "scratch", ports
+            "ses", "run", "primary", base.name, root, None, "req", "call", base / "scratch", ports
         )
         return Desk(base, self._service, context, ports, self._reads)
 
+    def clear(self, desk: Desk) -> None:
+        self.runner.run(self._languages.close_project(desk.context.project_id))
+        shutil.rmtree(desk.base)
+
     def close(self) -> None:
+        self.runner.run(self._languages.aclose())
+        self.runner.run(self._watches.aclose())
         self.runner.run(self._children.aclose())
         self.runner.close()
         shutil.rmtree(self._base)
@@ -188,7 +250,7 @@ def workshop() -> Iterator[Workshop]:
 
 
 def examples(tool: str) -> int:
-    return 60 if tool.startswith(STARTS_PROGRAMS) else 200
+    return 60 if tool.startswith(STARTS_PROGRAMS) and tool != "code.lsp" else 200
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -206,7 +268,7 @@ def test_no_arguments_break_a_tool_or_change_the_disk_with_an_error(workshop: Wo
                 desk = desk.as_agent("primary.x", {"fs": fs, "capabilities": ["shell", "exec"]})
             codes[workshop.runner.run(judge(desk, definition, arguments))] += 1
         finally:
-            shutil.rmtree(desk.base)
+            workshop.clear(desk)
 
     check()
     assert len(codes) > 1, f"these arguments try little: {codes}"

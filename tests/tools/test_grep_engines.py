@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.programs import on_path, packaged
 from app.tools.search.dialect import BadPattern, translate
-from app.tools.search.engine import PythonEngine, Ripgrep, choose_engine, packaged_ripgrep, system_ripgrep
+from app.tools.search.engine import PythonEngine, Ripgrep, choose_engine
 from tests.tools.conftest import Ports
 from tests.tools.searching import ENGINES, engine_called, search_desk
 
@@ -132,9 +133,9 @@ def test_the_packaged_ripgrep_comes_first_then_the_systems_then_python(tmp_path,
     environment = {"PATH": str(tmp_path)}
     chosen = choose_engine(environment)
     assert isinstance(chosen, Ripgrep)
-    assert chosen.program == packaged_ripgrep()
-    assert packaged_ripgrep() == Path(sys.executable).parent / "rg"
-    monkeypatch.setattr("app.tools.search.engine.packaged_ripgrep", lambda: None)
+    assert chosen.program == packaged("rg")
+    assert packaged("rg") == Path(sys.executable).parent / "rg"
+    monkeypatch.setattr("app.programs.packaged", lambda name: None)
     chosen = choose_engine(environment)
     assert isinstance(chosen, Ripgrep)
     assert chosen.program == tmp_path / "rg"
@@ -146,7 +147,7 @@ def test_an_rg_in_a_relative_folder_of_path_is_never_run(tmp_path, monkeypatch):
     (tmp_path / "rg").write_text("#!/bin/sh\n")
     (tmp_path / "rg").chmod(0o755)
     monkeypatch.chdir(tmp_path)
-    assert system_ripgrep({"PATH": ".:"}) is None
+    assert on_path("rg", {"PATH": ".:"}) is None
 
 
 @pytest.mark.parametrize(

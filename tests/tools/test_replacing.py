@@ -114,19 +114,18 @@ with new_file.NewFile(os.open(sys.argv[1], os.O_RDONLY), 0o644) as new:
 
 
 @pytest.mark.parametrize(("kind", "left"), [("unnamed", 0), ("named", 1)])
-async def test_what_a_killed_write_left_is_gone_after_the_next_write_there(desk, kind, left):
+async def test_what_a_killed_write_left_is_gone_after_the_next_write_there(desk, kind, left, monkeypatch):
     killed = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(desk.root), kind)
     assert await killed.wait() == -signal.SIGKILL
     leftovers = [desk.root / name for name in os.listdir(desk.root)]
     assert len(leftovers) == left
-    long_ago = time.time() - new_file.LEFTOVER_SECONDS - 60
-    for leftover in leftovers:
-        os.utime(leftover, (long_ago, long_ago))
+    later = time.time() + new_file.LEFTOVER_SECONDS + 60
+    monkeypatch.setattr(new_file.time, "time", lambda: later)
     kept = [".kaged-0123456789abcdef.tmp.txt", ".kaged-0123456789ABCDEF.tmp", ".kaged-notes.tmp"]
     for name in kept:
-        os.utime(desk.put(name, "not ours"), (long_ago, long_ago))
+        desk.put(name, "not ours")
     young = ".kaged-00000000000000ff.tmp"
-    desk.put(young, "another daemon writes it now")
+    os.utime(desk.put(young, "another daemon writes it now"), (later, later))
     (desk.root / ".kaged-00000000000000aa.tmp").mkdir()
     await desk.ok("file.create", path="a.txt", content="a")
     assert sorted(os.listdir(desk.root)) == sorted([*kept, young, "a.txt", ".kaged-00000000000000aa.tmp"])

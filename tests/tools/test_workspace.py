@@ -224,7 +224,13 @@ print(swaps)
 def _swapping(root: Path, outside: Path) -> Iterator[None]:
     """Another process turns `root/door` into a link to the outside and back, without pause."""
     (root / "bait").symlink_to(outside)
-    names = [str(root / "door"), str(root / "bait")]
+    with _exchanging([str(root / "door"), str(root / "bait")]):
+        yield
+
+
+@contextmanager
+def _exchanging(names: list[str]) -> Iterator[None]:
+    """Another process lets two files change places, without pause."""
     child = subprocess.Popen(
         [sys.executable, "-c", _SWAPPER, *names], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -264,6 +270,20 @@ async def test_a_file_swapped_for_a_link_never_lets_a_write_escape(desk, opener)
             assert SECRET not in read.model_text()
             await desk.call("file.write", path="door", content=f"mine {turn}")
     assert (outside / "secret.txt").read_text() == SECRET
+
+
+async def test_a_file_that_is_replaced_while_it_is_opened_keeps_its_name(desk, opener):
+    """What was found under a name may be called otherwise a moment later, when another has the name."""
+    desk.put("door", "one\n")
+    desk.put("bait", "other\n")
+    workspace = Workspace(desk.root)
+    found: set[tuple[str, str]] = set()
+    names = [str(desk.root / "door"), str(desk.root / "bait")]
+    with _exchanging(names):
+        for _ in range(3000):
+            with workspace.open("door") as opened:
+                found.add((opened.key, os.read(opened.descriptor, 9).decode()))
+    assert found == {(names[0], "one\n"), (names[0], "other\n")}
 
 
 async def test_a_change_between_reading_back_and_replacing_is_noticed(desk):

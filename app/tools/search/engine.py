@@ -9,25 +9,22 @@ slash, so that no hostile name can look like the beginning of a result.
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Literal, Protocol
 
 import orjson
 
 import app
+from app.programs import ENVIRONMENT, find_program
 from app.tools.search.ignore_rules import VERSION_CONTROL
 
 OutputMode = Literal["content", "files_with_matches", "count"]
 START = b".//"
 MAX_COLUMNS = 8_192
 """Bytes of a line that an engine prints at most; what is shown is shorter."""
-SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +74,7 @@ class Ripgrep:
 
     def __init__(self, program: Path) -> None:
         self.program = program
-        self._env = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8"}
+        self._env = ENVIRONMENT
 
     def text(self, query: TextQuery, walk: Walk) -> Command:
         options = ["--null", "--with-filename", "--no-heading", "--color=never", "--crlf"]
@@ -123,39 +120,14 @@ class PythonEngine:
         # -P: the folder that is searched must not be where modules are imported from.
         argv = [sys.executable, "-P", "-s", "-B", "-m", "app.tools.search.python_engine"]
         home = str(Path(app.__file__).resolve().parent.parent)
-        env = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", "PYTHONPATH": home}
+        env = {**ENVIRONMENT, "PYTHONPATH": home}
         return Command([*argv, orjson.dumps(request).decode()], env)
 
 
 def choose_engine(environment: Mapping[str, str]) -> Engine:
     """Return ripgrep as installed with kaged, else the system's, else the Python engine."""
-    program = packaged_ripgrep() or system_ripgrep(environment)
+    program = find_program("rg", environment)
     return PythonEngine() if program is None else Ripgrep(program)
-
-
-def packaged_ripgrep() -> Path | None:
-    """Return the `rg` that the ripgrep package has installed beside this Python, or None."""
-    beside = Path(sys.executable).parent / "rg"
-    if _is_program(beside):
-        return beside
-    try:
-        files = metadata.distribution("ripgrep").files or []
-    except metadata.PackageNotFoundError:
-        return None
-    places = (Path(os.path.abspath(file.locate())) for file in files if file.name == "rg")
-    return next((place for place in places if _is_program(place)), None)
-
-
-def system_ripgrep(environment: Mapping[str, str]) -> Path | None:
-    """Return the `rg` of the daemon's own PATH, or None. Relative entries do not count."""
-    entries = environment.get("PATH", SYSTEM_PATH).split(os.pathsep)
-    absolute = os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
-    found = shutil.which("rg", path=absolute)
-    return None if found is None else Path(found)
-
-
-def _is_program(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
 
 
 def _literal(name: str) -> str:

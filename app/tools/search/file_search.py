@@ -18,13 +18,12 @@ from app.tools.call import ToolCallContext
 from app.tools.output import write_sidecar
 from app.tools.search.found_lines import PathReader
 from app.tools.search.glob_pattern import Glob, parse_glob
+from app.tools.search.kept_list import Timed
 from app.tools.search.running import Ending, EngineRun
 from app.tools.search.scope import Scope, open_scope
 from app.tools.search.text_search import SIDECAR_BYTES, Searching, walk_of
 
 MAX_FILES = 1_000_000
-Timed = tuple[int, bytes]
-"""The negated modification time in nanoseconds, and the path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +58,29 @@ async def find_files(
     """
     glob = parse_glob(pattern)
     async with open_scope(searching.files, context, path) as scope:
-        command = searching.engine.files(await walk_of(scope, glob.names))
-        run = EngineRun(searching.children, command, scope, context.session_id, limits.seconds)
-        stamps = _Stamps(scope, glob)
-        try:
-            ending = await run.read(stamps.take)
-        finally:
-            await stamps.settled()
-    return await asyncio.to_thread(_answer, stamps.found, scope, ending, limits, context, tool)
+        kept = searching.kept
+        known = None if kept is None else await kept.find(scope, glob, limits.shown)
+        if known is not None:
+            return await asyncio.to_thread(_answer, known, scope, "whole", limits, context, tool)
+        found, ending = await _walked(searching, glob, scope, context.session_id, limits.seconds)
+        answer = await asyncio.to_thread(_answer, found, scope, ending, limits, context, tool)
+        if kept is not None:
+            kept.want(scope.root)
+    return answer
+
+
+async def _walked(
+    searching: Searching, glob: Glob, scope: Scope, owner: str, seconds: float
+) -> tuple[list[Timed], Ending]:
+    command = searching.engine.files(await walk_of(scope, glob.names))
+    stamps = _Stamps(scope, glob)
+    try:
+        ending = await EngineRun(searching.children, command, scope.descriptor, owner, seconds).read(
+            stamps.take
+        )
+    finally:
+        await stamps.settled()
+    return await asyncio.to_thread(sorted, stamps.found), ending
 
 
 class _Stamps:
@@ -124,8 +138,9 @@ class _Stamps:
 def _answer(
     found: list[Timed], scope: Scope, ending: Ending, limits: FileLimits, context: ToolCallContext, tool: str
 ) -> FilesFound:
+    """Make the answer of what was found, sorted."""
     verdicts = {path: scope.verdict(path) for _, path in found} if scope.filters else {}
-    paths = [path for _, path in sorted(found) if verdicts.get(path) != "hidden"]
+    paths = [path for _, path in found if verdicts.get(path) != "hidden"]
     shown = [scope.shown(path) for path in paths[: limits.shown]]
     outside = [scope.shown(path) for path in paths[: limits.shown] if verdicts.get(path) == "outside"]
     notes: list[str] = []

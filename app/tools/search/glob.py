@@ -16,6 +16,7 @@ from app.tools.description import load_description
 from app.tools.project_files import ProjectFiles
 from app.tools.search.engine import Engine, choose_engine
 from app.tools.search.file_search import FileLimits, find_files
+from app.tools.search.kept_lists import KeptLists
 from app.tools.search.text_search import Searching
 
 
@@ -41,11 +42,13 @@ def build(
     *,
     limits: FileLimits | None = None,
     engine: Engine | None = None,
+    kept: KeptLists | None = None,
 ) -> ToolDefinition:
     """Return the tool over `files`. `environment` says where the system's programs are; by default
-    the best engine that is installed is used, and a search takes at most 60 s and shows 100 files."""
+    the best engine that is installed is used, and a search takes at most 60 s and shows 100 files.
+    `kept` makes later searches of a project quick."""
     bounds = limits or FileLimits()
-    searching = Searching(files, children, engine or choose_engine(environment))
+    searching = Searching(files, children, engine or choose_engine(environment), kept)
 
     async def run(params: GlobParams, context: ToolCallContext) -> GlobResult:
         found = await find_files(searching, params.pattern, params.path, bounds, context, tool="search.glob")

@@ -14,7 +14,6 @@ from app.bridges.process import Child, ChildProcesses, SpawnFailed
 from app.errors import ToolError
 from app.tools.search.engine import Command
 from app.tools.search.output_pipe import OutputPipe
-from app.tools.search.scope import Scope
 
 MAX_COMPLAINT = 16 * 1024
 
@@ -23,11 +22,11 @@ Ending = Literal["whole", "enough", "timed_out"]
 
 @dataclass(frozen=True, slots=True)
 class EngineRun:
-    """One command of an engine, to be run in the folder of `scope`."""
+    """One command of an engine, to be run in the folder that is open as `folder`."""
 
     children: ChildProcesses
     command: Command
-    scope: Scope
+    folder: int
     owner: str
     seconds: float
 
@@ -59,7 +58,7 @@ class EngineRun:
             return await self.children.start(
                 self.command.argv,
                 owner=self.owner,
-                cwd=self.scope.descriptor,
+                cwd=self.folder,
                 env=self.command.env,
                 stdout=output.inner,
             )

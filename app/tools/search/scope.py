@@ -1,62 +1,25 @@
 """Where a search begins, and what its caller may see of what it finds.
 
-Owns: opening the folder to search as a descriptor, the judgement of each found path by the cage,
-the paths as answers show them. Never: searching.
+Owns: opening the folder to search as a descriptor, the paths as answers show them. Never: searching,
+or judging a path; that is `view`'s.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
-import unicodedata
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Literal
 
-from app.errors import ToolError
-from app.tools.authorisation.file_policy import CallerPolicy, fs_policy
 from app.tools.call import ToolCallContext
 from app.tools.project_files import ProjectFiles
-from app.tools.threads import to_the_end
+from app.tools.threads import held_open
+from app.tools.view import Verdict, View
 from app.workspace import Access, Opened
 
-Verdict = Literal["inside", "outside", "hidden"]
-"""`inside`: may be read. `outside`: may be known to exist. `hidden`: is not mentioned at all."""
-
-_INTERNALS = frozenset({".git", ".kaged"})
-
-
-class View:
-    """What one caller sees of the files of its project."""
-
-    def __init__(self, context: ToolCallContext, closed: tuple[tuple[str, ...], ...]) -> None:
-        self._policy: CallerPolicy | None = fs_policy(context)
-        self._marks = context.cage is not None and context.cage.get("outside") != "none"
-        self._closed = closed
-
-    @property
-    def filters(self) -> bool:
-        return self._policy is not None or bool(self._closed)
-
-    def verdict(self, parts: tuple[str, ...]) -> Verdict:
-        """Judge a path below the project's root."""
-        if any(parts[: len(closed)] == closed for closed in self._closed):
-            return "hidden"
-        if self._policy is None or _passes(self._policy, parts):
-            return "inside"
-        if not self._marks or self._policy.mode(parts) is not None or _is_internal(parts):
-            return "hidden"
-        return "outside"
-
-    def check(self, parts: tuple[str, ...], access: Access) -> None:
-        """Raise ToolError unless a search may begin at `parts`: in what the caller sees, or
-        above something that it sees."""
-        if self._policy is None or self._policy.reaches_below(parts):
-            return
-        if self.verdict(parts) == "hidden":
-            self._policy.check(parts, access)
+__all__ = ["Scope", "Verdict", "open_scope"]
 
 
 class _Anything:
@@ -103,13 +66,8 @@ async def open_scope(files: ProjectFiles, context: ToolCallContext, path: str) -
 
     Raises ToolError `invalid_path`, `file_not_found`, `capability_denied`, `permission_denied`.
     """
-    with ExitStack() as held:
-        opened: list[Scope] = []
-        await to_the_end(lambda: _open(files, context, path, held), opened.append)
-        try:
-            yield opened[0]
-        finally:
-            await asyncio.to_thread(held.close)
+    async with held_open(partial(_open, files, context, path)) as scope:
+        yield scope
 
 
 def _open(files: ProjectFiles, context: ToolCallContext, path: str, held: ExitStack) -> Scope:
@@ -142,15 +100,3 @@ def _prefix(opened: Opened, context: ToolCallContext) -> str:
     base = f"{context.scratch_dir}/" if location.in_scratch else "./"
     names = "/".join(location.parts)
     return base + names + ("/" if opened.is_directory and names else "")
-
-
-def _passes(policy: CallerPolicy, parts: tuple[str, ...]) -> bool:
-    try:
-        policy.check(parts, "ro")
-    except ToolError:
-        return False
-    return True
-
-
-def _is_internal(parts: tuple[str, ...]) -> bool:
-    return any(unicodedata.normalize("NFKC", part).casefold().rstrip(". ") in _INTERNALS for part in parts)

@@ -25,6 +25,7 @@ from app.tools.search.engine import Engine, OutputMode, TextQuery, Walk
 from app.tools.search.gathering import Gathering, Row
 from app.tools.search.glob_pattern import parse_glob
 from app.tools.search.ignore_rules import rules_above
+from app.tools.search.kept_lists import KeptLists
 from app.tools.search.running import Ending, EngineRun
 from app.tools.search.scope import Scope, open_scope
 
@@ -34,11 +35,13 @@ MAX_PATTERN = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """What every search stands on."""
+    """What every search stands on. With `kept` files are looked up in lists where these are known to
+    be right, instead of walked for."""
 
     files: ProjectFiles
     children: ChildProcesses
     engine: Engine
+    kept: KeptLists | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ async def search_text(
         walk = await walk_of(scope, names)
         query = TextQuery(request.pattern, request.mode, request.ignore_case, request.context)
         command = searching.engine.text(query, walk)
-        run = EngineRun(searching.children, command, scope, context.session_id, limits.seconds)
+        run = EngineRun(searching.children, command, scope.descriptor, context.session_id, limits.seconds)
         ending = await run.read(_taker(gathering, request.mode))
     gathering.finish()
     return await _answer(gathering, ending, request, limits, context, tool)

@@ -1,0 +1,251 @@
+"""The lists of files that are kept for projects which are searched again and again.
+
+Owns: when a list is made, when it may answer, and when it is given up. Never: what is in it
+(`kept_list`), or the watch that tells of changes.
+
+A list may answer when the watch of its project is exact and everything that the kernel had queued has
+been taken into account. Whenever there is doubt the search walks, as it does the first time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from app.bridges.process import ChildProcesses
+from app.errors import ToolError
+from app.tools.search.engine import Engine, Walk
+from app.tools.search.folder_rules import ProjectRules
+from app.tools.search.found_lines import PathReader
+from app.tools.search.glob_pattern import Glob
+from app.tools.search.ignore_rules import VERSION_CONTROL
+from app.tools.search.kept_list import MAX_KEPT, KeptList, OutOfStep, Pending, Timed
+from app.tools.search.running import EngineRun
+from app.tools.search.scope import Scope
+from app.tools.threads import to_the_end
+from app.workspace.tree_watch import FileChange, TreeWatch, TreeWatches
+
+log = logging.getLogger("kaged.search")
+
+MAX_KEPT_IN_ALL = 2 * MAX_KEPT
+IDLE_SECONDS = 900.0
+WALK_SECONDS = 60.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 600.0
+_AT_ONCE = 2_000
+
+
+class KeptLists:
+    """One per daemon. Lists are made by `engine`, started by `children`."""
+
+    def __init__(self, watches: TreeWatches, children: ChildProcesses, engine: Engine) -> None:
+        self._watches = watches
+        self._children = children
+        self._engine = engine
+        self._projects: dict[Path, _Project] = {}
+
+    async def find(self, scope: Scope, glob: Glob, most: int) -> list[Timed] | None:
+        """Return what a walk of `scope` would find, sorted, newest first; None where only a walk can
+        tell. The first `most` are as they are at this moment."""
+        project = self._projects.get(scope.root)
+        if project is None or scope.only is not None or not scope.real.is_relative_to(scope.root):
+            return None
+        parts = scope.real.relative_to(scope.root).parts
+        if any(part in VERSION_CONTROL for part in parts):
+            return None
+        kept = project.current("/".join(parts))
+        if kept is None:
+            return None
+
+        def find() -> list[Timed] | None:
+            if not kept.rules.still_hold(scope.root):
+                raise OutOfStep
+            if parts and not kept.rules.still_hold(scope.real):
+                return None
+            return kept.find(parts, scope.descriptor, glob.compiled(), most)
+
+        try:
+            return await to_the_end(find, lambda _: None)
+        except OutOfStep:
+            project.give_up()
+            return None
+
+    def want(self, root: Path) -> None:
+        """A search of `root`, a real path, had to walk: let the next one find a list."""
+        project = self._projects.get(root)
+        if project is None:
+            project = self._projects[root] = _Project(root, self._fill, self._forget)
+        project.make()
+
+    async def made(self, root: Path) -> bool:
+        """Wait until no list of `root` is being made; tell whether there is one."""
+        project = self._projects.get(root)
+        return project is not None and await project.made()
+
+    async def aclose(self) -> None:
+        """Give up all lists; afterwards nothing is being made."""
+        projects = list(self._projects.values())
+        for project in projects:
+            project.close()
+        await asyncio.gather(*(project.made() for project in projects))
+
+    def _forget(self, project: _Project) -> None:
+        if self._projects.get(project.root) is project:
+            del self._projects[project.root]
+
+    async def _fill(self, project: _Project) -> None:
+        """Make a list by a walk, while what changes meanwhile is remembered."""
+        watch = await self._watches.open(project.root)
+        if not watch.exact:
+            return
+        pending = project.follow(watch)
+        rules = await asyncio.to_thread(ProjectRules, project.root)
+        kept = KeptList(project.root, rules, pending)
+        paths = await self._walk(project.root, rules)
+        folders: list[str] = []
+        await to_the_end(partial(kept.fill, paths), folders.extend)
+        unwatched: list[str] = []
+        watch.drain()
+        for at in range(0, len(folders), _AT_ONCE):
+            unwatched += [folder for folder in folders[at : at + _AT_ONCE] if not watch.watches(folder)]
+            await asyncio.sleep(0)
+        unseen = await asyncio.to_thread(kept.any_exists, unwatched)
+        if unseen:
+            watch.look_anew()  # as when rules from above its root have changed
+            raise OutOfStep
+        await to_the_end(kept.settle, lambda _: None)
+        project.kept = kept
+        self._make_room(project)
+
+    async def _walk(self, root: Path, rules: ProjectRules) -> list[bytes]:
+        above, reader, paths = rules.above, PathReader(), list[bytes]()
+
+        def take(chunk: bytes) -> bool:
+            paths.extend(reader.feed(chunk))
+            return len(paths) > MAX_KEPT
+
+        opened: list[int] = []
+        try:
+            await to_the_end(
+                lambda: os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), opened.append
+            )
+            command = self._engine.files(Walk(levels=above.levels, repositories=above.repositories))
+            run = EngineRun(self._children, command, opened[0], f"list of {root.name}", WALK_SECONDS)
+            if await run.read(take) != "whole":
+                raise OutOfStep
+        finally:
+            for descriptor in opened:
+                os.close(descriptor)
+        return paths
+
+    def _make_room(self, newest: _Project) -> None:
+        """Give up the lists that were used least lately while there is too much in all of them."""
+        others = [one for one in self._projects.values() if one.kept is not None and one is not newest]
+        others.sort(key=lambda one: one.last_used)
+        sizes = sum(len(one.kept) for one in (newest, *others) if one.kept is not None)
+        for one in others:
+            if sizes <= MAX_KEPT_IN_ALL:
+                return
+            sizes -= len(one.kept) if one.kept is not None else 0
+            one.close()
+
+
+class _Project:
+    """One root: its list, if there is one, and the making of it. All on the event loop."""
+
+    def __init__(
+        self,
+        root: Path,
+        fill: Callable[[_Project], Coroutine[Any, Any, None]],
+        forget: Callable[[_Project], None],
+    ) -> None:
+        self.root = root
+        self.kept: KeptList | None = None
+        self.last_used = time.monotonic()
+        self._fill = fill
+        self._forget = forget
+        self._watch: TreeWatch | None = None
+        self._pending = Pending()
+        self._unsubscribe: Callable[[], None] | None = None
+        self._making: asyncio.Task[None] | None = None
+        self._not_before = 0.0
+        self._pause = SHORTEST_PAUSE
+        self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._look)
+
+    def current(self, folder: str) -> KeptList | None:
+        """Return the list, told of all that has changed, when it knows a folder for certain."""
+        self.last_used = time.monotonic()
+        watch = self._watch
+        if self.kept is None or watch is None:
+            return None
+        watch.drain()  # it may tell that this list is over
+        return self.kept if watch.watches(folder) else None
+
+    def follow(self, watch: TreeWatch) -> Pending:
+        """Begin to collect what changes, for a new list."""
+        self.give_up()
+        self._watch, self._pending = watch, Pending()
+        self._unsubscribe = watch.subscribe(self._told)
+        return self._pending
+
+    def give_up(self) -> None:
+        """The list is no longer right, nor is one that is being made."""
+        self.kept = self._watch = None
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+            if self._making is not None and self._making is not asyncio.current_task():
+                self._making.cancel()
+
+    def make(self) -> None:
+        """Begin to make a list, unless there is one, or making one has failed a moment ago."""
+        if self.kept is None and self._making is None and time.monotonic() >= self._not_before:
+            task = asyncio.get_running_loop().create_task(self._make(), name=f"list of {self.root.name}")
+            task.add_done_callback(self._ended)
+            self._making = task
+
+    async def made(self) -> bool:
+        if self._making is not None:
+            await asyncio.wait({self._making})
+        return self.kept is not None
+
+    def close(self) -> None:
+        self._idle.cancel()
+        self.give_up()
+        if self._making is not None:
+            self._making.cancel()
+        self._forget(self)
+
+    async def _make(self) -> None:
+        try:
+            await self._fill(self)
+        except (OutOfStep, ToolError, OSError) as problem:
+            log.debug("no list of files could be made: %r", problem)
+        finally:
+            if self.kept is None:
+                self.give_up()
+                self._not_before = time.monotonic() + self._pause
+                self._pause = min(self._pause * 2, LONGEST_PAUSE)
+            else:
+                self._pause = SHORTEST_PAUSE
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._making = None
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            log.error("making a list of files failed", exc_info=problem)
+
+    def _told(self, changes: Sequence[FileChange] | None) -> None:
+        if changes is None or not self._pending.add(changes):
+            self.give_up()
+
+    def _look(self) -> None:
+        left = self.last_used + IDLE_SECONDS - time.monotonic()
+        if left <= 0:
+            self.close()
+        else:
+            self._idle = asyncio.get_running_loop().call_later(left, self._look)
