@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.access_tokens import AccessControl
+from app.bridges.lsp.manager import LanguageServers
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.config import Settings, child_environment, default_config_file, settings_not_in_effect
 from app.harness.capacity import Capacity
 from app.harness.event_hub import EventHub
 from app.harness.housekeeping import heartbeat_forever, reload_config_forever, trim_forever
+from app.harness.language_servers import LanguageServerAudit, ProjectLanguageServers
 from app.harness.limits import Limits
 from app.harness.permissions import PermissionRules
 from app.harness.pipeline.audit import AuditProcessor
@@ -34,9 +36,15 @@ from app.observability import Redactor
 from app.storage.storage import Storage
 from app.tools.authorisation.guard import built_in
 from app.tools.catalog import build_registry
+from app.tools.edit_feedback import EditFeedback
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
+from app.tools.search.engine import choose_engine
+from app.tools.search.folder_rules import ProjectRules
+from app.tools.search.kept_lists import KeptLists
 from app.tools.service import ToolService
+from app.tools.text_format import text_of
+from app.workspace.tree_watch import TreeWatches
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -66,10 +74,18 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
     """Start everything; on leaving drain the sessions while the stores are still open."""
     for key, consequence in settings_not_in_effect(settings).items():
         log.warning("%s is set, but has no effect: %s", key, consequence)
-    data_dir = settings.daemon.data_dir
     url = settings.storage.url.get_secret_value() if settings.storage.url is not None else None
-    storage = await Storage.open(url, data_dir)
-    children = ChildProcesses()
+    storage = await Storage.open(url, settings.daemon.data_dir)
+    children, environment = ChildProcesses(), child_environment()
+    watches = TreeWatches(ProjectRules)
+    every_folder = TreeWatches(instead=watches)  # installed packages, generated code: for language servers
+    kept = KeptLists(watches, children, choose_engine(environment))
+    declared = ProjectLanguageServers(settings.lsp)
+    audit = LanguageServerAudit(storage, redactor)
+    languages = LanguageServers(
+        children, every_folder, environment=environment, declared=declared, decode=text_of, record=audit
+    )
+    feedback = EditFeedback(languages, enabled=declared.diagnostics_after_edit)
     try:
         hub = EventHub(storage)
         reads = ReadTracker()
@@ -78,28 +94,41 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
             reads=reads,
             children=children,
             terminals=terminals,
-            environment=child_environment(),
-            data_dir=data_dir,
+            environment=environment,
+            kept=kept,
+            languages=languages,
+            data_dir=settings.daemon.data_dir,
             config_file=settings.config_file or default_config_file(),
         )
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
-        services = await _assemble(settings, redactor, storage, hub, registry, router, reads, terminals)
+        services = await _assemble(
+            settings, redactor, storage, hub, registry, router, reads, terminals, feedback
+        )
+        declared.attach(services.projects)
         tasks = _background(services, redactor)
         try:
             await services.sessions.start()
             yield services
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await _cancelled(tasks)
             await services.sessions.drain(settings.daemon.shutdown_grace_seconds)
             await terminals.aclose()
             hub.close()
             await services.projects.close()
             await router.aclose()
     finally:
+        await feedback.aclose()
+        await languages.aclose()
+        await kept.aclose()
+        await asyncio.gather(every_folder.aclose(), watches.aclose())
         await children.aclose()
         await storage.close()
+
+
+async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _assemble(
@@ -111,8 +140,10 @@ async def _assemble(
     router: ProviderRouter,
     reads: ReadTracker,
     terminals: TerminalManager,
+    feedback: EditFeedback,
 ) -> Services:
-    tools = ToolService(registry, watchdogs=built_in(settings.daemon.data_dir, home=Path.home()))
+    watchdogs = built_in(settings.daemon.data_dir, home=Path.home())
+    tools = ToolService(registry, watchdogs=watchdogs, after_edit=feedback)
     projects = ProjectRegistry(
         storage,
         registry,
@@ -140,7 +171,7 @@ async def _assemble(
         queue_limit=limits.queue_per_session,
         checkpoint_limit=limits.checkpoints_per_session,
         scratch_root=settings.daemon.data_dir / "scratch",
-        session_over=_when_over(reads, terminals),
+        session_over=_when_over(reads, terminals, feedback),
         redactor=redactor,
         permissions=permissions,
     )
@@ -162,11 +193,14 @@ async def _assemble(
     )
 
 
-def _when_over(reads: ReadTracker, terminals: TerminalManager) -> Callable[[str], Awaitable[None]]:
+def _when_over(
+    reads: ReadTracker, terminals: TerminalManager, feedback: EditFeedback
+) -> Callable[[str], Awaitable[None]]:
     """Return what ends and forgets everything that tools keep for a session."""
 
     async def session_over(session_id: str) -> None:
         reads.forget(session_id)
+        feedback.forget(session_id)
         await terminals.end_session(session_id)
 
     return session_over

@@ -142,6 +142,28 @@ INTERACTION_MOVES: Mapping[InteractionState, frozenset[InteractionState]] = {
 }
 
 
+class LanguageServerState(StrEnum):
+    """One language server of a project. `crashed` is begun again at the next use, `unavailable` only
+    when somebody asks for it."""
+
+    STOPPED = "stopped"
+    STARTING = "starting"
+    READY = "ready"
+    CRASHED = "crashed"
+    UNAVAILABLE = "unavailable"
+
+
+_L = LanguageServerState
+
+LANGUAGE_SERVER_MOVES: Mapping[LanguageServerState, frozenset[LanguageServerState]] = {
+    _L.STOPPED: frozenset({_L.STARTING}),
+    _L.STARTING: frozenset({_L.READY, _L.CRASHED, _L.STOPPED}),
+    _L.READY: frozenset({_L.CRASHED, _L.STOPPED}),
+    _L.CRASHED: frozenset({_L.STARTING, _L.UNAVAILABLE, _L.STOPPED}),
+    _L.UNAVAILABLE: frozenset({_L.STOPPED}),
+}
+
+
 OPERATOR_EVENTS = frozenset(
     {_E.MESSAGE_POSTED, _E.RESUME_WITH_WORK, _E.RESUME_WITHOUT_WORK, _E.CANCEL, _E.ROLLBACK, _E.ARCHIVE}
 )
@@ -166,7 +188,7 @@ def move_session(state: SessionState, event: SessionEvent) -> tuple[SessionState
     return found
 
 
-_StateT = TypeVar("_StateT", RunState, ToolCallState, InteractionState)
+_StateT = TypeVar("_StateT", RunState, ToolCallState, InteractionState, LanguageServerState)
 
 
 def move(current: _StateT, target: _StateT) -> _StateT:
@@ -185,4 +207,5 @@ _MOVES: Mapping[type[StrEnum], Mapping[Any, frozenset[Any]]] = {
     RunState: RUN_MOVES,
     ToolCallState: TOOL_CALL_MOVES,
     InteractionState: INTERACTION_MOVES,
+    LanguageServerState: LANGUAGE_SERVER_MOVES,
 }

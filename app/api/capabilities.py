@@ -1,18 +1,22 @@
 """What of the machine a project can use: looked up now, nothing assumed.
 
-Owns: which programs are on the path, which servers a project names. Never: starting any of them.
+Owns: which programs, language servers and debuggers are there. Never: starting any of them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from app.api.schemas.projects import Capability
+from app.bridges.lsp.manager import ServerTable
 from app.config import Settings, child_environment
+from app.errors import ToolError
 from app.harness.dsl.compiled import CompiledProject
-from app.tools.ast_grep.programs import installed
-from app.tools.search.engine import packaged_ripgrep, system_ripgrep
+from app.harness.language_servers import declarations
+from app.programs import find_program
 
 
 async def capabilities_of(settings: Settings, project: CompiledProject) -> list[Capability]:
@@ -21,6 +25,7 @@ async def capabilities_of(settings: Settings, project: CompiledProject) -> list[
 
 
 def _look(settings: Settings, project: CompiledProject) -> list[Capability]:
+    environment = child_environment()
     found = [
         Capability(
             name="sandbox",
@@ -29,18 +34,31 @@ def _look(settings: Settings, project: CompiledProject) -> list[Capability]:
             reason="Not installed in this version: agents run without a cage.",
         )
     ]
-    servers = {server.lang: tuple(server.command) for server in project.lsp.servers}
-    servers.update({lang: server.command for lang, server in settings.lsp.servers.items()})
-    found += [_program(lang, "language_server", command) for lang, command in sorted(servers.items())]
+    found += _language_servers(settings, project, environment)
     adapters = {entry.runtime: tuple(entry.adapter or entry.command or ()) for entry in project.dap.adapters}
     adapters.update(
         {runtime: entry.adapter or entry.command or () for runtime, entry in settings.dap.adapters.items()}
     )
     found += [_program(runtime, "debug_adapter", command) for runtime, command in sorted(adapters.items())]
-    engine = packaged_ripgrep() or system_ripgrep(child_environment())
-    programs = {"git": "git", "rg": str(engine or "rg"), "ast-grep": installed("ast-grep")}
+    programs = {"git": "git"}
+    programs |= {name: str(find_program(name, environment) or name) for name in ("rg", "ast-grep")}
     found += [_program(name, "program", (command,)) for name, command in programs.items()]
     return found
+
+
+def _language_servers(
+    settings: Settings, project: CompiledProject, environment: Mapping[str, str]
+) -> Iterator[Capability]:
+    """Every language, with why there is no server for it and how to get one."""
+    declared = declarations(project.lsp, settings.lsp)
+    table = ServerTable(declared.project, declared.local, environment, root=Path(project.root_dir))
+    for language in table.languages():
+        reason = None
+        try:
+            table.resolve(language)
+        except ToolError as absent:
+            reason = absent.message
+        yield Capability(name=language, kind="language_server", available=reason is None, reason=reason)
 
 
 def _program(name: str, kind: str, command: tuple[str, ...]) -> Capability:

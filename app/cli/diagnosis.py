@@ -18,6 +18,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from app import __version__
+from app.bridges.lsp.manager import ServerTable
 from app.cli.install_advice import how_to_install
 from app.config import (
     ProviderSettings,
@@ -27,21 +28,15 @@ from app.config import (
     settings_not_in_effect,
     without_credentials,
 )
-from app.errors import KagedError
+from app.errors import KagedError, ToolError
+from app.harness.language_servers import declarations
+from app.programs import find_program
 from app.storage import backup
 from app.storage.lock import read_lock
 from app.storage.versions import sqlite_version
-from app.tools.ast_grep.programs import installed
-from app.tools.search.engine import packaged_ripgrep, system_ripgrep
 
 Status = Literal["ok", "absent", "problem"]
 
-_LANGUAGE_SERVERS = {
-    "python": "pyright-langserver",
-    "typescript": "typescript-language-server",
-    "rust": "rust-analyzer",
-    "go": "gopls",
-}
 _DEBUG_ADAPTERS = {"node": "js-debug-adapter", "go": "dlv"}
 _CONNECT_SECONDS = 1.0
 _LOW_DISK_BYTES = 1024**3
@@ -71,7 +66,7 @@ async def diagnose(settings: Settings) -> list[Finding]:
         await _storage(settings),
         *_sandbox(),
         *await asyncio.gather(*(_provider(name, entry) for name, entry in settings.providers.items())),
-        *_language_servers(settings),
+        *await asyncio.to_thread(_language_servers, settings),
         *_debug_adapters(settings),
     ]
 
@@ -82,11 +77,11 @@ def _system() -> Iterator[Finding]:
     yield Finding("system", "sqlite", "ok", sqlite_version())
     yield _program("system", "git", "git")
     yield _search_engine()
-    yield _program("system", "ast-grep", installed("ast-grep"))
+    yield _program("system", "ast-grep", str(find_program("ast-grep", child_environment()) or "ast-grep"))
 
 
 def _search_engine() -> Finding:
-    program = packaged_ripgrep() or system_ripgrep(child_environment())
+    program = find_program("rg", child_environment())
     if program is not None:
         return Finding("system", "ripgrep", "ok", str(program))
     slower = "not found: search.grep and search.glob use the built-in engine, which is slower"
@@ -203,14 +198,21 @@ async def _server(name: str, base_url: str) -> Finding:
     return Finding("providers", name, "ok", f"a server answers at {base_url}")
 
 
-def _language_servers(settings: Settings) -> Iterator[Finding]:
-    group = "language servers (not used by this version yet)"
-    servers = {
-        **_LANGUAGE_SERVERS,
-        **{lang: entry.command[0] for lang, entry in settings.lsp.servers.items()},
-    }
-    for language, program in servers.items():
-        yield _program(group, language, program)
+def _language_servers(settings: Settings) -> list[Finding]:
+    """Blocks: looks for programs."""
+    group = "language servers"
+    declared = declarations(None, settings.lsp)
+    table = ServerTable((), declared.local, child_environment())
+    found = []
+    for language in table.languages():
+        try:
+            server = table.resolve(language)
+        except ToolError as absent:
+            hint = next(iter(absent.detail["install"].values()), "correct lsp.servers in the config file")
+            found.append(Finding(group, language, "absent", absent.detail["problem"], hint))
+        else:
+            found.append(Finding(group, language, "ok", str(server.program)))
+    return found
 
 
 def _debug_adapters(settings: Settings) -> Iterator[Finding]:

@@ -18,10 +18,6 @@ _MANAGERS: Mapping[str, str] = {
 }
 _PACKAGES: Mapping[str, str] = {"git": "git", "rg": "ripgrep", "bwrap": "bubblewrap"}
 _COMMANDS: Mapping[str, str] = {
-    "pyright-langserver": "npm install -g pyright",
-    "typescript-language-server": "npm install -g typescript typescript-language-server",
-    "rust-analyzer": "rustup component add rust-analyzer",
-    "gopls": "go install golang.org/x/tools/gopls@latest",
     "debugpy": "pip install debugpy, in the environment that you debug",
     "js-debug-adapter": "install vscode-js-debug and put js-debug-adapter on the path",
     "dlv": "go install github.com/go-delve/delve/cmd/dlv@latest",

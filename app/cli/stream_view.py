@@ -17,7 +17,7 @@ import click
 from app.cli.client import ReceivedFrame
 from app.cli.output import printable
 
-_ARGUMENT_NAMES = ("path", "file", "pattern", "query", "command", "action", "title", "name", "url")
+_ARGUMENT_NAMES = ("path", "file", "pattern", "query", "command", "title", "name", "url")
 _SUMMARY_WIDTH = 60
 _ERROR_WIDTH = 100
 _ERASE_LINE = "\r\x1b[2K"
@@ -249,14 +249,13 @@ class StreamView:
 
 
 def _summary(arguments: Any) -> str:
-    """Return the one argument that tells most about a call."""
+    """Return the one argument that tells most about a call, after its action where it has one."""
     if not isinstance(arguments, Mapping):
         return ""
-    for name in _ARGUMENT_NAMES:
-        if isinstance(arguments.get(name), str):
-            return _shortened(arguments[name], _SUMMARY_WIDTH)
-    first = next((value for value in arguments.values() if isinstance(value, str | int | float)), "")
-    return _shortened(str(first), _SUMMARY_WIDTH)
+    rest = {name: value for name, value in arguments.items() if name != "action"}
+    telling = (rest[name] for name in _ARGUMENT_NAMES if isinstance(rest.get(name), str))
+    first = next((value for value in rest.values() if isinstance(value, str | int | float)), "")
+    return _shortened(f"{arguments.get('action', '')} {next(telling, first)}", _SUMMARY_WIDTH)
 
 
 def _shortened(text: str, width: int) -> str:

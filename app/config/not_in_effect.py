@@ -19,7 +19,6 @@ def settings_not_in_effect(settings: Settings) -> dict[str, str]:
     if settings.otel.enabled:
         found["otel.enabled"] = "no traces are sent yet"
     for section, entries, consequence in (
-        ("lsp.servers", settings.lsp.servers, "no language server is started yet"),
         ("dap.adapters", settings.dap.adapters, "no debugger is started yet"),
         ("mcp", settings.mcp, "no MCP server is started yet"),
     ):

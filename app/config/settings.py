@@ -141,13 +141,20 @@ class OtelSettings(Section):
 
 
 class LspServerSettings(Section):
+    """One language server, by the name of its language. More memory than `max_memory_mb`, that of its
+    children included, restarts it; None: as is usual for that server."""
+
     command: Command
     extensions: Words = ()
     settings: dict[str, Any] = Field(default_factory=dict)
     env: dict[str, str] = Field(default_factory=dict, repr=False)
+    max_memory_mb: int | None = Field(default=None, ge=64)
 
 
 class LspSettings(Section):
+    """`diagnostics_after_edit`: a tool that edits a file tells which errors its edit introduced."""
+
+    diagnostics_after_edit: bool = True
     servers: dict[str, LspServerSettings] = Field(default_factory=dict)
 
 

@@ -23,6 +23,7 @@ from app.harness.providers.catalog import Catalog
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.router import ProviderRouter
 from app.harness.run_context import RunContext
+from app.harness.session_rows import late_findings, placed_in, posted_event, put_all
 from app.harness.stuck import StuckDetector
 from app.harness.turn import Turn, TurnOutcome
 from app.storage.models import Message
@@ -71,6 +72,7 @@ class AgentLoop:
             stop = self._before_step()
             if stop is not None:
                 return stop
+            await self._take_late_note()
             run.step += 1
             try:
                 outcome = await self._step()
@@ -154,6 +156,16 @@ class AgentLoop:
             if verdict.reached:
                 return LoopOutcome("interrupted", f"budget_{verdict.unit}", pause="budget")
         return None
+
+    async def _take_late_note(self) -> None:
+        """Put what came late about the agent's edits at the end of the conversation, where the model
+        reads it with its next call. A run that ends before leaves it to the next one."""
+        run = self._run
+        note = await self._tools.late_note(run.session_id, run.agent_path)
+        if note is not None:
+            row = placed_in(run.history, late_findings(run.session_id, run.agent_path, note), run.run_id)
+            run.record(posted_event(row, queued=False), work=put_all([row]))
+            run.history.add_user(row)
 
     def _inject(self, steers: list[Message]) -> None:
         for row in steers:

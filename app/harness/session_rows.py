@@ -73,6 +73,19 @@ def nudge(session_id: str, history: History, actor: str) -> Message | None:
     )
 
 
+def late_findings(session_id: str, agent_path: str, content: str) -> Message:
+    """Return a message of the daemon with what language servers found after edits were told."""
+    return Message(
+        id=new_id("msg"),
+        session_id=session_id,
+        agent_path=agent_path,
+        role="system",
+        content=content,
+        details={"createdBy": "daemon", "kind": "diagnostics_after_edit"},
+        created_at=now_ms(),
+    )
+
+
 def placed_in(history: History, row: Message, run_id: str) -> Message:
     """Return the row with the next free position of the conversation, as part of a run."""
     delivery = "queued" if row.delivery == "held" else row.delivery

@@ -221,6 +221,7 @@ class StepCalls:
             rules=await run.rules(),
             headless=run.headless,
             takes_images=self._takes_images,
+            step=run.step,
         )
 
     def _record(self, call: _Call, envelope: ToolEnvelope, state: ToolCallState) -> None:

@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.errors import ToolError
 from app.messages import ImageBlock
 from app.tools.authorisation.rules import PermissionRule
-from app.tools.ports import ToolPorts
+from app.tools.edit_findings import EditFindings
+from app.tools.ports import ToolPorts, WriteObserver
 
 ROOT_AGENT = "primary"
 
@@ -31,7 +32,7 @@ class ToolCallContext:
     permission rules of all scopes that apply to the caller. `headless` means that nobody can be
     asked: what a rule or the watchdog would ask about is denied. `tool_names` are the tools whose
     rules concern the paths of this call, filled in by the service. `takes_images`: the caller's
-    model reads pictures.
+    model reads pictures. `step` is that of the run, and `writes` hears of what the call writes.
     """
 
     session_id: str
@@ -49,6 +50,8 @@ class ToolCallContext:
     tool_names: tuple[str, ...] = ("",)
     consented: frozenset[str] = frozenset()
     takes_images: bool = False
+    step: int = 0
+    writes: WriteObserver | None = None
 
     @property
     def is_root_agent(self) -> bool:
@@ -56,13 +59,16 @@ class ToolCallContext:
 
 
 class ToolMetadata(BaseModel):
-    """`duration_ms` in whole milliseconds; `output_path` names a file that holds what was cut."""
+    """`duration_ms` in whole milliseconds; `output_path` names a file that holds what was cut.
+
+    `diagnostics_after_edit` is what a language server finds in the files that the call changed."""
 
     model_config = ConfigDict(frozen=True)
 
     duration_ms: int = 0
     truncated: bool | None = None
     output_path: str | None = None
+    diagnostics_after_edit: EditFindings | None = None
 
 
 class ToolEnvelope(BaseModel):
@@ -96,6 +102,11 @@ class ToolEnvelope(BaseModel):
         metadata = self.metadata.model_copy(update={"duration_ms": duration_ms})
         return self.model_copy(update={"metadata": metadata})
 
+    def with_findings(self, findings: EditFindings) -> ToolEnvelope:
+        """Return the same answer with what a language server finds after it."""
+        metadata = self.metadata.model_copy(update={"diagnostics_after_edit": findings})
+        return self.model_copy(update={"metadata": metadata})
+
     def as_json(self) -> dict[str, Any]:
         """Return the envelope as plain data, without the fields that do not apply."""
         shown: dict[str, Any] = {"type": self.type}
@@ -110,7 +121,8 @@ class ToolEnvelope(BaseModel):
         return shown
 
     def model_text(self) -> str:
-        """Return what the model reads: one line of JSON, then the body as plain text, if any.
+        """Return what the model reads: one line of JSON, then the body as plain text, if any, then what
+        a language server finds after an edit.
 
         An error is its code and message; `detail` is for programs.
         """
@@ -127,8 +139,9 @@ class ToolEnvelope(BaseModel):
             head = {key: value for key, value in self.data.items() if key != self.body}
         if self.metadata.output_path is not None and isinstance(head, dict):
             head = {**head, "truncated": True, "output_path": self.metadata.output_path}
-        line = _compact(head)
-        return line if body is None else f"{line}\n{body}"
+        findings = self.metadata.diagnostics_after_edit
+        told = (_compact(head), body, None if findings is None else findings.in_words())
+        return "\n".join(part for part in told if part is not None)
 
 
 def _compact(value: Any) -> str:

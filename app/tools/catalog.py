@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from app.bridges.lsp.manager import LanguageServers
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.listing import SourceFiles
+from app.tools.code import lsp
 from app.tools.compute import calc
 from app.tools.edit import ast_rewrite, text
 from app.tools.file import create, read, write
@@ -22,6 +24,7 @@ from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
 from app.tools.search import ast_search, glob, grep
 from app.tools.search.ignore_rules import rules_above
+from app.tools.search.kept_lists import KeptLists
 from app.tools.shell import background, bash
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -38,17 +41,22 @@ def build_registry(
     environment: Mapping[str, str],
     data_dir: Path | None = None,
     config_file: Path | None = None,
+    languages: LanguageServers | None = None,
+    kept: KeptLists | None = None,
 ) -> ToolRegistry:
     """Return the registry of all built-in tools.
 
     `reads` remembers who has read what, for as long as its sessions live. `data_dir` is the
     daemon's own folder and `config_file` holds its credentials: no tool may touch them. Programs
-    are started by `children`, commands by `terminals`, with `environment`.
+    are started by `children`, commands by `terminals`, with `environment`. `languages` are the
+    language servers; without them `code.lsp` is there to be named, and answers that none runs.
+    `kept` are the lists of files that make finding files by name quick.
     """
     files = ProjectFiles(
         reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
     )
-    syntax, sources = AstGrep(children), SourceFiles(children, rules_above)
+    syntax = AstGrep(children, environment)
+    sources = SourceFiles(children, rules_above, environment)
     reading = read.build(files, children, environment)
     writing, editing = write.build(files), text.build(files)
     running = bash.build(terminals, files, environment)
@@ -59,14 +67,15 @@ def build_registry(
         editing,
         calc.build(),
         grep.build(files, children, environment),
-        glob.build(files, children, environment),
+        glob.build(files, children, environment, kept=kept),
         ast_search.build(files, syntax, sources),
         ast_rewrite.build(files, syntax, sources),
         running,
         background.build(terminals),
+        lsp.build(files, sources, languages),
         recipe.build(files, environment),
         *locked_set.build(
-            files, children, environment, read=reading, write=writing, edit=editing, bash=running
+            files, children, environment, read=reading, write=writing, edit=editing, bash=running, kept=kept
         ),
     )
     return ToolRegistry(definitions, GROUPS)

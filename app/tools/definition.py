@@ -141,6 +141,9 @@ are understood."""
 PositiveInteger = Annotated[int, Field(ge=1), BeforeValidator(_to_int)]
 """Bound inside, so that the schema of `PositiveInteger | None` has the bound by its proper name."""
 
+NaturalNumber = Annotated[int, Field(ge=0), BeforeValidator(_to_int)]
+"""As `PositiveInteger`, with 0."""
+
 Boolean = Annotated[bool, BeforeValidator(_to_bool)]
 """A truth value; models that send `"true"` for true are understood."""
 

@@ -50,3 +50,15 @@ class ToolPorts(Protocol):
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         """Keep the list in place of the one before, also over a restart of the daemon."""
         ...
+
+
+class WriteObserver(Protocol):
+    """Hears of the files that one call writes. Paths are real ones, relative to the project's root."""
+
+    async def before(self, paths: Sequence[str]) -> None:
+        """These existing files may be written when this returns, which is soon. Must not raise."""
+        ...
+
+    def written(self, path: str, *, created: bool, was: str | None = None) -> None:
+        """The file has its new content; `was` is its path before, when it was moved."""
+        ...

@@ -7,7 +7,7 @@ only known content may be overwritten. Never: a tool's own parameters and result
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -18,10 +18,14 @@ from app.errors import ToolError
 from app.tools.authorisation.file_policy import fs_policy
 from app.tools.call import ToolCallContext
 from app.tools.file_locks import FileLocks, busy
+from app.tools.file_operations import FileOperation, Move, Rewrite, arrange
+from app.tools.file_scope import arrange_allowed, not_writable, plainly_named
+from app.tools.file_transaction import AppliedOperations, Deleted, Moved, apply_together, identities
 from app.tools.joint_change import Locked, MakeContent, Written, write_together
+from app.tools.ports import WriteObserver
 from app.tools.read_tracker import Digest, ReadTracker, digest_of
 from app.tools.threads import to_the_end
-from app.workspace import Policy, Target, Workspace, changed_since_read
+from app.workspace import Entry, Policy, Target, Workspace, changed_since_read
 
 T = TypeVar("T")
 MAX_MOVES = 3
@@ -89,10 +93,10 @@ class ProjectFiles:
         """
         workspace = self.workspace(context)
 
-        def identify() -> Hashable:
+        def identify() -> tuple[Hashable, str, bool]:
             with workspace.target(path) as target:
                 self._sweep(target)
-                return target.identity
+                return target.identity, "/".join(target.parts), target.exists
 
         def attempt(identity: Hashable) -> Change[T] | _Moved:
             with workspace.target(path) as target:
@@ -101,9 +105,13 @@ class ProjectFiles:
         def settled(change: Change[T] | _Moved) -> None:
             if isinstance(change, Change):
                 self.reads.record(context, change.key, change.digest)
+                if context.writes is not None:
+                    context.writes.written(relative, created=not existed)
                 settle(change.value)
 
-        identity = await asyncio.to_thread(identify)
+        identity, relative, existed = await asyncio.to_thread(identify)
+        if context.writes is not None and existed:
+            await context.writes.before([relative])
         for _ in range(MAX_MOVES):
             async with self._locks.holding(identity, path):
                 outcome = await to_the_end(partial(attempt, identity), settled)
@@ -126,6 +134,7 @@ class ProjectFiles:
         callers. Raises ToolError `file_busy`, `file_changed_since_read` and whatever `make` raises.
         """
         workspace = self.workspace(context)
+        real: dict[Hashable, str] = {}
 
         def identify() -> list[Locked]:
             known: dict[Hashable, Locked] = {}
@@ -133,26 +142,105 @@ class ProjectFiles:
                 with workspace.target(path) as target:
                     self._sweep(target)
                     known.setdefault(target.identity, Locked(path, target.identity))
+                    real[target.identity] = "/".join(target.parts)
             return sorted(known.values(), key=lambda one: repr(one.identity))
 
         def settled(written: list[Written]) -> None:
             for one in written:
                 self.reads.record(context, one.key, one.digest)
+            if context.writes is not None:
+                for path in real.values():
+                    context.writes.written(path, created=False)
             settle()
 
         files = await asyncio.to_thread(identify)
+        if context.writes is not None:
+            await context.writes.before(list(real.values()))
         async with AsyncExitStack() as held:
             for one in files:
                 await held.enter_async_context(self._locks.holding(one.identity, one.path))
             await to_the_end(partial(write_together, workspace, files, make), settled)
 
-    def _sweep(self, target: Target) -> None:
+    def paths_not_writable(self, paths: Iterable[str], context: ToolCallContext) -> list[str]:
+        """Return those of the paths that the caller may not write, once each, in order. Names that
+        steer programs (`.git`, `.kaged` and their like) are among them for every caller. Blocks."""
+        return not_writable(self.workspace(context), paths)
+
+    async def apply_operations(
+        self,
+        operations: Sequence[FileOperation],
+        context: ToolCallContext,
+        settle: Callable[[AppliedOperations], None] = lambda _: None,
+    ) -> AppliedOperations:
+        """Apply the operations, each of which sees those before it, or none of them, alone on all
+        files that they name.
+
+        When they are done, new contents count as read, what agents know of moved files follows
+        them, and `settle` is called, also when the call is cancelled meanwhile. Raises ToolError
+        `rename_scope_exceeds_cage` with the `files` that the caller may not write,
+        `file_changed_since_read`, `file_not_found`, `file_exists`, `is_directory`,
+        `directory_not_empty`, `symbolic_link`, `too_many_files`, `file_busy`, an operating
+        system's problem, and `partly_applied` when others kept something from being taken back.
+        """
+        workspace = self.workspace(context)
+
+        def survey() -> tuple[list[FileOperation], dict[str, Hashable]]:
+            plain = plainly_named(workspace, operations)
+            arranged = arrange_allowed(workspace, plain)
+            return plain, identities(workspace, arranged, self._sweep)
+
+        plain, found = await asyncio.to_thread(survey)
+
+        def work() -> AppliedOperations:
+            return apply_together(workspace, arrange(workspace.without_policy(), plain), found)
+
+        def settled(applied: AppliedOperations) -> None:
+            self._record(applied, context)
+            if context.writes is not None:
+                _tell(context.writes, applied)
+            settle(applied)
+
+        if context.writes is not None:
+            await context.writes.before(_named_before(plain))
+        paths = {identity: path for path, identity in found.items()}
+        async with AsyncExitStack() as held:
+            for identity in sorted(paths, key=repr):
+                await held.enter_async_context(self._locks.holding(identity, paths[identity]))
+            return await to_the_end(work, settled)
+
+    def _record(self, applied: AppliedOperations, context: ToolCallContext) -> None:
+        """A file of which the caller knows something else than what was changed stays unread."""
+        for one in applied.known:
+            if isinstance(one, Moved):
+                self.reads.follow(context.session_id, one.old, one.new, is_folder=one.is_folder)
+            elif isinstance(one, Deleted):
+                self.reads.follow(context.session_id, one.key, None, is_folder=one.is_folder)
+            elif isinstance(one, Written) or self.reads.known(context, one.key) in {None, one.before}:
+                self.reads.record(context, one.key, one.digest)
+
+    def _sweep(self, target: Target | Entry) -> None:
         """Remove what a killed daemon left, once in each directory that is written."""
         if target.directory_identity not in self._swept:
             if len(self._swept) >= MAX_SWEPT:
                 self._swept.clear()
             self._swept.add(target.directory_identity)
             target.remove_leftovers()
+
+
+def _named_before(operations: Iterable[FileOperation]) -> list[str]:
+    """Return the files that are there before the operations and are changed or renamed by them."""
+    rewritten = [one.path for one in operations if isinstance(one, Rewrite)]
+    renamed = [one.old for one in operations if isinstance(one, Move)]
+    return list(dict.fromkeys(rewritten + renamed))
+
+
+def _tell(writes: WriteObserver, applied: AppliedOperations) -> None:
+    """Report each file once, by the name that it has now."""
+    before = {new: old for old, new in applied.moved}
+    for path in dict.fromkeys((*applied.changed, *before)):
+        writes.written(path, created=False, was=before.get(path))
+    for path in applied.created:
+        writes.written(path, created=True)
 
 
 def not_read(shown: str) -> ToolError:

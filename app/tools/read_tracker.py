@@ -32,5 +32,17 @@ class ReadTracker:
         """Return the digest of what the caller last read or wrote there, or None."""
         return self._sessions.get(context.session_id, {}).get((context.agent_path, key))
 
+    def follow(self, session_id: str, old: str, new: str | None, *, is_folder: bool) -> None:
+        """A file, or a folder with all in it, is now called `new`, or is gone: what the session's
+        agents know of it goes with it."""
+        known = self._sessions.get(session_id, {})
+        agents = {agent for agent, _ in known}
+        moved = [(agent, old) for agent in agents if (agent, old) in known]
+        if is_folder:
+            moved = [one for one in known if one[1].startswith(f"{old}/")]
+        digests = {one: known.pop(one) for one in moved}
+        if new is not None:
+            known |= {(agent, new + key[len(old) :]): digest for (agent, key), digest in digests.items()}
+
     def forget(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)

@@ -1,8 +1,8 @@
 """The one way to call a tool, for models and operators alike.
 
 Owns: the order of the steps: look up, principal scope, enabled, validate, capabilities, permission
-rules, watchdogs, run. Never: what a step decides, or a tool's own work. Never raises, except
-`asyncio.CancelledError`.
+rules, watchdogs, run, and asking after what an edit broke. Never: what a step decides, or a tool's
+own work. Never raises, except `asyncio.CancelledError`.
 """
 
 from __future__ import annotations
@@ -22,18 +22,30 @@ from app.tools.authorisation.subjects import path_rule_names
 from app.tools.authorisation.watchdog import Watchdog, consult
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import Delegation, ToolDefinition
+from app.tools.edit_feedback import EditFeedback
+from app.tools.edit_watch import EditWatch
 from app.tools.naming import closest, rule_name
 from app.tools.output import envelope_of
 from app.tools.registry import ToolRegistry
 from app.tools.wrappers import audited, contained
 
+DIAGNOSTICS_TOOL, DIAGNOSTICS = "code.lsp", "diagnostics"
+"""The tool and action that an agent must have for what language servers say after its edits."""
+
 
 class ToolService:
     """Dispatches calls to the tools of one registry."""
 
-    def __init__(self, registry: ToolRegistry, *, watchdogs: Sequence[Watchdog] = ()) -> None:
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        *,
+        watchdogs: Sequence[Watchdog] = (),
+        after_edit: EditFeedback | None = None,
+    ) -> None:
         self.registry = registry
         self._watchdogs = tuple(watchdogs)
+        self._after_edit = after_edit
 
     async def call(
         self,
@@ -54,6 +66,11 @@ class ToolService:
 
         return await audited(lambda: contained(name, dispatch), name, arguments, context)
 
+    async def late_note(self, session_id: str, agent_path: str) -> str | None:
+        """Return, once, what language servers said about an agent's edits after their results were
+        given; None when there is nothing."""
+        return None if self._after_edit is None else await self._after_edit.note(session_id, agent_path)
+
     async def _dispatch(
         self,
         name: str,
@@ -64,21 +81,60 @@ class ToolService:
         definition = self._resolve(name, context, allowed)
         params = validate(definition, parse_arguments(arguments))
         _check_action(definition, params, allowed)
+        watch = self._watch(definition, context, allowed)
+        if watch is None:
+            return await self._answer(definition, params, context)
+        try:
+            envelope = await self._answer(definition, params, replace(context, writes=watch))
+            return await watch.finished(envelope)
+        finally:
+            watch.close()
+
+    async def _answer(
+        self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext
+    ) -> ToolEnvelope:
         result = await self._permitted(definition, params, context)
         if isinstance(result, Delegation):
             result = await self._delegated(result, context)
         return await envelope_of(definition, result, context)
 
+    def _watch(
+        self, definition: ToolDefinition, context: ToolCallContext, allowed: Collection[str]
+    ) -> EditWatch | None:
+        """Return what is to hear of the call's writes, for agents that may ask for diagnostics."""
+        asking = self.registry.get(DIAGNOSTICS_TOOL)
+        if self._after_edit is None or definition.read_only or asking is None:
+            return None
+        if f"{DIAGNOSTICS_TOOL}.{DIAGNOSTICS}" not in allowed:
+            return None
+
+        async def may_read(path: str) -> bool:
+            try:
+                params = validate(asking, {"action": DIAGNOSTICS, "path": path})
+                await self._authorised(asking, params, replace(context, headless=True))
+            except ToolError:
+                return False
+            return True
+
+        return self._after_edit.watch(context, may_read)
+
     async def _permitted(
         self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext
     ) -> BaseModel | Delegation:
+        context = await self._authorised(definition, params, context)
+        return await definition.run(params, context)
+
+    async def _authorised(
+        self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext
+    ) -> ToolCallContext:
+        """Return the context to run the call with. Raises ToolError when a layer refuses it."""
         effects = definition.effects(params)
         tools = tuple(map(rule_name, _names(definition, params)))
         check_capabilities(definition, effects, context)
         context = replace(context, tool_names=path_rule_names(tools, effects), consented=frozenset())
         context = await check_rules(definition, tools, effects, context)
         await consult(self._watchdogs, definition, params, context)
-        return await definition.run(params, context)
+        return context
 
     async def _delegated(self, delegation: Delegation, context: ToolCallContext) -> BaseModel:
         """Run the call that a tool left to another one, with all that such a call must pass."""

@@ -8,6 +8,7 @@ matching.
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass
 
 from app.errors import ToolError
@@ -16,6 +17,7 @@ from app.tools.legacy_encoding import CODECS, SAMPLED, legacy_encoding
 HEAD = 8192
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\b\x1b")
 _MAX_CONTROL_SHARE = 0.02
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,18 @@ def to_utf8(content: bytes) -> tuple[bytes, TextFormat] | None:
         return body, found
     found = guess_legacy(content[:SAMPLED])
     return None if found is None else _from_legacy(content, found)
+
+
+def text_of(content: bytes) -> str | None:
+    """Return the text of a file's content, without its mark; None for a binary file. Half a surrogate
+    pair, which no message can carry, is shown as one replacement character."""
+    found = to_utf8(content)
+    if found is None:
+        return None
+    try:
+        return found[0].decode("utf-8")
+    except UnicodeDecodeError:
+        return _HALF_PAIR.sub("\ufffd", found[0].decode("utf-8", "surrogatepass"))
 
 
 def _from_legacy(content: bytes, found: TextFormat) -> tuple[bytes, TextFormat]:

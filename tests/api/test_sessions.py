@@ -99,6 +99,18 @@ async def test_capabilities_say_what_is_here_and_why_something_is_not(
     assert any(entry["name"] == "git" for entry in answer["capabilities"])
 
 
+@pytest.mark.requirement("R4.servers.listed")
+async def test_capabilities_list_every_language_with_its_server_or_how_to_get_one(
+    client: httpx2.AsyncClient, project_id: str
+) -> None:
+    answer = (await client.get(f"/api/v1/projects/{project_id}/capabilities")).json()
+    servers = {entry["name"]: entry for entry in answer["capabilities"] if entry["kind"] == "language_server"}
+    assert {"python", "typescript", "rust", "zig"} <= servers.keys() and len(servers) >= 20
+    assert servers["python"]["available"] and servers["python"]["reason"] is None
+    for name, entry in servers.items():
+        assert entry["available"] or (f"for {name}" in entry["reason"] and "Install it: " in entry["reason"])
+
+
 async def test_a_project_file_can_be_checked_without_a_project(client: httpx2.AsyncClient) -> None:
     bad = await client.post(
         "/api/v1/dsl/validate",

@@ -166,6 +166,19 @@ def test_doctor_says_what_is_there_and_how_to_get_what_is_not(home: Home) -> Non
     assert {"sandbox", "language servers", "debuggers"} <= {group for group, _ in found}
 
 
+@pytest.mark.requirement("R4.servers.listed")
+def test_doctor_lists_every_language_with_its_server_or_how_to_get_one(home: Home) -> None:
+    home.config.write_text(
+        home.config.read_text() + '\n[lsp.servers.elixir]\ncommand = ["/none/elixir-ls"]\n'
+    )
+    findings = home.json("doctor")["findings"]
+    found = {entry["name"]: entry for entry in findings if entry["group"] == "language servers"}
+    assert {"python", "typescript", "rust", "zig", "elixir"} <= found.keys() and len(found) >= 21
+    assert found["python"]["status"] == "ok"
+    assert found["elixir"]["status"] == "absent" and "/none/elixir-ls" in found["elixir"]["detail"]
+    assert all(entry["status"] == "ok" or entry["advice"] for entry in found.values())
+
+
 @pytest.mark.requirement("R2.10.5")
 def test_doctor_never_shows_a_credential(home: Home) -> None:
     done = home.run("doctor", "--json", OPENAI_API_KEY="sk-do-not-show-this")

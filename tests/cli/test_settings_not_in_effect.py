@@ -13,8 +13,8 @@ IN_VAIN = """
 mode = "full"
 [langfuse]
 enabled = true
-[lsp.servers.python]
-command = ["pyright-langserver", "--stdio"]
+[dap.adapters.node]
+adapter = ["js-debug-adapter"]
 [mcp.tickets]
 url = "http://127.0.0.1:9/mcp"
 [search]
@@ -34,7 +34,7 @@ def test_what_has_no_effect_is_told_at_the_start_and_by_the_doctor(home: Home) -
     keys = {
         "sandbox.mode",
         "langfuse.enabled",
-        "lsp.servers.python",
+        "dap.adapters.node",
         "mcp.tickets",
         "search.provider",
         "plugins",

@@ -155,6 +155,8 @@ class LspServer(StrictModel):
     """Answered to the server's configuration requests."""
     env: Environment = Field(default={})
     """Additional environment variables."""
+    max_memory_mb: Annotated[int, Field(ge=64)] | None = None
+    """MiB that the server and its children may take before it is restarted. Default: as is usual for it."""
 
 
 class LspSection(StrictModel):
@@ -162,6 +164,8 @@ class LspSection(StrictModel):
 
     servers: list[LspServer] = Field(default=[], max_length=64)
     """At most one per language."""
+    diagnostics_after_edit: bool | None = None
+    """Whether an edit's result names the errors that it introduced. Default: as the operator set it."""
 
 
 class DapAdapter(StrictModel):

@@ -6,11 +6,11 @@ files that the caller's cage or rules keep from it, and writing.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
@@ -27,7 +27,7 @@ from app.tools.ast_grep.snapshot import Snapshot, parsed_text
 from app.tools.call import ToolCallContext
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import Digest, digest_of
-from app.tools.threads import to_the_end
+from app.tools.threads import held_open
 from app.workspace import Workspace, invalid_path
 
 MAX_PARSED_FILE = 10 * 1024 * 1024
@@ -68,13 +68,8 @@ class Copies:
 @asynccontextmanager
 async def begin(files: ProjectFiles, context: ToolCallContext, path: str) -> AsyncIterator[Start]:
     """Open where `path` points. Raises ToolError as the workspace does."""
-    with ExitStack() as held:
-        started: list[Start] = []
-        await to_the_end(lambda: _open(files, context, path, held), started.append)
-        try:
-            yield started[0]
-        finally:
-            await asyncio.to_thread(held.close)
+    async with held_open(partial(_open, files, context, path)) as start:
+        yield start
 
 
 def _open(files: ProjectFiles, context: ToolCallContext, path: str, held: ExitStack) -> Start:

@@ -13,6 +13,7 @@ from app.tools.locked import command, files, searches
 from app.tools.locked.todo import todo
 from app.tools.project_files import ProjectFiles
 from app.tools.search import glob, grep
+from app.tools.search.kept_lists import KeptLists
 
 NAMES = ("read", "write", "edit", "glob", "grep", "bash", "todo")
 
@@ -26,9 +27,10 @@ def build(
     write: ToolDefinition,
     edit: ToolDefinition,
     bash: ToolDefinition,
+    kept: KeptLists | None = None,
 ) -> tuple[ToolDefinition, ...]:
     """Return the tools, in the order of `NAMES`, over the dotted ones that are given."""
-    finding = glob.build(project_files, children, environment, limits=searches.GLOB_LIMITS)
+    finding = glob.build(project_files, children, environment, limits=searches.GLOB_LIMITS, kept=kept)
     searching = grep.build(project_files, children, environment, limits=searches.GREP_LIMITS)
     return (
         files.read(read),

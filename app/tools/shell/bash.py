@@ -7,10 +7,9 @@ Never: running anything itself; the terminals do.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from pydantic import Field, field_validator
@@ -40,7 +39,7 @@ from app.tools.description import load_description
 from app.tools.output import open_sidecar
 from app.tools.project_files import ProjectFiles
 from app.tools.shell.shown import BackgroundCommand, one_line, shown
-from app.tools.threads import to_the_end
+from app.tools.threads import held_open
 
 NAME = "shell.bash"
 MAX_COMMAND_BYTES = 64 * 1024
@@ -127,7 +126,7 @@ class Bash:
     async def run(self, params: BashParams, context: ToolCallContext) -> BashResult:
         try:
             async with (
-                self._folder(params.cwd, context) as folder,
+                held_open(partial(self._open_folder, params.cwd, context)) as folder,
                 self._terminals.command(self._spec(params, context, folder)) as command,
             ):
                 with _audited(command, params, context):
@@ -159,26 +158,16 @@ class Bash:
             open_file=partial(open_sidecar, context, NAME, "txt"),
         )
 
-    @asynccontextmanager
-    async def _folder(self, cwd: str, context: ToolCallContext) -> AsyncIterator[int]:
+    def _open_folder(self, cwd: str, context: ToolCallContext, held: ExitStack) -> int:
         """Open the working folder: below the root by its real path, and writable for the caller."""
-        held: list[int] = []
         try:
-            await to_the_end(partial(self._open_folder, cwd, context), held.append)
-            yield held[0]
-        finally:
-            for descriptor in held:
-                os.close(descriptor)
-
-    def _open_folder(self, cwd: str, context: ToolCallContext) -> int:
-        try:
-            with self._files.workspace(context).open(cwd) as opened:
-                if opened.location.in_scratch or not opened.is_directory:
-                    raise _bad_folder(cwd, f"{cwd} is not a folder of the project")
-                policy = fs_policy(context)
-                if policy is not None:
-                    policy.check(opened.parts, "rw")
-                return os.dup(opened.descriptor)
+            opened = held.enter_context(self._files.workspace(context).open(cwd))
+            if opened.location.in_scratch or not opened.is_directory:
+                raise _bad_folder(cwd, f"{cwd} is not a folder of the project")
+            policy = fs_policy(context)
+            if policy is not None:
+                policy.check(opened.parts, "rw")
+            return opened.descriptor
         except ToolError as error:
             if error.code in {"invalid_path", "file_not_found"}:
                 raise _bad_folder(cwd, error.message) from None

@@ -38,9 +38,8 @@ def test_the_starter_compiles_without_diagnostics(tmp_path: Path) -> None:
     assert result.diagnostics == ()
     assert result.require().slug == "my-shop"
     enabled = result.require().root.enabled_tools()
-    assert {"file.read", "edit.text", "edit.ast", "search.grep", "shell.bash", "project.recipe"} <= set(
-        enabled
-    )
+    expected = {"file.read", "edit.text", "edit.ast", "search.grep", "code.lsp", "shell.bash"}
+    assert expected | {"project.recipe"} <= set(enabled)
 
 
 def test_the_starters_agent_asks_before_it_runs_a_command_that_may_change_something(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import { duration, firstLine } from "/static/format.js";
 import { TerminalText } from "/static/terminal_text.js";
 import { result, table } from "/static/tool_result.js";
 
-const TELLING = ["pattern", "path", "file", "query", "command", "action", "title", "name", "url"];
+const TELLING = ["pattern", "path", "file", "query", "command", "title", "name", "url"];
 const ICONS = { running: "◌", done: "✓", failed: "✕" };
 const OPEN_AT_ONCE = new Set(["edit.text", "edit"]);
 const LONGEST_SHOWN = 20_000;
@@ -68,9 +68,10 @@ function whole(address) {
 
 function about(given) {
   if (typeof given !== "object" || given === null) return firstLine(given ?? "");
-  const name = TELLING.find((key) => typeof given[key] === "string");
-  const value = name ? given[name] : Object.values(given).find((entry) => typeof entry === "string");
-  return firstLine(value ?? "", 80);
+  const { action, ...rest } = given;
+  const name = TELLING.find((key) => typeof rest[key] === "string");
+  const value = name ? rest[name] : Object.values(rest).find((entry) => typeof entry === "string");
+  return firstLine([action, value].filter((entry) => typeof entry === "string").join(" "), 80);
 }
 
 function argumentsOf(name, given) {

@@ -1,0 +1,227 @@
+"""One run of a language server: its process, the handshake, requests, and its end.
+
+Owns: starting and stopping the process, the capabilities it told, what it said last on stderr.
+Never: restarting it, documents, or what a request means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import app
+from app.bridges.lsp.client import ServerCapabilities, ServerRequests, client_capabilities
+from app.bridges.lsp.file_uris import path_to_uri
+from app.bridges.lsp.positions import Encoding
+from app.bridges.lsp.resolution import ResolvedServer, merged
+from app.bridges.lsp.servers import Behaviour
+from app.bridges.peer import END_OF_OUTPUT, JsonRpcPeer, PeerClosed, ResponseError
+from app.bridges.process import Child, ChildProcesses, SpawnFailed
+
+SHUTDOWN_SECONDS = 2.0
+MAX_LAST_WORDS = 4_000
+_CHUNK = 64 * 1024
+
+
+class ServerEnded(Exception):
+    """The server could not be started, or has ended; `reason` says why, in words."""
+
+    def __init__(self, reason: str, exit_code: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Whom a connection tells: `spawned` when the process runs, `notified` of every notification and
+    its size in bytes, `refreshed` when the server asks for its diagnostics to be asked for anew."""
+
+    spawned: Callable[[], None]
+    notified: Callable[[str, Any, int], None]
+    refreshed: Callable[[], None]
+
+
+class Connection:
+    """A running server. Made by `open`, ended by `shut_down` or `aclose`."""
+
+    def __init__(self, child: Child, server: ResolvedServer, root: Path, hooks: Hooks) -> None:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        self.child = child
+        self.capabilities = ServerCapabilities({})
+        self.server_info: Mapping[str, Any] = {}
+        self.encoding: Encoding = "utf-16"
+        self.root = root
+        self._server = server
+        self._last_words = bytearray()
+        requests = ServerRequests(root, server.settings, lambda: self.capabilities, hooks.refreshed)
+        self.peer = JsonRpcPeer(
+            child.stdout,
+            child.stdin,
+            name=server.program.name,
+            on_notification=lambda method, params: hooks.notified(method, params, self.peer.bytes_taken),
+            on_request=requests.answer,
+        )
+        self._reading = asyncio.create_task(self.peer.run(), name=f"read {server.program.name}")
+        self._draining = asyncio.create_task(self._drain(), name=f"stderr of {server.program.name}")
+
+    @classmethod
+    async def open(
+        cls,
+        children: ChildProcesses,
+        server: ResolvedServer,
+        root: Path,
+        environment: Mapping[str, str],
+        hooks: Hooks,
+        *,
+        watches_files: bool,
+        seconds: float,
+    ) -> Connection:
+        """Start the server and greet it, within `seconds`. Raises ServerEnded."""
+        try:
+            child = await children.start(
+                server.command,
+                owner=f"language server {server.program.name}",
+                cwd=root,
+                env={**environment, **server.env},
+                stdin="pipe",
+            )
+        except SpawnFailed as failure:
+            raise ServerEnded(f"{server.program} cannot be started: {failure.reason}") from None
+        hooks.spawned()
+        try:
+            connection = cls(child, server, root, hooks)
+        except BaseException:
+            await child.aclose()
+            raise
+        try:
+            await connection._greet(watches_files, seconds)
+        except BaseException:
+            await connection.aclose()
+            raise
+        return connection
+
+    @property
+    def ended(self) -> bool:
+        return self._reading.done()
+
+    @property
+    def last_words(self) -> str:
+        """What the server wrote on stderr at the end, bounded."""
+        return self._last_words.decode("utf-8", "replace").strip()
+
+    async def request(self, method: str, params: Any) -> Any:
+        """Raises ResponseError, and ServerEnded when the server ends before it answers."""
+        try:
+            return await self.peer.request(method, params)
+        except PeerClosed as closed:
+            raise await self._ended(closed.reason) from None
+
+    def notify(self, method: str, params: Any) -> None:
+        self.peer.notify(method, params)
+
+    async def ended_within(self, seconds: float) -> bool:
+        """Wait for the end, for so long at most, and tell whether the server has ended."""
+        await asyncio.wait({self._reading}, timeout=seconds)
+        return self.ended
+
+    async def wait_until_ended(self) -> ServerEnded:
+        """Wait for the end and return its account."""
+        await asyncio.wait({self._reading})
+        return await self._ended("stopped" if self._reading.cancelled() else self._reading.result())
+
+    async def shut_down(self) -> None:
+        """End the server as the protocol has it, and by force when it does not end soon."""
+        try:
+            with suppress(ResponseError, PeerClosed, TimeoutError):
+                async with asyncio.timeout(SHUTDOWN_SECONDS):
+                    await self.peer.request("shutdown")
+                    self.peer.notify("exit")
+                    await self.child.wait()
+        finally:
+            await self.aclose()
+
+    async def aclose(self, *, grace_seconds: float = 0.0) -> None:
+        """Kill the server and all that it started, at once or after having asked it to end."""
+        try:
+            if grace_seconds:
+                self.peer.close("the server was stopped")
+                await self.child.stop(grace_seconds)
+        finally:
+            await self._kill()
+
+    async def _kill(self) -> None:
+        self.peer.close("the server was stopped")
+        try:
+            await self.child.aclose()
+        finally:
+            for task in (self._reading, self._draining):
+                task.cancel()
+            await asyncio.gather(self._reading, self._draining, return_exceptions=True)
+
+    async def _greet(self, watches_files: bool, seconds: float) -> None:
+        uri = path_to_uri(self.root)
+        params = {
+            "processId": os.getpid(),
+            "clientInfo": {"name": "kaged", "version": app.__version__},
+            "locale": "en",
+            "rootUri": uri,
+            "rootPath": str(self.root),
+            "workspaceFolders": [{"uri": uri, "name": self.root.name}],
+            "initializationOptions": options_for(self._server.behaviour, watches_files=watches_files),
+            "capabilities": client_capabilities(watches_files=watches_files),
+            "trace": "off",
+        }
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await self.request("initialize", params)
+        except TimeoutError:
+            raise ServerEnded(
+                f"{self._server.program.name} did not answer initialize within {seconds:g} s"
+            ) from None
+        except ResponseError as refusal:
+            raise ServerEnded(f"{self._server.program.name} refused: {refusal.message[:500]}") from None
+        if not isinstance(answer, dict) or not isinstance(answer.get("capabilities"), dict):
+            raise ServerEnded(f"{self._server.program.name} answered initialize with no capabilities")
+        told = answer["capabilities"]
+        early = self.capabilities
+        self.capabilities = ServerCapabilities(told)
+        self.capabilities.take_over(early)
+        info = answer.get("serverInfo")
+        self.server_info = info if isinstance(info, dict) else {}
+        encoding = told.get("positionEncoding", told.get("offsetEncoding"))
+        match encoding:
+            case "utf-8" | "utf-16" | "utf-32":
+                self.encoding = encoding
+        self.notify("initialized", {})
+        if self._server.settings and self._server.behaviour.told_settings:
+            self.notify("workspace/didChangeConfiguration", {"settings": dict(self._server.settings)})
+
+    async def _ended(self, reason: str) -> ServerEnded:
+        """Make the account of the end; the exit code follows the end of the output within moments."""
+        await self.child.has_ended(1.0)
+        code = self.child.exit_code
+        words = self.last_words[-600:]
+        by_itself = code is not None and reason == END_OF_OUTPUT
+        how = f"exit code {code}" if by_itself else reason
+        return ServerEnded(
+            f"{self._server.program.name} ended ({how})" + (f": {words}" if words else ""), code
+        )
+
+    async def _drain(self) -> None:
+        stream = self.child.stderr
+        while stream is not None and (chunk := await stream.read(_CHUNK)):
+            self._last_words += chunk
+            del self._last_words[:-MAX_LAST_WORDS]
+
+
+def options_for(behaviour: Behaviour, *, watches_files: bool) -> dict[str, Any]:
+    """Return what the server is initialized with; what was declared wins."""
+    told = behaviour.initialization_options
+    return merged(behaviour.watching_options, told) if watches_files else dict(told)

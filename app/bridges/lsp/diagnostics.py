@@ -1,0 +1,328 @@
+"""Diagnostics that are for a file's present content, or say that they are not.
+
+Owns: what was published, and the ways in which servers are known to tell that an answer is current.
+Never: opening documents, or cutting and sorting for a reader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from app.bridges.lsp import tsserver
+from app.bridges.lsp.client import ServerCapabilities
+from app.bridges.lsp.documents import OpenDocuments, OpenText
+from app.bridges.lsp.file_states import FileStates
+from app.bridges.lsp.file_uris import ForeignUri, path_to_uri, uri_to_path
+from app.bridges.lsp.readiness import Bell, Readiness
+from app.bridges.lsp.servers import Behaviour
+from app.bridges.peer import ResponseError
+
+T = TypeVar("T")
+MAX_ITEMS = 20_000
+MAX_KEPT_BYTES = 32 * 1024 * 1024
+"""What is published is kept up to this size in all; beyond it what came first is dropped."""
+MAX_TOKEN = 200
+QUIET_SECONDS = 0.3
+FLYCHECK_QUIET_SECONDS = 0.15
+FLYCHECK_LOST_SECONDS = 4.0
+_RETRIED_CODES = frozenset({-32802, -32801, -32800})
+"""ServerCancelled, ContentModified and RequestCancelled: ask again."""
+_RETRY_SECONDS = 0.05
+_LOOK_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """Diagnostics as the server gave them, in its encoding. `fresh`: they are for `text`, which was
+    what the file held when they came."""
+
+    items: tuple[dict[str, Any], ...]
+    fresh: bool
+    text: OpenText
+
+
+@dataclass(frozen=True, slots=True)
+class _Publish:
+    version: int | None
+    items: tuple[dict[str, Any], ...]
+    at: float
+    size: int
+
+
+class Unanswered(Exception):
+    """The server has left a request without an answer since `since` (monotonic seconds)."""
+
+    def __init__(self, method: str, since: float) -> None:
+        super().__init__(method)
+        self.method = method
+        self.since = since
+
+
+class Asker(Protocol):
+    capabilities: ServerCapabilities
+
+    def request(self, method: str, params: Any) -> Coroutine[Any, Any, Any]: ...
+
+    def notify(self, method: str, params: Any) -> None: ...
+
+
+class Diagnostics:
+    """The diagnostics of one run of a server."""
+
+    def __init__(
+        self,
+        asker: Asker,
+        documents: OpenDocuments,
+        behaviour: Behaviour,
+        bell: Bell,
+        readiness: Readiness,
+    ) -> None:
+        self._asker = asker
+        self._documents = documents
+        self._behaviour = behaviour
+        self._bell = bell
+        self._readiness = readiness
+        self._published: dict[str, _Publish] = {}
+        self._states = FileStates()
+        self.kept_bytes = 0
+        self._changed_at = 0.0
+        self._unsaved_change = False
+        self._flychecks: dict[str, float] = {}
+        self._flycheck_done = 0.0
+        self._flycheck_over_at = 0.0
+
+    def something_changed(self, *, saved: bool) -> None:
+        """Note that the server was told of a change, with or without a save of a document; what came
+        before may be outdated."""
+        self._changed_at = time.monotonic()
+        self._unsaved_change = not saved
+
+    def closed(self, uri: str) -> None:
+        if self._behaviour.freshness != "flycheck":  # what a compiler said of a file is not said again
+            self._forget(uri)
+
+    def notified(self, method: str, params: Any, size: int) -> None:
+        """Take a notification; `size` is that of its message in bytes."""
+        if not isinstance(params, dict):
+            return
+        if method == "textDocument/publishDiagnostics" and isinstance(params.get("uri"), str):
+            self._keep(_as_sent(params["uri"]), params, size)
+            self._bell.ring()
+        elif method == "textDocument/clangd.fileStatus" and isinstance(params.get("uri"), str):
+            self._states.told(_as_sent(params["uri"]), str(params.get("state")))
+            self._bell.ring()
+        elif method == "$/progress" and "flycheck" in str(params.get("token"))[:MAX_TOKEN].lower():
+            self._flycheck(str(params["token"])[:MAX_TOKEN], params.get("value"))
+        elif method == "experimental/serverStatus" and params.get("quiescent") is False:
+            self._flychecks.clear()  # the project is loaded anew; a check that ran does not tell its end
+
+    def _keep(self, uri: str, params: Mapping[str, Any], size: int) -> None:
+        told = params.get("version")
+        version = told if isinstance(told, int) else None
+        newest = self._newest_version(uri)
+        if version is not None and newest is not None and version < newest:
+            return  # of a text that was there before
+        self._forget(uri)
+        self._published[uri] = _Publish(
+            version,
+            _dictionaries(params.get("diagnostics")),
+            time.monotonic(),
+            size,
+        )
+        self._states.published(uri)
+        self.kept_bytes += size
+        while self.kept_bytes > MAX_KEPT_BYTES:
+            self._forget(next(iter(self._published)))
+
+    def _newest_version(self, uri: str) -> int | None:
+        known = self._published.get(uri)
+        return None if known is None else known.version
+
+    def _forget(self, uri: str) -> None:
+        known = self._published.pop(uri, None)
+        self._states.forget(uri)
+        if known is not None:
+            self.kept_bytes -= known.size
+
+    async def of(self, path: str, deadline: float) -> Diagnosed:
+        """Return the diagnostics of a file, as fresh as can be had until `deadline` (monotonic).
+
+        Raises ToolError as opening does, Unanswered, ResponseError and ServerEnded.
+        """
+        with self._documents.holding(path):
+            while True:
+                text = await self._renewed(await self._documents.get(path))
+                items, fresh = await self._for(text, deadline)
+                # Whoever wrote meanwhile: an answer for what was there before is not given.
+                now = await self._documents.get(path)
+                if not fresh or now.version == text.version:
+                    return Diagnosed(items, fresh and now.version == text.version, text)
+                if time.monotonic() >= deadline:
+                    return Diagnosed(items, False, text)
+
+    async def _renewed(self, text: OpenText) -> OpenText:
+        """Have the server look anew at a text that it has judged before something else has changed."""
+        newest = self._published.get(text.uri)
+        if not self._behaviour.answers_again or newest is None or newest.at >= self._changed_at:
+            return text
+        if newest.at < self._documents.changed_at(text.path):
+            return text  # it has not judged this one yet
+        return await self._documents.touch(text.path) or text
+
+    async def _for(self, text: OpenText, deadline: float) -> tuple[tuple[dict[str, Any], ...], bool]:
+        way = self._behaviour.freshness
+        if way == "tsserver":
+            absolute = self._documents.absolute(text.path)
+            found = await _answered(tsserver.diagnostics(self._asker, absolute), tsserver.COMMAND, deadline)
+            if found is not None:
+                return found, True
+            way = "settled"
+        if way == "flycheck":
+            return await self._checked(text, deadline)
+        offers = self._asker.capabilities.offers
+        if not offers("textDocument/diagnostic"):
+            settled = way == "settled"
+
+            def known() -> bool:
+                return offers("textDocument/diagnostic") or self._is_current(text, settled)
+
+            held = await self._wait_for_publish(known, text, deadline)
+            if not offers("textDocument/diagnostic"):
+                return self._last(text), held
+        return await self._pull(text, deadline)
+
+    async def _wait_for_publish(self, known: Callable[[], bool], text: OpenText, deadline: float) -> bool:
+        while not known():
+            # Quiet is reached by the passing of time, which rings no bell.
+            newest = self._published.get(text.uri)
+            soon = deadline if newest is None else min(deadline, time.monotonic() + _LOOK_SECONDS)
+            await self._bell.until(lambda: known() or self._published.get(text.uri) is not newest, soon)  # noqa: B023
+            if time.monotonic() >= deadline:
+                return known()
+        return True
+
+    def _is_current(self, text: OpenText, settled: bool) -> bool:
+        newest = self._published.get(text.uri)
+        if newest is None:
+            return False
+        settle: float = self._behaviour.settle_ms / 1000
+        quiet = settle if settled else QUIET_SECONDS
+        if newest.version is not None:
+            if newest.version < text.version:
+                return False
+            if newest.at >= self._changed_at:
+                return self._states.is_done(text.uri)
+            # For this content, but another file has changed since: the server may think again.
+            return time.monotonic() - max(newest.at, self._changed_at) >= quiet
+        if newest.at < self._documents.changed_at(text.path):
+            return False
+        return time.monotonic() - max(newest.at, self._changed_at) >= max(quiet, settle)
+
+    def _last(self, text: OpenText) -> tuple[dict[str, Any], ...]:
+        newest = self._published.get(text.uri)
+        return () if newest is None else newest.items
+
+    async def _pull(self, text: OpenText, deadline: float) -> tuple[tuple[dict[str, Any], ...], bool]:
+        options: Mapping[str, Any] = self._asker.capabilities.options("textDocument/diagnostic") or {}
+        params: dict[str, Any] = {"textDocument": {"uri": text.uri}}
+        if isinstance(options.get("identifier"), str):
+            params["identifier"] = options["identifier"]
+        while True:
+            try:
+                asked = self._asker.request("textDocument/diagnostic", params)
+                answer = await _answered(asked, "textDocument/diagnostic", deadline)
+            except ResponseError as refusal:
+                if refusal.code not in _RETRIED_CODES or time.monotonic() >= deadline:
+                    raise
+                await self._bell.until(lambda: False, min(deadline, time.monotonic() + _RETRY_SECONDS))
+                continue
+            if isinstance(answer, dict) and answer.get("kind") == "full":
+                return _dictionaries(answer.get("items")), True
+            return (), answer is None
+
+    async def _checked(self, text: OpenText, deadline: float) -> tuple[tuple[dict[str, Any], ...], bool]:
+        """The server's own analysis, and what the compiler says once it has run after the save."""
+        native: tuple[dict[str, Any], ...] = ()
+        if self._asker.capabilities.offers("textDocument/diagnostic"):
+            native, _ = await self._pull(text, deadline)
+        done = await self._flycheck_ends(text, deadline)
+        while done:
+            # A check that was under way when the file was saved is ended and begun anew.
+            rest = self._flycheck_over_at + FLYCHECK_QUIET_SECONDS
+            if not await self._bell.until(lambda: bool(self._flychecks), min(rest, deadline)):
+                break
+            done = await self._bell.until(self._flycheck_is_over, deadline)
+        if done and self._asker.capabilities.offers("textDocument/diagnostic"):
+            # By now it has read the files that it was told of. It tells the end of a check before what
+            # the check has found, and answers this only afterwards.
+            native, _ = await self._pull(text, deadline)
+        done = done and self._flycheck_done > self._changed_at
+        return _without_duplicates((*native, *self._last(text))), done
+
+    async def _flycheck_ends(self, text: OpenText, deadline: float) -> bool:
+        while True:
+            if self._unsaved_change:
+                # Only a save makes it run the compiler by itself.
+                self._unsaved_change = False
+                self._asker.notify("rust-analyzer/runFlycheck", {"textDocument": {"uri": text.uri}})
+            soon = min(deadline, time.monotonic() + FLYCHECK_LOST_SECONDS)
+            if await self._bell.until(self._flycheck_is_over, soon):
+                return True
+            if time.monotonic() >= deadline:
+                return False
+            # None runs: what was asked for got lost when the project was loaded anew.
+            self._unsaved_change = self._unsaved_change or not self._flychecks
+
+    def _flycheck_is_over(self) -> bool:
+        # A project that cannot be loaded is not checked at all.
+        if self._readiness.ready and self._readiness.trouble:
+            return True
+        return not self._flychecks and self._flycheck_done > self._changed_at
+
+    def _flycheck(self, token: str, value: Any) -> None:
+        kind = value.get("kind") if isinstance(value, dict) else None
+        now = time.monotonic()
+        if kind == "begin" and len(self._flychecks) < 100:
+            self._flychecks[token] = now
+        elif kind == "end":
+            began = self._flychecks.pop(token, 0.0)
+            self._flycheck_done = max(self._flycheck_done, began)
+            self._flycheck_over_at = now
+        self._bell.ring()
+
+
+async def _answered(request: Coroutine[Any, Any, T], method: str, deadline: float) -> T:
+    """Wait for the answer to a request. Raises Unanswered."""
+    since = time.monotonic()
+    try:
+        async with asyncio.timeout(max(0.0, deadline - since)):
+            return await request
+    except TimeoutError:
+        raise Unanswered(method, since) from None
+
+
+def _as_sent(uri: str) -> str:
+    """Return a file's URI as it was sent: servers escape more characters, or fewer."""
+    try:
+        return path_to_uri(uri_to_path(uri))
+    except ForeignUri:
+        return uri
+
+
+def _dictionaries(value: Any) -> tuple[dict[str, Any], ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(item for item in value[:MAX_ITEMS] if isinstance(item, dict))
+
+
+def _without_duplicates(items: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+    seen: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for item in items:
+        with suppress(TypeError):
+            seen.setdefault((str(item.get("range")), str(item.get("message")), str(item.get("code"))), item)
+    return tuple(seen.values())

@@ -1,0 +1,330 @@
+"""The documents that a language server has open, kept the same as the files on disk.
+
+Owns: opening, versions, changes and closing; what was sent last is known by the file's status, and
+by its content while the status cannot tell. Never: content that is not on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from app.bridges.lsp.client import ServerCapabilities
+from app.bridges.lsp.file_uris import path_to_uri
+from app.bridges.lsp.positions import Encoding, LineIndex
+from app.errors import ToolError
+from app.workspace import Workspace
+
+MAX_OPEN = 256
+MAX_BYTES = 4 * 1024 * 1024
+"""Servers take minutes over larger files, and answer nothing else meanwhile."""
+_UNSURE_NS = 50_000_000
+"""How long after a change a file's status may still be the same after another change: the clock of
+file systems goes in steps."""
+
+Decode = Callable[[bytes], str | None]
+
+
+class Sender(Protocol):
+    """What documents are sent through."""
+
+    capabilities: ServerCapabilities
+    encoding: Encoding
+
+    def notify(self, method: str, params: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenText:
+    """A document as the server has it. `path` is relative to the project's root."""
+
+    path: str
+    uri: str
+    version: int
+    text: str
+    lines: LineIndex
+
+
+@dataclass(slots=True)
+class _Document:
+    shown: OpenText
+    language_id: str
+    stamp: tuple[int, ...]
+    unsure: bool
+    content: bytes
+    changed_at: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True, slots=True)
+class _OnDisk:
+    stamp: tuple[int, ...]
+    unsure: bool
+    content: bytes
+    text: str
+
+
+class OpenDocuments:
+    """The open documents of one run of a server."""
+
+    def __init__(
+        self, root: Path, decode: Decode, language_id: Callable[[str], str | None], sender: Sender
+    ) -> None:
+        self._workspace = Workspace(root)
+        self._root = root
+        self._decode = decode
+        self._language_id = language_id
+        self._sender = sender
+        self._documents: OrderedDict[str, _Document] = OrderedDict()
+        self._busy: dict[str, int] = {}
+        self._lock = asyncio.Lock()
+        # Unique among all documents: what is published late for an earlier opening is told apart.
+        self._versions = itertools.count(1)
+        self.opened: Callable[[], None] = lambda: None
+        self.saved: Callable[[], None] = lambda: None
+        self.closed: Callable[[str], None] = lambda _: None
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def paths(self) -> tuple[str, ...]:
+        return tuple(self._documents)
+
+    def knows(self, path: str) -> bool:
+        """Tell whether the file is of a kind that the server reads."""
+        return self._language_id(path) is not None
+
+    def absolute(self, path: str) -> Path:
+        return self._root / path
+
+    def changed_at(self, path: str) -> float:
+        """Return when the server was sent the present text (monotonic seconds)."""
+        return self._documents[path].changed_at
+
+    async def get(self, path: str) -> OpenText:
+        """Open the document if need be, bring every open one up to date, and return it.
+
+        Raises ToolError as `Workspace.open` does, `is_directory`, `file_too_large` and `not_text`.
+        """
+        async with self._lock:
+            known = dict(self._documents)
+            found, news, gone = await asyncio.to_thread(self._look, path, known)
+            # The wanted one last: what is said of it then is said after all other changes.
+            self._apply({name: news[name] for name in sorted(news, key=path.__eq__)}, gone)
+            document = self._documents.get(path)
+            if document is None:
+                assert found is not None
+                document = self._open(path, found)
+            self._documents.move_to_end(path)
+            self._close_oldest(path)
+            return document.shown
+
+    async def synchronise(self) -> None:
+        """Bring every open document up to date."""
+        async with self._lock:
+            _, news, gone = await asyncio.to_thread(self._look, None, dict(self._documents))
+            self._apply(news, gone)
+
+    async def touch(self, path: str) -> OpenText | None:
+        """Give an open document a new version with the same text, so that the server looks at it anew."""
+        async with self._lock:
+            document = self._documents.get(path)
+            if document is None or not self._sender.capabilities.text_sync():
+                return None
+            document.shown = replace(document.shown, version=next(self._versions))
+            document.changed_at = time.monotonic()
+            start = {"line": 0, "character": 0}
+            part = {"range": {"start": start, "end": start}, "text": ""}
+            whole = {"text": document.shown.text}
+            change = part if self._sender.capabilities.text_sync() == 2 else whole
+            told = {"uri": document.shown.uri, "version": document.shown.version}
+            # clangd skips a version with the same text unless it is told not to.
+            more = {"contentChanges": [change], "forceRebuild": True, "wantDiagnostics": True}
+            self._sender.notify("textDocument/didChange", {"textDocument": told, **more})
+            return document.shown
+
+    async def show(self, path: str) -> None:
+        """Open and close a document, so that a server knows a new file that only such a message
+        makes it look at."""
+        async with self._lock:
+            if path in self._documents:
+                return
+            try:
+                found = await asyncio.to_thread(self._read, path)
+            except ToolError:
+                return
+            self._open(path, found)
+            self._close(path)
+
+    def holding(self, path: str) -> _Holding:
+        """Keep the document open while the `with` lasts."""
+        return _Holding(self._busy, path)
+
+    def _look(
+        self, path: str | None, known: Mapping[str, _Document]
+    ) -> tuple[_OnDisk | None, dict[str, _OnDisk], list[str]]:
+        """Blocks. Return the wanted file if it is not open, the open ones that changed, and the ones
+        that are gone."""
+        news: dict[str, _OnDisk] = {}
+        gone: list[str] = []
+        for name, document in known.items():
+            try:
+                status = os.stat(self._root / name)
+            except OSError:
+                gone.append(name)
+                continue
+            if not document.unsure and _stamp(status) == document.stamp:
+                continue
+            try:
+                news[name] = self._read(name)
+            except ToolError:
+                gone.append(name)
+        if path is None or (path in known and path not in gone):
+            return None, news, gone
+        return self._read(path), news, gone
+
+    def _read(self, path: str) -> _OnDisk:
+        began = time.time_ns()
+        with self._workspace.open(path) as opened:
+            if opened.is_directory:
+                raise ToolError("is_directory", f"{path} is a directory; name a file in it")
+            if opened.status.st_size > MAX_BYTES:
+                size = opened.status.st_size
+                raise ToolError(
+                    "file_too_large",
+                    f"{path} has {size} bytes; language servers are given at most {MAX_BYTES}",
+                )
+            with os.fdopen(os.dup(opened.descriptor), "rb") as file:
+                content = file.read(MAX_BYTES + 1)
+            stamp = _stamp(os.fstat(opened.descriptor))
+        text = self._decode(content)
+        if text is None or len(content) > MAX_BYTES:
+            raise ToolError("not_text", f"{path} is a binary file; language servers read text")
+        # Measured from before the reading: what is written meanwhile leaves the file unsure.
+        return _OnDisk(stamp, began - max(stamp[:2]) < _UNSURE_NS, content, text)
+
+    def _apply(self, news: Mapping[str, _OnDisk], gone: list[str]) -> None:
+        for path in gone:
+            if path in self._documents:
+                self._close(path)
+        for path, found in news.items():
+            document = self._documents.get(path)
+            if document is None:
+                continue
+            document.stamp, document.unsure = found.stamp, found.unsure
+            if found.content != document.content:
+                self._change(document, found)
+
+    def _open(self, path: str, found: _OnDisk) -> _Document:
+        uri = path_to_uri(self._root / path)
+        shown = OpenText(path, uri, next(self._versions), found.text, LineIndex(found.text))
+        language_id = self._language_id(path) or "plaintext"
+        document = _Document(shown, language_id, found.stamp, found.unsure, found.content)
+        self._documents[path] = document
+        item = {"uri": uri, "languageId": language_id, "version": shown.version, "text": found.text}
+        self._sender.notify("textDocument/didOpen", {"textDocument": item})
+        self.opened()
+        return document
+
+    def _change(self, document: _Document, found: _OnDisk) -> None:
+        before = document.shown
+        lines = LineIndex(found.text)
+        after = OpenText(before.path, before.uri, next(self._versions), found.text, lines)
+        document.shown, document.content = after, found.content
+        document.changed_at = time.monotonic()
+        capabilities = self._sender.capabilities
+        kind = capabilities.text_sync()
+        if kind:
+            change = changed_part(before, after, self._sender.encoding) if kind == 2 else {"text": after.text}
+            told = {"uri": after.uri, "version": after.version}
+            self._sender.notify("textDocument/didChange", {"textDocument": told, "contentChanges": [change]})
+        saved, with_text = capabilities.takes_save()
+        if saved:
+            text = {"text": after.text} if with_text else {}
+            self._sender.notify("textDocument/didSave", {"textDocument": {"uri": after.uri}, **text})
+        self.saved()
+
+    def _close(self, path: str) -> None:
+        document = self._documents.pop(path)
+        self._sender.notify("textDocument/didClose", {"textDocument": {"uri": document.shown.uri}})
+        self.closed(document.shown.uri)
+
+    def _close_oldest(self, wanted: str) -> None:
+        if len(self._documents) <= MAX_OPEN:
+            return
+        for path in list(self._documents):
+            if path != wanted and not self._busy.get(path):
+                self._close(path)
+                if len(self._documents) <= MAX_OPEN:
+                    return
+
+
+class _Holding:
+    def __init__(self, busy: dict[str, int], path: str) -> None:
+        self._busy = busy
+        self._path = path
+
+    def __enter__(self) -> None:
+        self._busy[self._path] = self._busy.get(self._path, 0) + 1
+
+    def __exit__(self, *_: object) -> None:
+        self._busy[self._path] -= 1
+        if not self._busy[self._path]:
+            del self._busy[self._path]
+
+
+def changed_part(before: OpenText, after: OpenText, encoding: Encoding) -> dict[str, Any]:
+    """Return the change from one text to the other as whole lines, so that no character and no line
+    end is cut in two."""
+    old, new = before.text, after.text
+    start = _same_start(old, new)
+    start = old.rfind("\n", 0, start) + 1
+    same_end = _same_end(old[start:], new[start:])
+    # Back to the beginning of a line, which is one in both texts.
+    cut = old.find("\n", len(old) - same_end)
+    same_end = 0 if cut < 0 or not same_end else len(old) - cut - 1
+    old_end = len(old) - same_end
+    last = before.lines.line_count - 1
+    whole = before.lines.to_server(last, len(before.lines.line(last)), encoding)
+    end = {"line": _line_of(old, old_end), "character": 0} if same_end else whole
+    return {
+        "range": {"start": {"line": _line_of(old, start), "character": 0}, "end": end},
+        "text": new[start : len(new) - same_end],
+    }
+
+
+def _line_of(text: str, offset: int) -> int:
+    """Return the line in which a line beginning at `offset` is; line ends as the protocol counts them."""
+    return text.count("\n", 0, offset) + text.count("\r", 0, offset) - text.count("\r\n", 0, offset)
+
+
+def _same_start(old: str, new: str) -> int:
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _same_end(old: str, new: str) -> int:
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[len(old) - middle : len(old) - low] == new[len(new) - middle : len(new) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

@@ -1,0 +1,112 @@
+"""The shape of what is known of languages and of the servers for them.
+
+Owns: these types. Never: any particular language or server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+Freshness = Literal["pull", "versioned", "settled", "tsserver", "flycheck"]
+Signal = Literal["none", "progress", "log", "server_status", "index"]
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """What is particular to one server program, wherever it was declared.
+
+    `freshness`: how its diagnostics are known to be current; a server that offers pull diagnostics is
+    asked for them unless this is `tsserver` or `flycheck`. `ready`: what tells that the project is
+    loaded (`$/progress` ended, a line of the log that `ready_pattern` matches, rust-analyzer's
+    status, clangd's index). `watching_options` are added to `initialization_options` where the client
+    watches the files, and left out where the server has to. `settle_ms`: the quiet time after a
+    publication without a version.
+    `settings` answer configuration requests, section by section. `open_new_files`: it notices a new
+    file only when that is opened. `told_settings`: it asks for them only when it is told that there
+    are some; one that asks by itself would load the project twice. `mixes_declarations`: asked for
+    references without the declaration it answers with it, or without the use that was asked about.
+    `loads_first`: it answers nothing rightly before the project is loaded.
+    """
+
+    freshness: Freshness = "versioned"
+    ready: Signal = "none"
+    ready_pattern: str = ""
+    settle_ms: int = 300
+    initialization_options: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    watching_options: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    env: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    max_memory_mb: int = 4096
+    open_new_files: bool = False
+    answers_again: bool = False
+    watches_late: bool = False
+    told_settings: bool = True
+    mixes_declarations: bool = False
+    loads_first: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A server that may be installed: program and arguments, and how to install it by package manager."""
+
+    command: tuple[str, ...]
+    install: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageEntry:
+    """A language (`lang` in the project file) with its servers, the preferred one first.
+
+    `extensions` and `file_names` map to the protocol's language identifier; a file name that ends
+    with a dot stands for all names that begin so. `root_markers` are file names or globs.
+    """
+
+    language: str
+    candidates: tuple[Candidate, ...]
+    extensions: Mapping[str, str]
+    file_names: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    root_markers: tuple[str, ...] = ()
+
+
+def server(*command: str, **install: str) -> Candidate:
+    """Make a candidate. `npm="a b"` and the like are package names; `other` is a sentence."""
+    return Candidate(
+        command=command,
+        install={manager: _LINES[manager].format(packages) for manager, packages in install.items()},
+    )
+
+
+def all_as(identifier: str, *names: str) -> dict[str, str]:
+    """Map every name to one language identifier."""
+    return dict.fromkeys(names, identifier)
+
+
+_LINES: Mapping[str, str] = {
+    "npm": "npm install -g {}",
+    "pip": "pip install {}",
+    "pipx": "pipx install {}",
+    "go": "go install {}@latest",
+    "gem": "gem install {}",
+    "dotnet": "dotnet tool install --global {}",
+    "composer": "composer global require {}",
+    "rustup": "rustup component add {}",
+    "cargo": "cargo install {}",
+    "apt": "sudo apt-get install {}",
+    "dnf": "sudo dnf install {}",
+    "pacman": "sudo pacman -S {}",
+    "apk": "sudo apk add {}",
+    "zypper": "sudo zypper install {}",
+    "brew": "brew install {}",
+    "other": "{}",
+}
+PACKAGE_MANAGERS: Mapping[str, tuple[str, ...]] = {
+    **{manager: (manager,) for manager in _LINES if manager != "other"},
+    "pip": ("pip", "pip3"),
+    "apt": ("apt-get",),
+}
+"""The programs of which one must be there for a hint to be of use."""

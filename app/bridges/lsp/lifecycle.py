@@ -1,0 +1,321 @@
+"""When a language server runs: started on first use, restarted after a crash, ended when idle or too large.
+
+Owns: the present run and the state, one start and any number of endings under way, each a task of its own
+that no caller's cancellation stops, and the audit of it all. Never: what the server is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.bridges import proc
+from app.bridges.lsp.connection import ServerEnded
+from app.bridges.lsp.documents import Decode
+from app.bridges.lsp.limits import ServerLimits
+from app.bridges.lsp.resolution import ResolvedServer, ServerTable
+from app.bridges.lsp.run import ServerRun
+from app.bridges.process import ChildProcesses
+from app.bridges.supervisor import Restarts
+from app.errors import ToolError
+from app.states import LanguageServerState, move
+from app.workspace.tree_watch import TreeWatches
+
+log = logging.getLogger("kaged.languages")
+
+Record = Callable[[str, dict[str, Any]], None]
+MAX_REOPENED = 16
+HANGING_GRACE_SECONDS = 1.0
+"""How long a server that hangs may take to end on SIGTERM before it is killed."""
+_FORGIVING = frozenset({"idle_timeout", "reload"})
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What servers are run with; the same for all of a daemon."""
+
+    children: ChildProcesses
+    watches: TreeWatches
+    environment: Mapping[str, str]
+    decode: Decode
+    record: Record
+    limits: ServerLimits
+
+
+class Lifecycle:
+    """The runs of one server, at most one at a time. Made by its `LanguageServer`."""
+
+    def __init__(
+        self, language: str, root: Path, project_root: Path, table: ServerTable, means: Means
+    ) -> None:
+        self.restarts = Restarts(means.limits.back_off, means.limits.forgive_seconds)
+        self.last_used = time.monotonic()
+        self.last_problem = ""
+        self.resolved: ResolvedServer | None = None
+        self.limits = means.limits
+        self._language = language
+        self._root = root
+        self._project_root = project_root
+        self._table = table
+        self._means = means
+        self._state = LanguageServerState.STOPPED
+        self._run: ServerRun | None = None
+        self._starting: asyncio.Task[None] | None = None
+        self._guard: asyncio.Task[None] | None = None
+        self._endings: set[asyncio.Task[None]] = set()
+        self._reopen: tuple[str, ...] = ()
+        self._using = 0
+        self._stopped_for = ""
+        self._closed = False
+
+    @property
+    def state(self) -> LanguageServerState:
+        return self._state
+
+    @property
+    def run(self) -> ServerRun | None:
+        """The present run, None when there is none."""
+        return self._run
+
+    @property
+    def busy(self) -> bool:
+        return self._using > 0 or self._starting is not None
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether something is still there of what was stopped or has crashed."""
+        return bool(self._endings) or self._starting is not None
+
+    @property
+    def name(self) -> str:
+        return self.resolved.program.name if self.resolved is not None else self._language
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """While the `with` lasts the server is not idle."""
+        self._using += 1
+        try:
+            yield
+        finally:
+            self._using -= 1
+            self.last_used = time.monotonic()
+
+    async def running(self) -> ServerRun:
+        """Return the present run, started if need be. Raises ToolError `lsp_server_not_found` and
+        `lsp_server_unavailable`.
+
+        A start goes on when its caller is cancelled: the next one will want it.
+        """
+        while True:
+            if self._closed:
+                raise self._is_closed()
+            run = self._run
+            if run is None:
+                await self._started()
+            elif run.connection.ended:
+                self.crashed(run, await run.connection.wait_until_ended())
+            else:
+                self.last_used = time.monotonic()
+                return run
+
+    def crashed(self, run: ServerRun, ended: ServerEnded, *, hangs: bool = False) -> None:
+        """Note the end of a run, once, and have what is left of it ended; `hangs` when it still runs."""
+        if self._run is not run:
+            return
+        self._leave(LanguageServerState.CRASHED, ended)
+        self._note_crash(ended)
+        self._aside(run.connection.aclose(grace_seconds=HANGING_GRACE_SECONDS if hangs else 0.0))
+
+    def begin_stop(self, reason: str, *, for_ever: bool = False) -> None:
+        """Begin to end the server; `ended` waits for it. It starts again at the next use, unless
+        `for_ever`."""
+        self._stopped_for = reason
+        self._closed = self._closed or for_ever
+        if self._starting is not None:
+            self._starting.cancel()
+        run = self._leave(LanguageServerState.STOPPED, ServerEnded(f"{self.name} was stopped ({reason})"))
+        if reason in _FORGIVING:
+            self.restarts.forgive()
+        if reason == "idle_timeout":
+            self._reopen = ()
+        if run is not None:
+            self._aside(self._shut_down(run, reason))
+
+    async def ended(self) -> None:
+        """Wait until nothing is left of what was stopped or has crashed up to now."""
+        tasks = {*self._endings, *((self._starting,) if self._starting is not None else ())}
+        if tasks:
+            await asyncio.wait(tasks)
+        if self._endings:
+            await asyncio.wait(set(self._endings))
+
+    def unavailable(self, problem: str = "") -> ToolError:
+        """Return the error of who needed the server; `problem` is why it ended, if not of itself."""
+        problem = self.last_problem or problem
+        tries = self.restarts.crashes
+        given_up = self._state is LanguageServerState.UNAVAILABLE
+        then = "use the reload action to try again" if given_up else "it is started again with the next call"
+        return ToolError(
+            "lsp_server_unavailable",
+            f"the {self._language} server ended ({tries} crashes): {problem}; {then}",
+            detail={
+                "language": self._language,
+                "restarts": max(0, tries - 1),
+                "problem": problem,
+            },
+        )
+
+    def _is_closed(self) -> ToolError:
+        return ToolError(
+            "lsp_server_unavailable",
+            f"the {self._language} server was stopped for good ({self._stopped_for}); repeat the call if the "
+            "project is still open",
+            detail={"language": self._language, "restarts": 0, "problem": self._stopped_for},
+        )
+
+    async def _started(self) -> None:
+        """Wait for the start, begun if it is not; when it is called off whoever waits looks anew."""
+        starting = self._starting
+        if starting is None:
+            starting = asyncio.create_task(self._start(), name=f"start {self._language} server")
+            starting.add_done_callback(self._start_is_over)
+            self._starting = starting
+        await asyncio.wait({starting})
+        if not starting.cancelled() and (problem := starting.exception()) is not None:
+            raise problem
+
+    def _start_is_over(self, starting: asyncio.Task[None]) -> None:
+        self._starting = None
+        if self._state is LanguageServerState.STARTING:
+            self._become(LanguageServerState.STOPPED)
+        if not starting.cancelled():
+            starting.exception()  # those who wait are told; there may be nobody left
+
+    async def _start(self) -> None:
+        """Start the server, again after a crash at its start, as long as it may be."""
+        until = time.monotonic() + self.limits.start_seconds
+        while True:
+            if self._state is LanguageServerState.UNAVAILABLE:
+                raise self.unavailable()
+            if self._endings:
+                await asyncio.wait(set(self._endings))
+            await asyncio.sleep(self.restarts.wait_seconds)
+            self.resolved = await asyncio.to_thread(self._table.resolve, self._language)
+            self._become(LanguageServerState.STARTING)
+            try:
+                run = await self._begin(self.resolved)
+            except ServerEnded as ended:
+                if self._state is not LanguageServerState.STARTING:
+                    raise asyncio.CancelledError from None  # it was stopped at the same moment
+                self._note_crash(ended)
+                if time.monotonic() > until:
+                    raise self.unavailable() from None
+                continue
+            break
+        self._enter(run)
+        for path in self._reopen:
+            with suppress(ToolError, ServerEnded):
+                await run.documents.get(path)
+
+    async def _begin(self, resolved: ResolvedServer) -> ServerRun:
+        spawned = False
+
+        def note() -> None:
+            nonlocal spawned
+            spawned = True
+            self._record("spawned", {"command": list(resolved.command)})
+
+        watch = await self._means.watches.open(self._project_root)
+        run = ServerRun(resolved, self._project_root, watch)
+        try:
+            await run.begin(
+                self._means.children,
+                self._root,
+                self._means.environment,
+                self._means.decode,
+                self._language_id,
+                note,
+                self.limits.initialize_seconds,
+            )
+        except asyncio.CancelledError:
+            if spawned:
+                self._record("stopped", {"reason": self._stopped_for})
+            raise
+        return run
+
+    def _enter(self, run: ServerRun) -> None:
+        self._run = run
+        self._become(LanguageServerState.READY)
+        self.restarts.started()
+        self.last_used = time.monotonic()
+        self._guard = asyncio.create_task(self._look_after(run), name=f"look after {self._language} server")
+
+    def _leave(self, state: LanguageServerState, why: ServerEnded) -> ServerRun | None:
+        """Part from the present run, which the caller ends."""
+        run, self._run = self._run, None
+        if self._guard is not None and self._guard is not asyncio.current_task():
+            self._guard.cancel()
+        self._guard = None
+        if run is not None:
+            self._reopen = run.documents.paths()[-MAX_REOPENED:]
+            run.forget(why)
+        if self._state is not state:
+            self._become(state)
+        return run
+
+    async def _look_after(self, run: ServerRun) -> None:
+        """Notice the end of a run, and end one that is idle or has grown too large."""
+        limits = self.limits
+        cap = (limits.memory_mb or run.server.behaviour.max_memory_mb) * 1024 * 1024
+        while True:
+            if await run.connection.ended_within(limits.look_seconds):
+                self.crashed(run, await run.connection.wait_until_ended())
+                return
+            memory = await asyncio.to_thread(proc.memory_of_tree, run.connection.child.pid)
+            if memory > cap:
+                self.last_problem = f"it used {memory >> 20} MB of memory, {cap >> 20} MB are allowed"
+                self.begin_stop("memory_limit")
+                return
+            if not self.busy and time.monotonic() - self.last_used >= limits.idle_seconds:
+                self.begin_stop("idle_timeout")
+                return
+
+    async def _shut_down(self, run: ServerRun, reason: str) -> None:
+        await run.connection.shut_down()
+        self._record("stopped", {"reason": reason})
+
+    def _aside(self, ending: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(ending, name=f"end {self._language} server")
+        self._endings.add(task)
+        task.add_done_callback(self._ending_is_over)
+
+    def _ending_is_over(self, task: asyncio.Task[None]) -> None:
+        self._endings.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            log.error("a language server was not ended properly", exc_info=problem)
+
+    def _note_crash(self, ended: ServerEnded) -> None:
+        self.restarts.crashed()
+        self.last_problem = ended.reason
+        if self._state is not LanguageServerState.CRASHED:
+            self._become(LanguageServerState.CRASHED)
+        told = {"exit_code": ended.exit_code, "restart_count": self.restarts.crashes - 1}
+        self._record("crashed", told)
+        if self.restarts.exhausted:
+            self._become(LanguageServerState.UNAVAILABLE)
+
+    def _record(self, event: str, data: dict[str, Any]) -> None:
+        self._means.record(f"code.lsp.server_{event}", {"language": self._language, **data})
+
+    def _language_id(self, path: str) -> str | None:
+        found = self._table.language_of(path)
+        return found[1] if found is not None and found[0] == self._language else None
+
+    def _become(self, state: LanguageServerState) -> None:
+        self._state = move(self._state, state)

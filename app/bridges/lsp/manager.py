@@ -1,0 +1,143 @@
+"""The language servers of the daemon: the front door of this bridge.
+
+Owns: the projects and their servers' end. Never: who may ask what; that is decided before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from app.bridges.lsp.diagnostics import Diagnosed
+from app.bridges.lsp.documents import Decode, OpenText
+from app.bridges.lsp.file_uris import ForeignUri, path_to_uri, uri_to_path
+from app.bridges.lsp.lifecycle import Means
+from app.bridges.lsp.limits import ServerLimits
+from app.bridges.lsp.positions import Encoding, LineIndex
+from app.bridges.lsp.project import Declarations, ProjectLanguages, ServerStatus
+from app.bridges.lsp.resolution import Declared, ResolvedServer, ServerTable
+from app.bridges.lsp.server import LanguageServer
+from app.bridges.lsp.workspace_edit import (
+    CreateFile,
+    DeleteFile,
+    EditPlan,
+    MalformedEdit,
+    Operation,
+    RenameFile,
+    TextEdits,
+    apply_text_edits,
+    parse_workspace_edit,
+    prevailing_line_end,
+)
+from app.bridges.process import ChildProcesses
+from app.workspace.tree_watch import TreeWatches
+
+__all__ = [
+    "CreateFile",
+    "Declarations",
+    "Declared",
+    "DeleteFile",
+    "Diagnosed",
+    "EditPlan",
+    "Encoding",
+    "ForeignUri",
+    "LanguageServer",
+    "LanguageServers",
+    "LineIndex",
+    "MalformedEdit",
+    "OpenText",
+    "Operation",
+    "ProjectLanguages",
+    "RenameFile",
+    "ResolvedServer",
+    "ServerLimits",
+    "ServerStatus",
+    "ServerTable",
+    "TextEdits",
+    "apply_text_edits",
+    "parse_workspace_edit",
+    "path_to_uri",
+    "prevailing_line_end",
+    "uri_to_path",
+]
+
+Record = Callable[[str, str, dict[str, Any]], None]
+"""Takes an audit event's name, the project's id and the data."""
+
+
+class LanguageServers:
+    """All language servers of this daemon. One instance, closed before the children are.
+
+    `declared` returns what is declared for a project, `decode` the text of a file's content or None
+    when it is binary, `record` keeps an audit event and must not raise.
+    """
+
+    def __init__(
+        self,
+        children: ChildProcesses,
+        watches: TreeWatches,
+        *,
+        environment: Mapping[str, str],
+        declared: Callable[[str], Declarations],
+        decode: Decode,
+        record: Record,
+        limits: ServerLimits | None = None,
+    ) -> None:
+        self._children = children
+        self._watches = watches
+        self._environment = environment
+        self._declared = declared
+        self._decode = decode
+        self._record = record
+        self._limits = limits or ServerLimits()
+        self._projects: dict[str, ProjectLanguages] = {}
+        self._leaving: set[ProjectLanguages] = set()
+        self._closed = False
+
+    def project(self, project_id: str, root: Path) -> ProjectLanguages:
+        """Return the languages of a project; nothing is started by that."""
+        declared = self._declared(project_id)
+        project = self._projects.get(project_id)
+        if project is None or project.root != root:
+            if project is not None:
+                self._part_from(project, "project_unload")
+            project = self._projects[project_id] = ProjectLanguages(root, declared, self._means(project_id))
+            if self._closed:
+                project.begin_close("daemon_shutdown")
+        elif project.declared != declared:
+            project.redeclare(declared)
+        return project
+
+    async def close_project(self, project_id: str) -> None:
+        """End the servers of a project that is no longer used."""
+        project = self._projects.pop(project_id, None)
+        if project is not None:
+            self._part_from(project, "project_unload")
+            await project.closed()
+            self._leaving.discard(project)
+
+    async def aclose(self) -> None:
+        """End all servers; none is started any more."""
+        self._closed = True
+        for project in self._projects.values():
+            self._part_from(project, "daemon_shutdown")
+        self._projects.clear()
+        await asyncio.gather(*(project.closed() for project in self._leaving))
+        self._leaving.clear()
+
+    def _means(self, project_id: str) -> Means:
+        return Means(
+            children=self._children,
+            watches=self._watches,
+            environment=self._environment,
+            decode=self._decode,
+            record=lambda event, data: self._record(event, project_id, data),
+            limits=self._limits,
+        )
+
+    def _part_from(self, project: ProjectLanguages, reason: str) -> None:
+        project.begin_close(reason)
+        self._leaving = {one for one in self._leaving if one.is_leaving}
+        self._leaving.add(project)

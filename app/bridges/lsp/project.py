@@ -1,0 +1,250 @@
+"""The language servers of one project.
+
+Owns: which server a file belongs to, by language and by the folder that it is to be started in.
+Never: what the servers are asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from app.bridges import proc
+from app.bridges.lsp.lifecycle import Means
+from app.bridges.lsp.resolution import Declared, ServerTable
+from app.bridges.lsp.server import LanguageServer
+from app.errors import ToolError
+
+State = Literal["configured", "installed", "starting", "ready", "crashed", "unavailable", "stopped"]
+MAX_FOLDERS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerStatus:
+    """How one language stands. `configured`: no program was found, `problem` says what to install;
+    `installed`: found, not started. `root` is relative to the project's, `memory_mb` that of the
+    server and all that it started."""
+
+    language: str
+    state: State
+    source: str | None = None
+    command: tuple[str, ...] = ()
+    root: str = "."
+    pid: int | None = None
+    memory_mb: int | None = None
+    restarts: int = 0
+    open_documents: int = 0
+    loading: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """What the project file and the local config declare."""
+
+    project: Sequence[Declared] = ()
+    local: Sequence[Declared] = ()
+
+
+class ProjectLanguages:
+    """Made by the manager, once for each project."""
+
+    def __init__(self, root: Path, declared: Declarations, means: Means) -> None:
+        self.root = root
+        self.declared = declared
+        self.table = ServerTable(declared.project, declared.local, means.environment, root=root)
+        self._means = means
+        self._servers: dict[tuple[str, Path], LanguageServer] = {}
+        self._roots: dict[tuple[str, str], Path] = {}
+        self._leaving: set[LanguageServer] = set()
+        self._closed = ""
+
+    def language_of(self, path: str) -> str | None:
+        """Return the language of a file by its name."""
+        found = self.table.language_of(path)
+        return None if found is None else found[0]
+
+    async def server_for(self, path: str) -> LanguageServer:
+        """Return the running server of a file, started if need be; `path` is relative to the root.
+
+        Raises ToolError `language_not_supported`, `lsp_server_not_found` and `lsp_server_unavailable`.
+        """
+        server = self._at(*await self._place(path))
+        await server.start()
+        return server
+
+    async def server_of(self, language: str) -> LanguageServer:
+        """Return the running server of a language: of the project's root, or the one that runs."""
+        if language not in self.table.languages():
+            raise self._not_supported(f"there is no language {language!r}")
+        running = [server for (name, _), server in self._servers.items() if name == language]
+        server = next((one for one in running if one.lifecycle.run is not None), None)
+        if server is None:
+            server = self._at(language, self.root)
+        await server.start()
+        return server
+
+    async def running_for(self, path: str) -> LanguageServer | None:
+        """Return the server of a file if it runs; it is not started."""
+        if self.language_of(path) is None:
+            return None
+        server = self._servers.get(await self._place(path))
+        return server if server is not None and server.lifecycle.run is not None else None
+
+    async def synchronise(self) -> None:
+        """Tell all servers that run what changed on disk."""
+        await asyncio.gather(*(server.synchronise() for server in self.running()))
+
+    def running(self) -> list[LanguageServer]:
+        return [server for server in self._servers.values() if server.lifecycle.run is not None]
+
+    async def status(self) -> list[ServerStatus]:
+        """Return how every language of the table stands, those with a server first."""
+        servers = list(self._servers.values())
+        started = {server.language for server in servers}
+        rest = [language for language in self.table.languages() if language not in started]
+        found = [await self._status_of(server) for server in servers]
+        return found + await asyncio.to_thread(lambda: [self._status_without(one) for one in rest])
+
+    async def reload(self, language: str | None) -> list[str]:
+        """Stop the servers of a language, or all, and forgive them their crashes; they start again at
+        the next use, in the folder that is theirs by then. Return the languages."""
+        chosen = [one for (name, _), one in self._servers.items() if language in {None, name}]
+        self._roots.clear()
+        for server in chosen:
+            server.lifecycle.begin_stop("reload")
+        await asyncio.gather(*(server.lifecycle.ended() for server in chosen))
+        return sorted({server.language for server in chosen})
+
+    def redeclare(self, declared: Declarations) -> None:
+        """Take over what the project file and the local config say now; what runs is ended, and begins
+        anew as they say at its next use."""
+        self.declared = declared
+        self.table = ServerTable(declared.project, declared.local, self._means.environment, root=self.root)
+        self._roots.clear()
+        self._part_from_all("configuration_changed")
+
+    def begin_close(self, reason: str) -> None:
+        """Begin to end all servers; none is started any more. `closed` waits for it."""
+        self._closed = reason
+        self._part_from_all(reason)
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether something is still there of the servers that were parted from."""
+        return any(server.lifecycle.is_ending for server in self._leaving)
+
+    async def closed(self) -> None:
+        """Wait until nothing is left of the servers that were parted from."""
+        leaving = list(self._leaving)
+        await asyncio.gather(*(server.lifecycle.ended() for server in leaving))
+        self._leaving.difference_update(leaving)
+
+    def _part_from_all(self, reason: str) -> None:
+        servers, self._servers = self._servers, {}
+        for server in servers.values():
+            self._part_from(server, reason)
+
+    def _part_from(self, server: LanguageServer, reason: str) -> None:
+        server.lifecycle.begin_stop(reason, for_ever=True)
+        self._leaving = {one for one in self._leaving if one.lifecycle.is_ending}
+        self._leaving.add(server)
+
+    async def _place(self, path: str) -> tuple[str, Path]:
+        language = self.language_of(path)
+        if language is None:
+            raise self._not_supported(f"{path} is of no language that a server is known for")
+        folder = os.path.dirname(path)
+        root = self._roots.get((language, folder))
+        if root is None:
+            root = await asyncio.to_thread(self._root_of, language, folder)
+            if len(self._roots) >= MAX_FOLDERS:
+                self._roots.clear()
+            self._roots[language, folder] = root
+        return language, root
+
+    def _at(self, language: str, root: Path) -> LanguageServer:
+        if self._closed:
+            raise ToolError(
+                "lsp_server_unavailable",
+                f"the language servers of this project were ended ({self._closed}); repeat the call if the "
+                "project is still open",
+                detail={"language": language, "restarts": 0, "problem": self._closed},
+            )
+        server = self._servers.get((language, root))
+        if server is None:
+            self._make_room()
+            server = LanguageServer(language, root, self.root, self.table, self._means)
+            self._servers[language, root] = server
+        return server
+
+    def _make_room(self) -> None:
+        """Keep the number of servers within its bound: those that do not run are forgotten first, then
+        the one that was idle for longest is ended."""
+        if len(self._servers) < self._means.limits.servers_per_project:
+            return
+        idle = [entry for entry in self._servers.items() if not entry[1].lifecycle.busy]
+        idle.sort(key=lambda entry: (entry[1].lifecycle.run is not None, entry[1].lifecycle.last_used))
+        if not idle:
+            raise ToolError(
+                "lsp_server_unavailable",
+                f"{len(self._servers)} language servers run and are all busy; wait for their answers",
+            )
+        key, server = idle[0]
+        del self._servers[key]
+        self._part_from(server, "too_many")
+
+    def _root_of(self, language: str, folder: str) -> Path:
+        """Return where the server is to be started: the project's root when it has one of the
+        language's marker files or no folder on the way has; else the first on the way that has one."""
+        markers = self.table.root_markers_of(language)
+        place = self.root
+        for name in ("", *(part for part in folder.split("/") if part not in {"", "."})):
+            place = place / name
+            if any((place / marker).exists() for marker in markers if "*" not in marker):
+                return place
+        return self.root
+
+    async def _status_of(self, server: LanguageServer) -> ServerStatus:
+        life = server.lifecycle
+        run = life.run
+        state: State = life.state.value
+        if state == "ready" and run is not None and not run.readiness.ready:
+            state = "starting"
+        resolved = life.resolved
+        pid = run.connection.child.pid if run is not None else None
+        memory = await asyncio.to_thread(proc.memory_of_tree, pid) if pid is not None else None
+        return ServerStatus(
+            language=server.language,
+            state=state,
+            source=resolved.source if resolved is not None else None,
+            command=resolved.command if resolved is not None else (),
+            root=server.root.relative_to(self.root).as_posix(),
+            pid=pid,
+            memory_mb=memory >> 20 if memory is not None else None,
+            restarts=life.restarts.crashes if run is not None else max(0, life.restarts.crashes - 1),
+            open_documents=len(run.documents) if run is not None else 0,
+            loading=(run.readiness.doing or None) if run is not None else None,
+            problem=server.trouble or life.last_problem or None,
+        )
+
+    def _status_without(self, language: str) -> ServerStatus:
+        try:
+            resolved = self.table.resolve(language)
+        except ToolError as problem:
+            return ServerStatus(language=language, state="configured", problem=problem.message)
+        return ServerStatus(
+            language=language, state="installed", source=resolved.source, command=resolved.command
+        )
+
+    def _not_supported(self, what: str) -> ToolError:
+        known = self.table.languages()
+        return ToolError(
+            "language_not_supported",
+            f"{what}; the languages are {', '.join(known)} (others can be declared in the project file)",
+            detail={"languages": list(known)},
+        )

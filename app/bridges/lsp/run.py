@@ -1,0 +1,228 @@
+"""One run of a server with all that belongs to it: connection, documents, diagnostics, readiness.
+
+Owns: who hears what the server says, and what the server is told of changes on disk. Never: the
+decision to start or end a run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from app.bridges.lsp.connection import Connection, Hooks, ServerEnded
+from app.bridges.lsp.diagnostics import Diagnostics
+from app.bridges.lsp.documents import Decode, OpenDocuments, OpenText
+from app.bridges.lsp.file_uris import path_to_uri
+from app.bridges.lsp.known_files import KnownFiles
+from app.bridges.lsp.readiness import Bell, Readiness
+from app.bridges.lsp.resolution import ResolvedServer
+from app.bridges.lsp.watched import KINDS, WatchedGlobs
+from app.bridges.process import ChildProcesses
+from app.workspace.tree_watch import FileChange, TreeWatch
+
+MAX_NEWS = 20_000
+MAX_SHOWN = 50
+MAX_UNTOLD = 1_000
+LATE_SECONDS = 0.5
+MAX_EARLY = 1_000
+MAX_EARLY_BYTES = 4 * 1024 * 1024
+
+
+class ServerRun:
+    """A started server. Made by `begin`; ended through its `connection`, then `forget`."""
+
+    def __init__(self, server: ResolvedServer, project_root: Path, watch: TreeWatch) -> None:
+        self.server = server
+        self.bell = Bell()
+        self.readiness = Readiness(server.behaviour, self.bell)
+        self.changes = 0
+        self.connection: Connection
+        self.documents: OpenDocuments
+        self.diagnostics: Diagnostics
+        self._project_root = project_root
+        self._watch = watch
+        self._news: dict[str, FileChange] = {}
+        self._files = KnownFiles(project_root)
+        self._watched: WatchedGlobs | None = None
+        self._pending: list[FileChange] = []
+        self._untold: list[FileChange] = []
+        self._missed = False
+        self._known_at = time.time_ns()
+        self._telling = asyncio.Lock()
+        self._unsubscribe: Callable[[], None] = lambda: None
+        self._early: list[tuple[str, Any, int]] = []
+
+    async def begin(
+        self,
+        children: ChildProcesses,
+        root: Path,
+        environment: Mapping[str, str],
+        decode: Decode,
+        language_id: Callable[[str], str | None],
+        spawned: Callable[[], None],
+        seconds: float,
+    ) -> None:
+        """Start the server; `spawned` is called when its process runs. Raises ServerEnded."""
+        self._unsubscribe = self._watch.subscribe(self._on_disk)
+        self._relies_on_watch = self._watch.exact
+        scanning = asyncio.create_task(asyncio.to_thread(self._files.scan), name="files for a server")
+        try:
+            self.connection = await Connection.open(
+                children,
+                self.server,
+                root,
+                environment,
+                Hooks(spawned, self._notified, self._refreshed),
+                watches_files=self._relies_on_watch,
+                seconds=seconds,
+            )
+            self._take_up(decode, language_id)
+            await scanning
+        except BaseException:
+            self._unsubscribe()
+            scanning.cancel()
+            raise
+
+    def _take_up(self, decode: Decode, language_id: Callable[[str], str | None]) -> None:
+        self.documents = OpenDocuments(self._project_root, decode, language_id, self.connection)
+        self.diagnostics = Diagnostics(
+            self.connection, self.documents, self.server.behaviour, self.bell, self.readiness
+        )
+        self.documents.opened = self._opened
+        self.documents.saved = self._saved
+        self.documents.closed = self.diagnostics.closed
+        self.connection.capabilities.changed = self.bell.ring
+        early, self._early = self._early, []
+        for method, params, size in early:
+            self.diagnostics.notified(method, params, size)
+
+    async def document(self, path: str) -> OpenText:
+        await self._tell_of_files()
+        return await self.documents.get(path)
+
+    async def synchronise(self) -> None:
+        """Tell the server whatever changed on disk."""
+        await self._tell_of_files()
+        await self.documents.synchronise()
+
+    def forget(self, reason: ServerEnded) -> None:
+        """The run is over: whoever waits for it is told why."""
+        self._unsubscribe()
+        self.bell.end(reason)
+
+    def _notified(self, method: str, params: Any, size: int) -> None:
+        self.readiness.notified(method, params)
+        if hasattr(self, "diagnostics"):
+            self.diagnostics.notified(method, params, size)
+        elif len(self._early) < MAX_EARLY and sum(early[2] for early in self._early) < MAX_EARLY_BYTES:
+            self._early.append((method, params, size))
+
+    def _refreshed(self) -> None:
+        self.bell.ring()
+
+    def _opened(self) -> None:
+        self.changes += 1
+        self.readiness.document_opened()
+
+    def _saved(self) -> None:
+        self.changes += 1
+        self.diagnostics.something_changed(saved=True)
+
+    def _on_disk(self, changes: Sequence[FileChange] | None) -> None:
+        if changes is None or len(self._news) + len(changes) > MAX_NEWS:
+            self._missed = True
+            self._news.clear()
+            return
+        for change in changes:
+            before = self._news.get(change.path)
+            if before is not None and before.kind == "created" and change.kind == "changed":
+                continue
+            if before is not None and before.kind == "deleted" and change.kind == "created":
+                change = FileChange("changed", change.path, change.is_folder)
+            self._news[change.path] = change
+
+    async def _tell_of_files(self) -> None:
+        # One at a time: who comes second must not overtake what the first is about to tell.
+        async with self._telling:
+            now = time.time_ns()
+            self._watch.drain()
+            missed = self._missed or (self._relies_on_watch and not self._watch.exact)
+            late = self._untold and self.connection.capabilities.watched() is not self._watched
+            if not (self._news or missed or self._pending or late):
+                self._known_at = now
+                return
+            news, self._news, self._missed = self._news, {}, False
+            since = self._known_at if missed else None
+            try:
+                changes = await asyncio.to_thread(self._changes, news, since)
+            except BaseException:
+                self._news, self._missed = {**news, **self._news}, self._missed or missed
+                raise
+            self._known_at = now
+            self._pending += changes
+            await self._tell([*self._untold, *self._pending])
+            self._pending.clear()
+
+    def _changes(self, news: Mapping[str, FileChange], since: int | None) -> list[FileChange]:
+        """Blocks. Return what these news are; with `since` something was missed, and all that has changed
+        since then is looked for."""
+        # What open documents hold is told as their own changes, which the server would else see twice.
+        opened = set(self.documents.paths())
+        told = [change for change in self._files.taken(news.values()) if not _is_own(change, opened)]
+        return told if since is None else told + self._files.missed(since)
+
+    async def _tell(self, changes: list[FileChange]) -> None:
+        until = time.monotonic() + LATE_SECONDS
+        capabilities = self.connection.capabilities
+        while changes:
+            watched = self._watched = capabilities.watched()
+            news = await asyncio.to_thread(self._events, watched, changes)
+            if news.events:
+                self.connection.notify("workspace/didChangeWatchedFiles", {"changes": news.events})
+            if news.events or news.files:
+                self.changes += 1
+                self.diagnostics.something_changed(saved=False)
+            if self.server.behaviour.open_new_files:
+                new = (change.path for change in news.files if change.kind == "created")
+                for path in islice(new, MAX_SHOWN):
+                    await self.documents.show(path)
+            if not self.server.behaviour.watches_late:
+                return
+            # Files that it has read and does not ask to be told of yet.
+            changes = news.unwanted
+            self._untold = changes[:MAX_UNTOLD]
+            if not changes or not await self.bell.until(lambda: capabilities.watched() is not watched, until):  # noqa: B023
+                return
+
+    def _events(self, watched: WatchedGlobs, changes: Sequence[FileChange]) -> _News:
+        """Blocks."""
+        news = _News([], [], [])
+        for change in changes:
+            absolute = self._project_root / change.path
+            wanted = watched.wants(absolute, change.kind)
+            if wanted:
+                news.events.append({"uri": path_to_uri(absolute), "type": KINDS[change.kind]})
+            if self.documents.knows(change.path):
+                news.files.append(change)
+                if not wanted:
+                    news.unwanted.append(change)
+        return news
+
+
+@dataclass(frozen=True, slots=True)
+class _News:
+    """What changes are to a server: the events that it wants, the changes of files that it reads, and
+    those of the latter that it does not want."""
+
+    events: list[dict[str, Any]]
+    files: list[FileChange]
+    unwanted: list[FileChange]
+
+
+def _is_own(change: FileChange, opened: Set[str]) -> bool:
+    return change.kind == "changed" and change.path in opened

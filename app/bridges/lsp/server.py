@@ -1,0 +1,225 @@
+"""One language server of a project as its users see it: there when it is needed, whatever happened.
+
+Owns: requests, which are shared when identical, repeated once after a crash, and ended when they hang.
+Never: when the server runs, which is its `Lifecycle`, and the protocol's messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+
+from app.bridges.lsp.client import ServerCapabilities
+from app.bridges.lsp.connection import ServerEnded
+from app.bridges.lsp.diagnostics import Diagnosed, Unanswered
+from app.bridges.lsp.documents import OpenText
+from app.bridges.lsp.lifecycle import Lifecycle, Means
+from app.bridges.lsp.positions import Encoding
+from app.bridges.lsp.resolution import ServerTable
+from app.bridges.lsp.run import ServerRun
+from app.bridges.lsp.sharing import Sharing
+from app.bridges.peer import ResponseError
+from app.errors import ToolError
+
+T = TypeVar("T")
+_ASK_AGAIN = frozenset({-32801, -32802})
+"""ContentModified and ServerCancelled: the server was busy with a change."""
+_ASK_AGAIN_SECONDS = 0.05
+_WHOLE = 0.9
+_NOT_REPEATED = frozenset({"workspace/executeCommand"})
+
+
+class LanguageServer:
+    """Starts and restarts as needed; every method may be called at any time, by many at once.
+
+    `root` is the folder that the server is started in, `project_root` the one that paths are
+    relative to.
+    """
+
+    def __init__(
+        self, language: str, root: Path, project_root: Path, table: ServerTable, means: Means
+    ) -> None:
+        self.language = language
+        self.root = root
+        self.project_root = project_root
+        self.table = table
+        self.lifecycle = Lifecycle(language, root, project_root, table, means)
+        self._limits = means.limits
+        self._sharing = Sharing()
+
+    @property
+    def name(self) -> str:
+        return self.lifecycle.name
+
+    @property
+    def _run(self) -> ServerRun | None:
+        return self.lifecycle.run
+
+    @property
+    def encoding(self) -> Encoding:
+        return self._run.connection.encoding if self._run is not None else "utf-16"
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        return self._offered.merged()
+
+    @property
+    def server_info(self) -> Mapping[str, Any]:
+        return self._run.connection.server_info if self._run is not None else {}
+
+    @property
+    def trouble(self) -> str:
+        """Why the server cannot work on the project, in its own words; empty while it can. Its answers
+        may be empty because of that."""
+        return self._run.readiness.trouble if self._run is not None else ""
+
+    @property
+    def mixes_declarations(self) -> bool:
+        """Whether the server does not tell uses from declarations by itself."""
+        resolved = self.lifecycle.resolved
+        return resolved is not None and resolved.behaviour.mixes_declarations
+
+    def offers(self, method: str) -> bool:
+        return self._offered.offers(method)
+
+    def options(self, method: str) -> Mapping[str, Any] | None:
+        """Return the options of what the server offers; None when it does not offer it."""
+        return self._offered.options(method)
+
+    async def start(self) -> None:
+        """Have the server running. Raises ToolError `lsp_server_not_found` and
+        `lsp_server_unavailable`."""
+        await self.lifecycle.running()
+
+    async def document(self, path: str) -> OpenText:
+        """Open a file (relative to the project's root) and have it and all others in sync with the
+        disk. Raises ToolError as opening does."""
+
+        async def get(run: ServerRun) -> OpenText:
+            return await run.document(path)
+
+        return await self._with_run(get)
+
+    async def synchronise(self) -> None:
+        """Tell the server whatever changed on disk; nothing when it does not run."""
+        if self._run is not None:
+            with self.lifecycle.in_use(), suppress(ServerEnded):
+                await self._run.synchronise()
+
+    def notify(self, method: str, params: Any) -> None:
+        """Send a notification; nothing when the server does not run."""
+        if self._run is not None:
+            self._run.connection.notify(method, params)
+
+    async def request(self, method: str, params: Any, *, seconds: float | None = None) -> Any:
+        """Ask the server, and return the plain answer. Those that ask the same at the same time share
+        one request.
+
+        Raises ToolError `lsp_timeout` (a server that hangs is killed and begun anew at the next use),
+        `lsp_request_failed` and `lsp_server_unavailable`.
+        """
+        allowed = self._limits.request_seconds if seconds is None else seconds
+
+        async def ask(run: ServerRun) -> Any:
+            deadline = time.monotonic() + allowed
+            if run.readiness.needed_for(method) and not await run.readiness.wait(deadline):
+                raise self._loading(run)
+            while True:
+                asked_at = time.monotonic()
+                try:
+                    async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                        return await run.connection.request(method, params)
+                except TimeoutError:
+                    raise self._timed_out(run, method, asked_at) from None
+                except ResponseError as refusal:
+                    if refusal.code not in _ASK_AGAIN or time.monotonic() + _ASK_AGAIN_SECONDS > deadline:
+                        raise self._refused(method, refusal) from None
+                await asyncio.sleep(_ASK_AGAIN_SECONDS)
+
+        async def asked() -> Any:
+            return await self._with_run(ask, repeats=method not in _NOT_REPEATED)
+
+        if method in _NOT_REPEATED:
+            return await asked()
+        changes = self._run.changes if self._run is not None else -1
+        key = (method, changes, allowed, orjson.dumps(params, option=orjson.OPT_SORT_KEYS))
+        return await self._sharing.run(key, asked)
+
+    async def diagnostics(self, path: str, *, seconds: float | None = None) -> Diagnosed:
+        """Return what the server finds in a file. When it has not answered for the present content in
+        time, the answer says so by `fresh`. Raises ToolError as `request` does."""
+        allowed = self._limits.request_seconds if seconds is None else seconds
+
+        async def diagnose(run: ServerRun) -> Diagnosed:
+            deadline = time.monotonic() + allowed
+            text = await run.document(path)
+            try:
+                if run.readiness.needed_for("textDocument/diagnostic"):
+                    await run.readiness.wait(deadline)
+                return await run.diagnostics.of(path, deadline)
+            except Unanswered as silence:
+                if self._hangs(silence.since):
+                    self._end_hanging(run, silence.method)
+                return Diagnosed((), False, text)
+            except ResponseError as refusal:
+                raise self._refused("textDocument/diagnostic", refusal) from None
+
+        return await self._with_run(diagnose)
+
+    @property
+    def _offered(self) -> ServerCapabilities:
+        return self._run.connection.capabilities if self._run is not None else ServerCapabilities({})
+
+    async def _with_run(self, work: Callable[[ServerRun], Awaitable[T]], *, repeats: bool = True) -> T:
+        """Do the work with a server that runs; once more, with a new one, when it ends meanwhile."""
+        with self.lifecycle.in_use():
+            for last in (not repeats, True):
+                run = await self.lifecycle.running()
+                try:
+                    return await work(run)
+                except ServerEnded as ended:
+                    self.lifecycle.crashed(run, ended)
+                    if last:
+                        raise self.lifecycle.unavailable(ended.reason) from None
+        raise AssertionError("unreachable")
+
+    def _hangs(self, since: float) -> bool:
+        """Tell whether a request without an answer is old enough for the server to be ended; one that
+        had to wait for the project to be loaded first has not had its whole time."""
+        return time.monotonic() - since >= _WHOLE * self._limits.request_seconds
+
+    def _end_hanging(self, run: ServerRun, method: str) -> None:
+        ended = ServerEnded(f"{self.name} did not answer {method} in time and was killed")
+        self.lifecycle.crashed(run, ended, hangs=True)
+
+    def _timed_out(self, run: ServerRun, method: str, since: float) -> ToolError:
+        if not self._hangs(since):
+            return ToolError("lsp_timeout", f"{self.name} has not answered {method} in time; ask again later")
+        self._end_hanging(run, method)
+        return ToolError(
+            "lsp_timeout",
+            f"{self.name} did not answer {method} within {self._limits.request_seconds:g} s; it was "
+            "stopped and starts again with the next call",
+            detail={"language": self.language, "method": method},
+        )
+
+    def _loading(self, run: ServerRun) -> ToolError:
+        doing = f" ({run.readiness.doing})" if run.readiness.doing else ""
+        return ToolError(
+            "lsp_timeout",
+            f"{self.name} is still loading the project{doing}; ask again later",
+            detail={"language": self.language, "loading": True},
+        )
+
+    def _refused(self, method: str, refusal: ResponseError) -> ToolError:
+        return ToolError(
+            "lsp_request_failed",
+            f"{self.name} refused {method}: {refusal.message[:1000]}",
+            detail={"language": self.language, "method": method, "server_code": refusal.code},
+        )

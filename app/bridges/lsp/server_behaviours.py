@@ -1,0 +1,182 @@
+"""How each known server program behaves, by the name of its program.
+
+Owns: readiness signals, the way diagnostics become current, options and settings of each server, as
+measured on real ones. Never: where a server is found, or the languages it is for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from app.bridges.lsp.language_entry import Behaviour
+
+_PYRIGHT_LOADED = r"^(?:Found \d+ source files?|No source files found)"
+_PYRIGHT_ANALYSIS = {
+    "autoSearchPaths": True,
+    "useLibraryCodeForTypes": True,
+    "diagnosticMode": "openFilesOnly",
+}
+_PYRIGHT = Behaviour(
+    freshness="pull",
+    ready="log",
+    ready_pattern=_PYRIGHT_LOADED,
+    open_new_files=True,
+    told_settings=False,
+    mixes_declarations=True,
+    settings={"python": {"analysis": _PYRIGHT_ANALYSIS}, "pyright": {"disableOrganizeImports": False}},
+)
+_BASEDPYRIGHT = Behaviour(
+    freshness="pull",
+    ready="log",
+    ready_pattern=_PYRIGHT_LOADED,
+    open_new_files=True,
+    told_settings=False,
+    mixes_declarations=True,
+    # As pyright checks; its own stricter default is for those who choose it in their project.
+    settings={
+        "python": {"analysis": _PYRIGHT_ANALYSIS},
+        "basedpyright": {"analysis": {**_PYRIGHT_ANALYSIS, "typeCheckingMode": "standard"}},
+    },
+)
+_TYPESCRIPT = Behaviour(
+    freshness="tsserver",
+    ready="progress",
+    mixes_declarations=True,
+    initialization_options={
+        "hostInfo": "kaged",
+        # The syntax server answers before the project is loaded, with half of the places.
+        "tsserver": {"useSyntaxServer": "never"},
+        "disableAutomaticTypingAcquisition": True,
+        # A rename at a use renames the symbol itself, not only its name in that file.
+        "preferences": {"allowRenameOfImportPath": False, "providePrefixAndSuffixTextForRename": False},
+    },
+    # With it, what nobody tells the server it does not see.
+    watching_options={"tsserver": {"useClientFileWatcher": True}},
+)
+_TYPESCRIPT_7 = Behaviour(
+    freshness="pull",
+    watches_late=True,
+    settings={name: {"preferences": {"useAliasesForRenames": False}} for name in ("js/ts", "typescript")},
+)
+_RUST = Behaviour(
+    freshness="flycheck",
+    ready="server_status",
+    # Its own checks do not wait for, or undo, the builds of others.
+    initialization_options={"cargo": {"targetDir": True}},
+    # What a project's dependencies are is for the project's own builds to fetch.
+    env={"CARGO_NET_OFFLINE": "true"},
+    max_memory_mb=6144,
+)
+_JSON = Behaviour(
+    freshness="pull",
+    settle_ms=400,
+    # A schema named by a file of the project is read from disk, never from an address.
+    initialization_options={"provideFormatter": True, "handledSchemaProtocols": ["file"]},
+    settings={"json": {"validate": {"enable": True}, "format": {"enable": True}}},
+)
+_STYLE_OR_MARKUP = Behaviour(
+    freshness="pull",
+    settle_ms=400,
+    mixes_declarations=True,
+    initialization_options={
+        "provideFormatter": True,
+        "embeddedLanguages": {"css": True, "javascript": True},
+    },
+    settings={
+        **{name: {"validate": True} for name in ("css", "scss", "less")},
+        "html": {"validate": {"scripts": True, "styles": True}},
+        # Without this section the server fails at every check and calls each page clean.
+        "js/ts": {"implicitProjectConfig": {"checkJs": False, "strictNullChecks": True}},
+    },
+)
+_YAML = Behaviour(
+    freshness="settled",
+    settle_ms=400,
+    settings={
+        "yaml": {
+            "validate": True,
+            "hover": True,
+            "completion": True,
+            "schemaStore": {"enable": False},
+            "kubernetesCRDStore": {"enable": False},
+        },
+        # Without these it replaces a tab by the word "undefined".
+        "editor": {"detectIndentation": False},
+        "[yaml]": {"editor.tabSize": 2},
+    },
+)
+_BASH = Behaviour(
+    loads_first=True,
+    mixes_declarations=True,
+    ready="log",
+    ready_pattern=r"BackgroundAnalysis: (?:Completed|skipping as|stopped|failed)",
+    settings={"bashIde": {"enableSourceErrorDiagnostics": False, "explainshellEndpoint": ""}},
+)
+_LOADING = Behaviour(freshness="settled", ready="progress", settle_ms=500)
+
+BEHAVIOURS: Mapping[str, Behaviour] = {
+    "pyright-langserver": _PYRIGHT,
+    "pyright-python-langserver": _PYRIGHT,
+    "basedpyright-langserver": _BASEDPYRIGHT,
+    "typescript-language-server": _TYPESCRIPT,
+    "tsc": _TYPESCRIPT_7,
+    "tsgo": _TYPESCRIPT_7,
+    "rust-analyzer": _RUST,
+    "gopls": Behaviour(answers_again=True),
+    "clangd": Behaviour(
+        ready="index",
+        answers_again=True,
+        initialization_options={"clangdFileStatus": True},
+    ),
+    "bash-language-server": _BASH,
+    "yaml-language-server": _YAML,
+    "vscode-json-language-server": _JSON,
+    "vscode-css-language-server": _STYLE_OR_MARKUP,
+    "vscode-html-language-server": _STYLE_OR_MARKUP,
+    "jdtls": Behaviour(freshness="settled", ready="progress", settle_ms=800, max_memory_mb=6144),
+    "csharp-ls": _LOADING,
+    "OmniSharp": _LOADING,
+    "omnisharp": _LOADING,
+    "ruby-lsp": Behaviour(freshness="pull", ready="progress"),
+    "solargraph": Behaviour(freshness="settled", settle_ms=500),
+    "intelephense": Behaviour(
+        freshness="settled",
+        ready="progress",
+        settle_ms=500,
+        initialization_options={"clearCache": False},
+        settings={"intelephense": {"telemetry": {"enabled": False}}},
+    ),
+    "phpactor": _LOADING,
+    "lua-language-server": Behaviour(
+        ready="progress",
+        settings={"Lua": {"telemetry": {"enable": False}, "workspace": {"checkThirdParty": False}}},
+    ),
+    "docker-langserver": Behaviour(freshness="settled"),
+    "docker-language-server": Behaviour(
+        freshness="settled", initialization_options={"dockerfileExperimental": {}, "telemetry": "off"}
+    ),
+    "terraform-ls": Behaviour(freshness="settled", settle_ms=500),
+    "tofu-ls": Behaviour(freshness="settled", settle_ms=500),
+    "zls": Behaviour(freshness="settled"),
+    "kotlin-lsp": Behaviour(freshness="pull", ready="progress", max_memory_mb=6144),
+    "kotlin-language-server": Behaviour(freshness="settled", ready="progress", settle_ms=800),
+    "sourcekit-lsp": Behaviour(ready="progress"),
+}
+UNKNOWN = Behaviour(ready="progress")
+"""A server that nothing is known of: progress that it announces is waited for, and versions are used
+where it gives them."""
+
+_DECORATION = re.compile(r"(?:\.(?:[cm]?js|py|sh|exe|cmd|bat))+$")
+_RELEASE = re.compile(r"-\d+(?:\.\d+)*$")
+
+
+def behaviour_of(program: str) -> Behaviour:
+    """Return the behaviour by the program's file name, with or without a release (`clangd-19`)."""
+    return known_behaviour(program) or UNKNOWN
+
+
+def known_behaviour(program: str) -> Behaviour | None:
+    """Return the behaviour of a program that is known, else None."""
+    name = _DECORATION.sub("", program.rpartition("/")[2])
+    return BEHAVIOURS.get(name) or BEHAVIOURS.get(_RELEASE.sub("", name))

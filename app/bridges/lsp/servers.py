@@ -1,0 +1,37 @@
+"""The built-in table: every language with its servers, and how each server behaves.
+
+Owns: the table as a whole. Never: looking at this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.bridges.lsp import servers_compiled, servers_scripting, servers_web
+from app.bridges.lsp.language_entry import (
+    PACKAGE_MANAGERS,
+    Behaviour,
+    Candidate,
+    Freshness,
+    LanguageEntry,
+    Signal,
+)
+from app.bridges.lsp.server_behaviours import behaviour_of, known_behaviour
+
+LANGUAGES: Mapping[str, LanguageEntry] = {
+    entry.language: entry
+    for entry in (*servers_scripting.LANGUAGES, *servers_web.LANGUAGES, *servers_compiled.LANGUAGES)
+}
+"""By the name that the project file uses."""
+
+__all__ = [
+    "LANGUAGES",
+    "PACKAGE_MANAGERS",
+    "Behaviour",
+    "Candidate",
+    "Freshness",
+    "LanguageEntry",
+    "Signal",
+    "behaviour_of",
+    "known_behaviour",
+]

@@ -1,0 +1,138 @@
+"""One call of `code.lsp`: who asks, about which file, and the server that answers.
+
+Owns: resolving the path that the caller gave, and the errors for what a server does not offer. Never:
+what an action does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import cached_property
+
+from app.bridges.lsp.manager import LanguageServer, LanguageServers, ProjectLanguages
+from app.errors import ToolError
+from app.tools.ast_grep.listing import SourceFiles
+from app.tools.call import ToolCallContext
+from app.tools.code.file_lines import FileLines
+from app.tools.code.parameters import LspParams
+from app.tools.code.texts import clean, clean_value, one_line
+from app.tools.project_files import ProjectFiles
+from app.tools.view import View
+from app.workspace import Workspace, invalid_path
+
+SECONDS = 30.0
+MAX_MESSAGE = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tooling:
+    """What every call stands on. `languages` is None where no servers are run, as in a check of a
+    project file."""
+
+    files: ProjectFiles
+    sources: SourceFiles
+    languages: LanguageServers | None
+    lines: FileLines
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What the path of a call names: its real place below the root."""
+
+    parts: tuple[str, ...]
+    is_directory: bool
+
+    @property
+    def relative(self) -> str:
+        return "/".join(self.parts)
+
+    @property
+    def shown(self) -> str:
+        return shown_path(self.parts)
+
+
+class CodeCall:
+    """Made for each call."""
+
+    def __init__(self, tooling: Tooling, params: LspParams, context: ToolCallContext) -> None:
+        self.tooling = tooling
+        self.params = params
+        self.context = context
+        self.started = asyncio.get_running_loop().time()
+        self.workspace: Workspace = tooling.files.workspace(context)
+
+    @cached_property
+    def view(self) -> View:
+        return View(self.context, self.workspace.closed_below())
+
+    @cached_property
+    def project(self) -> ProjectLanguages:
+        if self.tooling.languages is None:
+            raise ToolError("lsp_server_unavailable", "this process runs no language servers")
+        return self.tooling.languages.project(self.context.project_id, self.context.project_root)
+
+    def seconds_left(self) -> float:
+        """What is left of the time that a call may take."""
+        return max(SECONDS - (asyncio.get_running_loop().time() - self.started), 0.0)
+
+    async def named(self) -> Named:
+        """Resolve the path. Raises ToolError as the workspace does: `invalid_path`, `file_not_found`,
+        `capability_denied`, `permission_denied`."""
+        path = self.params.path
+        assert path is not None
+
+        def look() -> Named:
+            with self.workspace.open(path) as opened:
+                if opened.location.in_scratch:
+                    raise invalid_path(path, "only files of the project are known to language servers")
+                return Named(opened.parts, opened.is_directory)
+
+        return await asyncio.to_thread(look)
+
+    async def file(self) -> Named:
+        """Resolve the path, which must be a file's."""
+        named = await self.named()
+        if named.is_directory:
+            raise ToolError(
+                "is_directory",
+                f"{named.shown} is a folder; {self.params.action} needs a file in it",
+                detail={"path": named.shown},
+            )
+        return named
+
+    async def server(self, named: Named) -> LanguageServer:
+        """Return the server for a file. Raises ToolError `language_not_supported`,
+        `lsp_server_not_found` or `lsp_server_unavailable`."""
+        return await self.project.server_for(named.relative)
+
+
+def shown_path(parts: tuple[str, ...]) -> str:
+    """Return a path below the root as answers show it."""
+    return "./" + "/".join(parts) if parts else "."
+
+
+def need(server: LanguageServer, method: str, action: str) -> None:
+    """Raise ToolError `action_not_supported` unless the server offers `method`."""
+    if not server.offers(method):
+        raise ToolError(
+            "action_not_supported",
+            f"{server.name} ({server.language}) does not offer {method}, so {action} cannot be used there; "
+            "the action capabilities says what it offers",
+            detail={"server": server.name, "language": server.language, "capability": method},
+        )
+
+
+def reason_of(call: CodeCall, error: ToolError) -> str:
+    """Return why a part of an answer is missing, as the caller may read it."""
+    return one_line(readable(call, error).message, 1_000)
+
+
+def readable(call: CodeCall, error: ToolError) -> ToolError:
+    """Return the error as the caller may read it: a server's own words may stand in it, and what it
+    says at its end may quote files that not every caller sees."""
+    if not error.code.startswith("lsp_"):
+        return error
+    if error.code == "lsp_server_unavailable" and call.view.restricts:
+        return ToolError(error.code, "the language server does not run; status and reload may help")
+    return ToolError(error.code, clean(error.message, MAX_MESSAGE), detail=clean_value(error.detail))

@@ -1,0 +1,75 @@
+"""`code.lsp`: what language servers know about the project's code, one action a call.
+
+Owns: the tool's definition, and which action is done where. Never: an action itself; each group of
+them has a module of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from app.bridges.lsp.manager import LanguageServers
+from app.errors import ToolError
+from app.tools.ast_grep.listing import SourceFiles
+from app.tools.call import ToolCallContext
+from app.tools.code.administration import capabilities, reload, status
+from app.tools.code.call import CodeCall, Tooling, readable
+from app.tools.code.code_actions import code_actions
+from app.tools.code.diagnostics import diagnostics
+from app.tools.code.file_lines import FileLines
+from app.tools.code.hover import hover
+from app.tools.code.navigation import navigate
+from app.tools.code.parameters import ACTIONS, LspParams, check, effects_of
+from app.tools.code.raw_request import request
+from app.tools.code.rename import rename
+from app.tools.code.rename_file import rename_file
+from app.tools.code.results import LspResult
+from app.tools.code.symbols import symbols
+from app.tools.definition import FsRequirement, ToolDefinition
+from app.tools.description import load_description
+from app.tools.project_files import ProjectFiles
+
+_DO: Mapping[str, Callable[[CodeCall], Awaitable[LspResult]]] = {
+    "diagnostics": diagnostics,
+    "definition": navigate,
+    "references": navigate,
+    "symbols": symbols,
+    "rename": rename,
+    "rename_file": rename_file,
+    "code_actions": code_actions,
+    "hover": hover,
+    "type_definition": navigate,
+    "implementation": navigate,
+    "status": status,
+    "reload": reload,
+    "capabilities": capabilities,
+    "request": request,
+}
+
+
+def build(files: ProjectFiles, sources: SourceFiles, languages: LanguageServers | None) -> ToolDefinition:
+    """Return the tool. Without `languages` it exists, for who only asks what tools there are, and
+    every call answers `lsp_server_unavailable`."""
+    tooling = Tooling(files, sources, languages, FileLines())
+
+    async def run(params: LspParams, context: ToolCallContext) -> LspResult:
+        check(params)
+        call = CodeCall(tooling, params, context)
+        try:
+            return await _DO[params.action](call)
+        except ToolError as error:
+            raise readable(call, error) from None
+
+    return ToolDefinition(
+        name="code.lsp",
+        title="Ask a language server",
+        description=load_description("app.tools.code", "lsp.md"),
+        parameters=LspParams,
+        result=LspResult,
+        run=run,
+        acp_kind="other",
+        requires=(FsRequirement("rw"),),
+        destructive=True,
+        actions=ACTIONS,
+        effects_of=effects_of,
+    )

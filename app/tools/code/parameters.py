@@ -1,0 +1,119 @@
+"""The parameters of `code.lsp`, flat for all actions, and what each action needs of them.
+
+Owns: names, bounds and descriptions; which are required for what; what a call touches. Never: what
+a parameter's value means in a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field
+
+from app.tools.code.texts import wrong
+from app.tools.definition import Boolean, Effects, NaturalNumber, PositiveInteger, ToolParams
+from app.tools.whole_text import WholeText
+
+Action = Literal[
+    "diagnostics",
+    "definition",
+    "references",
+    "symbols",
+    "rename",
+    "rename_file",
+    "code_actions",
+    "hover",
+    "type_definition",
+    "implementation",
+    "status",
+    "reload",
+    "capabilities",
+    "request",
+]
+ACTIONS: tuple[Action, ...] = get_args(Action)
+Severity = Literal["error", "warning", "information", "hint", "all"]
+MAX_SHOWN = 10_000
+_AT_A_POSITION = ("definition", "references", "rename", "hover", "type_definition", "implementation")
+_WITHOUT_PATH = ("status", "reload", "capabilities")
+_REQUIRED: Mapping[str, tuple[str, ...]] = {
+    "rename": ("new_name",),
+    "rename_file": ("new_name",),
+    "code_actions": ("line",),
+    "request": ("query", "payload"),
+}
+
+
+class LspParams(ToolParams):
+    action: Action = Field(description="What to do.")
+    path: str | None = Field(
+        default=None,
+        description="File or folder. Needed for all actions but status, reload and capabilities.",
+    )
+    line: PositiveInteger | None = Field(default=None, description="Line, from 1.")
+    character: NaturalNumber | None = Field(
+        default=None, description="Column, from 0, in characters. Or give symbol."
+    )
+    symbol: Annotated[WholeText, Field(min_length=1, max_length=500)] | None = Field(
+        default=None,
+        description="The name on `line` that is meant, instead of character; name#2 for the second there.",
+    )
+    severity: Severity = Field(default="all", description="diagnostics: only this severity.")
+    include_declaration: Boolean = Field(default=False, description="references: the declaration too.")
+    scope: Literal["document", "workspace"] = Field(
+        default="document", description="symbols: outline of the file, or search the project."
+    )
+    query: Annotated[WholeText, Field(max_length=500)] | None = Field(
+        default=None, description="symbols: name to search. request: the method, textDocument/hover."
+    )
+    limit: PositiveInteger | None = Field(
+        default=None, description="Most results to show. Default: 50 symbols, 200 of all else."
+    )
+    offset: NaturalNumber = Field(default=0, description="Results to skip.")
+    new_name: Annotated[WholeText, Field(max_length=4096)] | None = Field(
+        default=None, description="rename: the new name. rename_file: the new path."
+    )
+    include_diagnostics: Boolean = Field(
+        default=True, description="code_actions: also those that fix a diagnostic there."
+    )
+    payload: Annotated[WholeText, Field(max_length=200_000)] | None = Field(
+        default=None, description="request: the parameters as JSON; textDocument is filled in."
+    )
+    confirm: Boolean = Field(
+        default=False, description="rename, rename_file: also make changes that the server wants confirmed."
+    )
+
+    @property
+    def most(self) -> int:
+        """How many results to show."""
+        return min(self.limit or (50 if self.action == "symbols" else 200), MAX_SHOWN)
+
+
+def check(params: LspParams) -> None:
+    """Raise ToolError `invalid_params` when something is missing that the action needs."""
+    action = params.action
+    needed: tuple[str, ...] = () if action in _WITHOUT_PATH else ("path",)
+    needed += _REQUIRED.get(action, ())
+    if action in _AT_A_POSITION:
+        needed += ("line",)
+    if action == "symbols" and params.scope == "workspace":
+        needed += ("query",)
+    for name in needed:
+        if getattr(params, name) in {None, ""}:
+            raise wrong(name, f"is required for {action}")
+    if action in _AT_A_POSITION and params.character is None and params.symbol is None:
+        raise wrong("character", f"is required for {action}, or symbol in its place")
+    if params.character is not None and params.symbol is not None:
+        raise wrong("symbol", "give either character or symbol")
+
+
+def effects_of(params: LspParams) -> Effects:
+    """Return what a call touches: what only looks needs no right to write."""
+    if params.path is None:
+        return Effects()
+    if params.action == "rename":
+        return Effects(writes=(params.path,), exclusive=True)
+    if params.action == "rename_file":
+        both = (params.path, params.new_name) if params.new_name else (params.path,)
+        return Effects(writes=both, exclusive=True)
+    return Effects(reads=(params.path,))

@@ -1,0 +1,130 @@
+"""The position that a call is about: a line and a column, or a name on a line.
+
+Owns: finding it in the document, and the errors that tell what is there instead. Never: the server's
+units; those are `LineIndex`'s.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from app.bridges.lsp.manager import LanguageServer, LineIndex, OpenText
+from app.errors import ToolError
+from app.tools.code.call import CodeCall, Named
+from app.tools.code.texts import one_line, wrong
+
+MAX_LISTED = 20
+MAX_LINE = 300
+_NUMBERED = re.compile(r"(?s)(.+)#([1-9][0-9]{0,5})")
+_LAST_NAME = re.compile(r"[\w$]+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place in a document; `line` and `column` count from 0."""
+
+    text: OpenText
+    line: int
+    column: int
+
+    def params(self, server: LanguageServer) -> dict[str, Any]:
+        """Return the parameters that requests about a position have."""
+        position = self.text.lines.to_server(self.line, self.column, server.encoding)
+        return {"textDocument": {"uri": self.text.uri}, "position": position}
+
+
+async def find_spot(call: CodeCall, named: Named, server: LanguageServer) -> Spot:
+    """Return the place that the call means. Raises ToolError `invalid_params`, `symbol_not_found` or
+    `symbol_ambiguous`."""
+    text = await server.document(named.relative)
+    params = call.params
+    assert params.line is not None
+    line = checked_line(text.lines, params.line, named.shown)
+    if params.symbol is not None:
+        return Spot(text, line, find_symbol(text.lines, line, params.symbol, named.shown))
+    column = params.character or 0
+    length = len(text.lines.line(line))
+    if column > length:
+        raise wrong(
+            "character",
+            f"line {line + 1} of {named.shown} has {length} characters, so it is at most {length}; "
+            f"the line is {_shown(text.lines.line(line))}",
+        )
+    return Spot(text, line, column)
+
+
+def checked_line(lines: LineIndex, line: int, shown: str) -> int:
+    """Return the line counted from 0. Raises ToolError `invalid_params` when there is none."""
+    if line > lines.line_count:
+        raise wrong("line", f"{shown} has {lines.line_count} lines")
+    return line - 1
+
+
+def find_symbol(lines: LineIndex, line: int, symbol: str, shown: str) -> int:
+    """Return the column of the name on the line, of its last part if it is a path of names."""
+    text = lines.line(line)
+    name, number = symbol, None
+    found = _columns(text, symbol)
+    numbered = _NUMBERED.fullmatch(symbol)
+    if not found and numbered is not None:
+        name, number = numbered[1], int(numbered[2])
+        found = _columns(text, name)
+    last = _LAST_NAME.search(name)
+    ahead = last.start() if last is not None else 0
+    if not found:
+        raise _not_found(lines, line, name, shown)
+    if number is None and len(found) > 1:
+        raise _ambiguous(text, line, name, found, ahead)
+    if number is not None and number > len(found):
+        raise ToolError(
+            "symbol_not_found",
+            f"{one_line(name, 100)!r} is on line {line + 1} of {shown} {len(found)} times, not {number}",
+            detail={"path": shown, "line": line + 1, "count": len(found)},
+        )
+    return found[(number or 1) - 1] + ahead
+
+
+def _columns(text: str, name: str) -> list[int]:
+    """Return where the name is on the line, as a word of its own."""
+    left = r"(?<![\w$])" if _is_word(name[0]) else ""
+    right = r"(?![\w$])" if _is_word(name[-1]) else ""
+    return [found.start() for found in re.finditer(left + re.escape(name) + right, text)]
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character in "_$"
+
+
+def _not_found(lines: LineIndex, line: int, name: str, shown: str) -> ToolError:
+    elsewhere = [
+        number + 1 for number in range(lines.line_count) if name in lines.line(number) and number != line
+    ]
+    nearest = sorted(sorted(elsewhere, key=lambda number: abs(number - line - 1))[:MAX_LISTED])
+    listed = ", ".join(map(str, nearest))
+    hint = f"; it is on line {listed}" if nearest else "; it is nowhere in the file"
+    return ToolError(
+        "symbol_not_found",
+        f"{one_line(name, 100)!r} is not on line {line + 1} of {shown}, which is "
+        f"{_shown(lines.line(line))}{hint}",
+        detail={"path": shown, "line": line + 1, "elsewhere": nearest},
+    )
+
+
+def _ambiguous(text: str, line: int, name: str, found: list[int], ahead: int) -> ToolError:
+    places = [
+        {"symbol": f"{name}#{number}", "character": column + ahead}
+        for number, column in enumerate(found[:MAX_LISTED], 1)
+    ]
+    listed = ", ".join(f"{one['symbol']} (character {one['character']})" for one in places)
+    return ToolError(
+        "symbol_ambiguous",
+        f"{one_line(name, 100)!r} is {len(found)} times on line {line + 1}: {one_line(listed, 1_000)}; "
+        f"say which. The line is {_shown(text)}",
+        detail={"line": line + 1, "places": places},
+    )
+
+
+def _shown(line: str) -> str:
+    return repr(one_line(line, MAX_LINE))

@@ -1,0 +1,271 @@
+"""What language servers say after the edits of agents, for all projects and sessions.
+
+Owns: the checks of edited files, also those whose answers come late, the time that edits of one step
+wait together, and the known errors of each project. Never: what one call wrote (`edit_watch`), or the
+words (`edit_findings`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.bridges.lsp.manager import LanguageServers, ProjectLanguages
+from app.errors import ToolError
+from app.tools.call import ToolCallContext
+from app.tools.edit_findings import IntroducedError, LateAnswer, late_note
+from app.tools.edit_watch import EditWatch
+from app.tools.known_errors import KnownErrors, Rows, new_errors, shown
+
+log = logging.getLogger("kaged.languages")
+
+AGAIN_SECONDS = 0.25
+MAX_CHECKS = 512
+MAX_STEPS = 1_024
+MAX_PROJECTS = 64
+
+Key = tuple[str, str, str]
+"""Session, agent, path."""
+Stamp = tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackLimits:
+    """Seconds. `before`: an edit is held up by the question what was wrong before it; of these
+    `before_beside` for other files than its own. `after`: its result waits for the answer. `late`: an
+    answer is waited for at all. Before and after are shared by the edits of a step."""
+
+    before: float = 1.0
+    before_beside: float = 0.3
+    after: float = 2.0
+    late: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What the server found: the new errors, and the state of the file that they are for."""
+
+    new: Rows
+    stamp: Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class FileCheck:
+    """One edited file that a server is asked about. `before` are the errors that there were, None when
+    that is not known. The task's result is None when there is no answer."""
+
+    path: str
+    place: Path
+    before: Rows | None
+    task: asyncio.Task[Looked | None]
+
+    def errors(self) -> tuple[IntroducedError, ...]:
+        """Return the new errors as they are shown, once the task is done."""
+        looked = self.task.result()
+        return () if looked is None else shown(self.path, looked.new)
+
+
+class SharedWait:
+    """Time that several wait away together: what they wait at the same moment counts once."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+        self._waiting = 0
+        self._since = 0.0
+
+    @contextmanager
+    def spend(self) -> Iterator[float]:
+        """Give the seconds that are left, and count those until the `with` ends."""
+        now = time.monotonic()
+        if not self._waiting:
+            self._since = now
+        self._waiting += 1
+        try:
+            yield max(0.0, self._left - (now - self._since))
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._left -= time.monotonic() - self._since
+
+
+@dataclass(frozen=True, slots=True)
+class StepWait:
+    """What the edits of one step may wait in all, before and after they are made."""
+
+    run_id: str | None
+    step: int
+    before: SharedWait
+    after: SharedWait
+
+
+class EditFeedback:
+    """One for the daemon; closed before the language servers are. `enabled` tells whether a project
+    wants it."""
+
+    def __init__(
+        self,
+        languages: LanguageServers,
+        *,
+        enabled: Callable[[str], bool],
+        limits: FeedbackLimits | None = None,
+    ) -> None:
+        self.limits = limits or FeedbackLimits()
+        self._languages = languages
+        self._enabled = enabled
+        self._known: dict[str, KnownErrors] = {}
+        self._steps: dict[tuple[str, str], StepWait] = {}
+        self._checks: dict[Key, FileCheck] = {}
+        self._tasks: set[asyncio.Task[Looked | None]] = set()
+        self.edited: Counter[tuple[str, str]] = Counter()
+        """Project and path of what is being edited at this moment."""
+
+    def watch(self, context: ToolCallContext, may_read: Callable[[str], Awaitable[bool]]) -> EditWatch | None:
+        """Return what is to hear of the writes of an agent's call; None for others' calls.
+
+        `may_read` tells whether the agent may ask for the diagnostics of a path."""
+        return None if context.run_id is None else EditWatch(self, context, may_read)
+
+    async def note(self, session_id: str, agent_path: str) -> str | None:
+        """Return, once, what came late about the agent's edits; None when there is nothing."""
+        ready = {
+            key: check
+            for key, check in self._checks.items()
+            if key[:2] == (session_id, agent_path) and check.task.done()
+        }
+        if not ready:
+            return None
+        stamps = await asyncio.to_thread(lambda: {key: stamp_of(check.place) for key, check in ready.items()})
+        answers = []
+        for key, check in ready.items():
+            if self._checks.get(key) is check:  # not edited again meanwhile
+                del self._checks[key]
+                answers.append(_late(check, stamps[key]))
+        return late_note(answers) if answers else None
+
+    def forget(self, session_id: str) -> None:
+        """The session is over: nothing is looked at for it any more."""
+        for key in [key for key in self._checks if key[0] == session_id]:
+            self._checks.pop(key).task.cancel()
+        for step in [step for step in self._steps if step[0] == session_id]:
+            del self._steps[step]
+
+    async def aclose(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._checks.clear()
+
+    # -- for the watch of a call --------------------------------------------------------------
+
+    def project(self, context: ToolCallContext) -> ProjectLanguages | None:
+        """Return the languages of the call's project, None where nobody wants to know."""
+        try:
+            if self._enabled(context.project_id):
+                return self._languages.project(context.project_id, context.project_root)
+        except Exception:  # the edge: whatever is wrong with a declaration, the edit is made
+            log.exception("the language servers of %s cannot be had", context.project_id)
+        return None
+
+    def known(self, project_id: str) -> KnownErrors:
+        known = self._known.get(project_id)
+        if known is None:
+            if len(self._known) >= MAX_PROJECTS:
+                self._known.clear()
+            known = self._known[project_id] = KnownErrors()
+        return known
+
+    def waits(self, context: ToolCallContext) -> StepWait:
+        """Return what the calls of this step may wait together."""
+        key = (context.session_id, context.agent_path)
+        found = self._steps.get(key)
+        if found is None or not context.step or (found.run_id, found.step) != (context.run_id, context.step):
+            before, after = SharedWait(self.limits.before), SharedWait(self.limits.after)
+            found = StepWait(context.run_id, context.step, before, after)
+            if len(self._steps) >= MAX_STEPS:
+                self._steps.clear()
+            self._steps[key] = found
+        return found
+
+    def is_untold(self, context: ToolCallContext, path: str) -> bool:
+        """Tell whether the agent has not heard yet of an earlier edit of the file."""
+        return (context.session_id, context.agent_path, path) in self._checks
+
+    def begin(
+        self,
+        project: ProjectLanguages,
+        context: ToolCallContext,
+        path: str,
+        before: Rows | None,
+        was: str | None,
+    ) -> FileCheck:
+        """Have the server look at an edited file.
+
+        What the agent has not heard of an earlier edit is counted to this one."""
+        session, agent = context.session_id, context.agent_path
+        for name in (path, was):
+            earlier = self._checks.pop((session, agent, name), None) if name is not None else None
+            if earlier is not None:
+                earlier.task.cancel()
+                before = earlier.before
+        if len(self._checks) >= MAX_CHECKS:
+            self._checks.pop(next(iter(self._checks))).task.cancel()
+        place = project.root / path
+        look = self._look(project, self.known(context.project_id), path, before or ())
+        task = asyncio.create_task(look, name=f"errors after an edit of {path}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        check = self._checks[session, agent, path] = FileCheck(path, place, before, task)
+        return check
+
+    def told(self, context: ToolCallContext, check: FileCheck) -> None:
+        """The agent is told of this check by the result of its call."""
+        key = (context.session_id, context.agent_path, check.path)
+        if self._checks.get(key) is check:
+            del self._checks[key]
+
+    async def _look(
+        self, project: ProjectLanguages, known: KnownErrors, path: str, before: Rows
+    ) -> Looked | None:
+        until = time.monotonic() + self.limits.late
+        try:
+            server = await project.server_for(path)
+            while True:
+                rows = await known.now(server, path, max(0.0, until - time.monotonic()))
+                if rows is not None:
+                    stamp = await asyncio.to_thread(stamp_of, project.root / path)
+                    return Looked(new_errors(rows, before), stamp)
+                if time.monotonic() >= until:
+                    return None
+                await asyncio.sleep(AGAIN_SECONDS)
+        except ToolError as problem:
+            log.debug("no errors of %s after an edit: %s", path, problem.message)
+        except Exception:  # the edge of a task that nobody waits for
+            log.exception("looking at %s after an edit failed", path)
+        return None
+
+
+def stamp_of(place: Path) -> Stamp:
+    """Return what changes when the file does; None when it is gone. Blocking."""
+    try:
+        status = os.stat(place)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+
+def _late(check: FileCheck, stamp: Stamp) -> LateAnswer:
+    path = f"./{check.path}"
+    looked = None if check.task.cancelled() else check.task.result()
+    if looked is None:
+        return LateAnswer(path=path, outcome="silent")
+    if looked.stamp != stamp:
+        return LateAnswer(path=path, outcome="outdated")
+    older = check.before is None
+    return LateAnswer(path=path, outcome="answered", errors=check.errors(), may_be_older=older)

@@ -1,0 +1,44 @@
+"""The change that a server is sent turns the old text into the new one, in the server's own units."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.bridges.lsp.documents import OpenText, changed_part
+from app.bridges.lsp.positions import Encoding, LineIndex
+from app.bridges.lsp.workspace_edit import apply_text_edits, parse_text_edits
+
+TEXTS = st.lists(
+    st.sampled_from(["a", "b", "é", "👩‍🔬", "\t", "\n", "\r\n", "\r", "e\u0301", "x = 1\n", "def f():\n"]),
+    max_size=40,
+).map("".join)
+
+
+def _opened(text: str) -> OpenText:
+    return OpenText("a.py", "file:///a.py", 1, text, LineIndex(text))
+
+
+@pytest.mark.requirement("R4.freshness.incremental")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+@given(old=TEXTS, new=TEXTS, start=st.integers(0, 40), length=st.integers(0, 10))
+def test_applying_the_change_gives_the_new_text(
+    encoding: Encoding, old: str, new: str, start: int, length: int
+):
+    for after in (new, old[:start] + new[:length] + old[start + length :]):
+        change = changed_part(_opened(old), _opened(after), encoding)
+        edit = parse_text_edits([{"range": change["range"], "newText": change["text"]}])
+        assert apply_text_edits(old, edit, encoding) == after
+
+
+@pytest.mark.requirement("R4.freshness.incremental")
+def test_only_the_lines_that_changed_are_sent():
+    lines = [f"line {number}\n" for number in range(10_000)]
+    old = "".join(lines)
+    lines[5_000] = "another\n"
+    change = changed_part(_opened(old), _opened("".join(lines)), "utf-16")
+    assert change == {
+        "range": {"start": {"line": 5_000, "character": 0}, "end": {"line": 5_001, "character": 0}},
+        "text": "another\n",
+    }

@@ -1,0 +1,135 @@
+"""The servers' lives as an agent sees them: crash, idleness, reload, code actions of real ones."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from app.bridges.lsp.manager import ServerLimits
+from tests.language_servers import server_path
+from tests.tools.code.conftest import DEADLINE, code_desk
+from tests.tools.code.projects import PYTHON, TYPESCRIPT
+
+
+async def until(holds, what: str) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while not holds():
+        assert time.monotonic() < deadline, what
+        await asyncio.sleep(0.02)
+
+
+async def server_of(desk, path: str) -> dict:
+    [server] = (await desk.lsp("status", path=path))["servers"]
+    return server
+
+
+@pytest.mark.requirement("R4.tool.crash")
+async def test_server_crash_recovery(coding):
+    """Server crash recovery: kill the language server mid-request. Assert the bridge restarts it and
+    the next call succeeds."""
+    server_path("pyright")
+    coding.put_all(PYTHON)
+    await coding.lsp("diagnostics", path="main.py")
+    pid = (await server_of(coding, "main.py"))["pid"]
+    asking = asyncio.create_task(coding.call("code.lsp", action="diagnostics", path="."))
+    await asyncio.sleep(0)
+    os.kill(pid, signal.SIGKILL)
+    during = await asking
+    assert during.type == "output" or during.code == "lsp_server_unavailable"
+    after = await coding.lsp("diagnostics", path="main.py")
+    assert (after["count"], after["fresh"]) == (1, True)
+    assert (await server_of(coding, "main.py"))["pid"] != pid
+    assert len(coding.events("code.lsp.server_crashed")) == 1
+
+
+@pytest.mark.requirement("R4.tool.idle")
+async def test_idle_timeout(tmp_path):
+    """Idle timeout: call code.lsp diagnostics, wait 10+ minutes, call again. Assert server was stopped
+    and re-spawned. (The ten minutes are a fraction of a second here.)"""
+    server_path("pyright")
+    assert ServerLimits().idle_seconds == 600
+    async with code_desk(tmp_path, limits=ServerLimits(idle_seconds=0.3, look_seconds=0.1)) as desk:
+        desk.put_all(PYTHON)
+        await desk.lsp("diagnostics", path="main.py")
+        assert len(desk.events("code.lsp.server_spawned")) == 1
+        await until(lambda: desk.events("code.lsp.server_stopped"), "the server was not stopped")
+        assert desk.events("code.lsp.server_stopped")[0]["reason"] == "idle_timeout"
+        assert (await server_of(desk, "main.py"))["state"] == "stopped"
+        assert (await desk.lsp("diagnostics", path="main.py"))["count"] == 1
+        assert len(desk.events("code.lsp.server_spawned")) == 2
+
+
+@pytest.mark.requirement("R4.tool.status")
+async def test_status_tells_what_is_installed_and_what_is_not(coding):
+    server_path("pyright")
+    data = await coding.lsp("status")
+    states = {one["language"]: one for one in data["servers"]}
+    assert data["count"] == len(states) >= 20
+    assert states["python"]["state"] == "installed" and states["python"]["source"] == "built-in"
+    assert states["lua"]["state"] == "configured" and "nstall" in states["lua"]["problem"]
+    nothing = await coding.lsp("capabilities")
+    assert nothing["count"] == 0 and "No server runs" in nothing["note"]
+
+
+@pytest.mark.requirement("R4.tool.status")
+async def test_reload_starts_the_server_anew(coding):
+    server_path("pyright")
+    coding.put_all(PYTHON)
+    await coding.lsp("diagnostics", path="main.py")
+    pid = (await server_of(coding, "main.py"))["pid"]
+    assert (await coding.lsp("reload", path="main.py"))["reloaded"] == ["python"]
+    assert not Path(f"/proc/{pid}").exists()
+    assert (await server_of(coding, "main.py"))["state"] == "stopped"
+    assert (await coding.lsp("hover", path="main.py", line=3, symbol="bill"))["content"]
+    assert (await coding.lsp("reload"))["reloaded"] == ["python"]
+    coding.put("a.unknown", "")
+    assert (await coding.refused("reload", path="a.unknown")).code == "language_not_supported"
+
+
+@pytest.mark.requirement("R4.tool.code_actions")
+async def test_code_actions_are_listed_with_edits_that_can_be_made(coding):
+    server_path("typescript-language-server")
+    coding.put_all(TYPESCRIPT)
+    coding.put("src/main.ts", TYPESCRIPT["src/main.ts"].replace("naem", "nam"))
+    data = await coding.lsp("code_actions", path="src/main.ts", line=5, symbol="nam")
+    first = data["actions"][0]
+    assert (first["title"], first["kind"], first["preferred"]) == (
+        "Change spelling to 'name'", "quickfix", True,
+    )  # fmt: skip
+    [edit] = first["edits"]
+    assert (edit["path"], edit["line"], edit["character"]) == ("./src/main.ts", 5, 17)
+    assert (edit["old"], edit["new"]) == ("nam", "name")
+    assert all(one["title"] for one in data["actions"]) and data["count"] == len(data["actions"])
+    assert any("disabled" in one for one in data["actions"])
+    assert any(one.get("command") for one in data["actions"])
+    plain = await coding.lsp(
+        "code_actions", path="src/main.ts", line=5, symbol="nam", include_diagnostics=False
+    )
+    assert "quickfix" not in {one.get("kind") for one in plain["actions"]}
+    whole = await coding.lsp("code_actions", path="src/main.ts", line=5)
+    assert whole["actions"][0]["title"] == first["title"]
+    assert coding.text("src/main.ts") == TYPESCRIPT["src/main.ts"].replace("naem", "nam")
+
+
+@pytest.mark.requirement("R4.tool.errors")
+async def test_what_a_server_cannot_do_is_told_with_its_name(coding):
+    server_path("pyright")
+    coding.put_all(PYTHON)
+    refused = await coding.refused("implementation", path="main.py", line=3, symbol="bill")
+    assert refused.code == "action_not_supported"
+    assert refused.detail["capability"] == "textDocument/implementation"
+    assert "pyright" in refused.error_text
+
+
+@pytest.mark.requirement("R4.tool.rename")
+async def test_python_symbols_are_renamed_too(coding):
+    server_path("pyright")
+    coding.put_all(PYTHON)
+    data = await coding.lsp("rename", path="shop/prices.py", line=1, symbol="total", new_name="sum_of")
+    assert (data["total_edits"], data["files_changed"]) == (3, 2)
+    assert coding.text("shop/orders.py") == PYTHON["shop/orders.py"].replace("total", "sum_of")
