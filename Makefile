@@ -31,6 +31,7 @@ run: setup ## start the daemon on a throwaway copy of the demo project (no key n
 
 test: setup ## run every test (PYTEST_FLAGS="-k name" for some)
 	@.ci/system-packages
+	@.ci/language-servers
 	@$(BIN)/pytest $(PYTEST_FLAGS)
 
 lint: setup ## format, lint, types, import rules, sizes
@@ -56,4 +57,4 @@ lock: setup ## resolve the dependencies anew
 		--extra dev --extra build --upgrade --output-file requirements.lock pyproject.toml
 
 clean: ## remove the virtual environment, caches and the demo's data
-	@rm -rf $(VENV) $(DATA) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(DATA) .language-servers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

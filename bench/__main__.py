@@ -9,7 +9,16 @@ import sys
 import bench
 from bench.figures import machine_now
 
-SUPPORT = {"__main__", "processes", "figures", "clock_model", "source_tree", "searching"}
+SUPPORT = {
+    "__main__",
+    "processes",
+    "figures",
+    "clock_model",
+    "source_tree",
+    "searching",
+    "lsp_client",
+    "lsp_projects",
+}
 
 
 def names() -> list[str]:

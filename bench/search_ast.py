@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 from app.bridges.process import ChildProcesses
+from app.programs import packaged
 from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.listing import SourceFiles
-from app.tools.ast_grep.programs import installed
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
@@ -36,7 +36,8 @@ TURNS = 3
 
 def _command_line(root: Path, pattern: str) -> float:
     began = time.perf_counter()
-    command = [installed("ast-grep"), "run", f"--pattern={pattern}", "--lang=python", "--json=stream", "."]
+    program = str(packaged("ast-grep"))
+    command = [program, "run", f"--pattern={pattern}", "--lang=python", "--json=stream", "."]
     subprocess.run(command, cwd=root, stdout=subprocess.DEVNULL)
     return (time.perf_counter() - began) * 1000
 

@@ -13,13 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from app.bridges.process import ChildProcesses
+from app.programs import packaged
 from app.tools.call import ToolCallContext
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
 from app.tools.search import glob, grep
-from app.tools.search.engine import packaged_ripgrep
+from app.tools.search.engine import choose_engine
+from app.tools.search.folder_rules import ProjectRules
+from app.tools.search.kept_lists import KeptLists
 from app.tools.service import ToolService
+from app.workspace.tree_watch import TreeWatches
 from bench.figures import report, spread
 from tests.tools.conftest import Ports
 
@@ -33,6 +37,7 @@ class Bench:
     root: Path
     scratch: Path
     service: ToolService
+    kept: KeptLists | None = None
 
     async def ours(self, tool: str, **params: Any) -> float:
         context = ToolCallContext(
@@ -55,7 +60,7 @@ class Bench:
 
     def native(self, *arguments: str) -> float:
         began = time.perf_counter()
-        subprocess.run([str(packaged_ripgrep()), *arguments], cwd=self.root, stdout=subprocess.PIPE)
+        subprocess.run([str(packaged("rg")), *arguments], cwd=self.root, stdout=subprocess.PIPE)
         return (time.perf_counter() - began) * 1000
 
     async def compare(
@@ -77,9 +82,13 @@ class Bench:
 async def bench(root: Path) -> AsyncIterator[Bench]:
     children = ChildProcesses()
     files = ProjectFiles(reads=ReadTracker())
-    tools = (grep.build(files, children, {}), glob.build(files, children, {}))
+    watches = TreeWatches(ProjectRules)
+    kept = KeptLists(watches, children, choose_engine({}))
+    tools = (grep.build(files, children, {}), glob.build(files, children, {}, kept=kept))
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            yield Bench(root, Path(scratch), ToolService(ToolRegistry(tools)))
+            yield Bench(root, Path(scratch), ToolService(ToolRegistry(tools)), kept)
         finally:
+            await kept.aclose()
+            await watches.aclose()
             await children.aclose()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -60,6 +61,21 @@ def test_the_ci_script_installs_packages_then_lints_then_tests() -> None:
     assert script.stat().st_mode & 0o111
     steps = re.findall(r"system-packages --strict|make .*lint|make .*test", script.read_text())
     assert [step.split()[-1] for step in steps] == ["--strict", "lint", "test"]
+
+
+@pytest.mark.requirement("R4.servers.order")
+def test_the_tests_servers_are_pinned_and_their_locks_name_no_host() -> None:
+    folder = ROOT / "tests" / "language_server_packages"
+    for place in (folder, folder / "typescript7"):
+        wanted = json.loads((place / "package.json").read_text())["dependencies"]
+        text = (place / "package-lock.json").read_text()
+        packages = json.loads(text)["packages"]
+        assert all(packages[f"node_modules/{name}"]["version"] == pin for name, pin in wanted.items())
+        assert all(entry.get("integrity") for name, entry in packages.items() if name)
+        assert '"resolved"' not in text
+    assert (
+        ".ci/language-servers --strict\nmake --no-print-directory test" in (ROOT / ".ci" / "run").read_text()
+    )
 
 
 @pytest.mark.requirement("R2.1.5")

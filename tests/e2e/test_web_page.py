@@ -41,6 +41,9 @@ SEARCHING = r"""
           - tool_call:
               name: shell.bash
               arguments: { command: "python3 -c 'print(chr(27) + \"[31mred\" + chr(27) + \"[0m plain\")'" }
+          - tool_call:
+              name: code.lsp
+              arguments: { action: hover, path: bakery/money.py, line: 4, symbol: percent_of }
       - answer: [text: "That is all."]
 """
 
@@ -310,6 +313,8 @@ async def test_what_was_found_is_shown_line_by_line_and_output_keeps_its_colours
             for name in ("search.grep", "search.glob", "shell.bash")
         )
         assert await grep.locator(".tool-about").inner_text() == "def"
+        about = page.locator('.tool[data-tool="code.lsp"] .tool-about')
+        assert await about.inner_text() == "hover bakery/money.py"
         found = (await grep.locator(".tool-result pre").text_content() or "").splitlines()
         assert found[:3] == [
             "./bakery/money.py-3- ",

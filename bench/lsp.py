@@ -1,0 +1,281 @@
+"""`code.lsp` against a client that does nothing but speak the protocol, on the same server program.
+
+Both have a server of their own on one tree and take turns, so that a machine whose speed drifts slows
+both alike. A call of the tool includes everything: validation, permissions, audit, the comparison of
+open files with the disk, and the answer in the tool's own form with previews.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from app.bridges.lsp.manager import Declarations, LanguageServers
+from app.bridges.process import ChildProcesses
+from app.errors import ToolError
+from app.tools.call import ToolCallContext
+from app.tools.read_tracker import ReadTracker
+from app.tools.search.folder_rules import ProjectRules
+from app.tools.service import ToolService
+from app.tools.text_format import text_of
+from app.workspace.tree_watch import TreeWatches
+from bench.figures import report
+from bench.lsp_client import RawClient
+from bench.lsp_projects import PROJECTS, Project
+from tests.language_servers import server_environment
+from tests.tool_registry import tool_registry
+from tests.tools.conftest import Ports
+
+TURNS = 40
+HEAVY_TURNS = 12
+EDIT_TURNS = 12
+COLD_TURNS = 5
+AGENTS = 10
+_PULLED = "textDocument/diagnostic"
+
+
+class Bench:
+    """The tool over one tree, and what a raw client for the same server needs."""
+
+    def __init__(
+        self, project: Project, root: Path, service: ToolService, languages: LanguageServers
+    ) -> None:
+        self.project = project
+        self.root = root
+        self.languages = languages
+        self.environment = server_environment(root.parent / "home")
+        self._service = service
+
+    async def call(self, action: str, agent: int = 0, **params: Any) -> Any:
+        context = ToolCallContext(
+            session_id="ses_bench",
+            run_id=None,
+            agent_path=f"primary.subagents.a{agent}",
+            project_id="prj_bench",
+            project_root=self.root,
+            cage=None,
+            request_id="req_bench",
+            call_id="call_bench",
+            scratch_dir=self.root.parent / "scratch",
+            ports=Ports(),
+        )
+        envelope = await self._service.call(
+            "code.lsp", {"action": action, **params}, context, allowed=self._service.registry.names()
+        )
+        assert not envelope.is_error, envelope.model_text()
+        return envelope.data
+
+    def raw(self) -> RawClient:
+        languages = self.languages.project("prj_bench", self.root)
+        server = languages.table.resolve(self.project.language)
+        client = RawClient(
+            server.command,
+            self.root,
+            {**self.environment, **server.env},
+            initialization_options=server.behaviour.initialization_options,
+            settings=server.settings,
+        )
+        for path in dict.fromkeys((self.project.use[0], self.project.heavy[0], self.project.edited)):
+            client.open(path, self.project.language_id)
+        return client
+
+
+def main() -> None:
+    for project in PROJECTS:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder) / "project"
+            root.mkdir()
+            project.make(root)
+            try:
+                asyncio.run(_measure(project, root))
+            except ToolError as absent:
+                print(f"{project.language}: {absent.message}", flush=True)
+
+
+async def _measure(project: Project, root: Path) -> None:
+    children, ruled = ChildProcesses(), TreeWatches(ProjectRules)
+    watches = TreeWatches(instead=ruled)
+    languages = LanguageServers(
+        children,
+        watches,
+        environment=server_environment(root.parent / "home"),
+        declared=lambda _: Declarations(),
+        decode=text_of,
+        record=lambda *_: None,
+    )
+    service = ToolService(tool_registry(reads=ReadTracker(), children=children, languages=languages))
+    bench = Bench(project, root, service, languages)
+    try:
+        await _cold(bench)
+        client = await asyncio.to_thread(bench.raw)
+        try:
+            await _warm(bench, client)
+            await _edits(bench, client)
+            await _many(bench, client)
+        finally:
+            client.close()
+    finally:
+        await languages.aclose()
+        await watches.aclose()
+        await ruled.aclose()
+        await children.aclose()
+
+
+async def _cold(bench: Bench) -> None:
+    """The first definition on a server that does not run yet."""
+    path, line, column = bench.project.use
+    ours, raws = [], []
+    await asyncio.to_thread(_cold_raw, bench)  # what a toolchain keeps between its runs is there then
+    for _ in range(COLD_TURNS):
+        await bench.call("reload")
+        ours.append(await _timed(lambda: bench.call("definition", path=path, line=line, character=column)))
+        await bench.call("reload")
+        raws.append(await _timed(lambda: asyncio.to_thread(_cold_raw, bench)))
+    _compare(bench, "first definition, cold", ours, raws, ratio=1.1)
+
+
+def _cold_raw(bench: Bench) -> None:
+    client = bench.raw()
+    try:
+        client.ask("textDocument/definition", client.at(*bench.project.use))
+    finally:
+        client.close()
+
+
+async def _warm(bench: Bench, client: RawClient) -> None:
+    path, line, column = bench.project.use
+    place = {"path": path, "line": line, "character": column}
+    params = client.at(path, line, column)
+    await _settled(bench, client)
+    await _pair(bench, "definition", place, client, "textDocument/definition", params)
+    await _pair(bench, "hover", place, client, "textDocument/hover", params)
+    outline = {"textDocument": params["textDocument"]}
+    await _pair(bench, "symbols", {"path": path}, client, "textDocument/documentSymbol", outline)
+    path, _, column = bench.project.heavy
+    line = bench.project.heavy_line(bench.root)
+    params = {**client.at(path, line, column), "context": {"includeDeclaration": True}}
+    place = {"path": path, "line": line, "character": column, "include_declaration": True}
+    await _pair(bench, "references", place, client, "textDocument/references", params, heavy=True)
+
+
+async def _settled(bench: Bench, client: RawClient) -> None:
+    """Wait until both servers know the whole project."""
+    path, _, column = bench.project.heavy
+    line = bench.project.heavy_line(bench.root)
+    params = {**client.at(path, line, column), "context": {"includeDeclaration": True}}
+    counts: list[int] = []
+    while len(counts) < 3 or len(set(counts[-3:])) > 1:
+        counts.append(len(await asyncio.to_thread(client.ask, "textDocument/references", params) or ()))
+        await bench.call("references", path=path, line=line, character=column)
+    print(f"{bench.project.language}: {counts[-1]} references to the heavy name", flush=True)
+
+
+async def _pair(
+    bench: Bench,
+    action: str,
+    place: dict[str, Any],
+    client: RawClient,
+    method: str,
+    params: Any,
+    *,
+    heavy: bool = False,
+) -> None:
+    ours, raws = [], []
+    for _ in range(HEAVY_TURNS if heavy else TURNS):
+        ours.append(await _timed(lambda: bench.call(action, **place)))
+        raws.append(await _timed(lambda: asyncio.to_thread(client.ask, method, params)))
+    if heavy and statistics.median(raws) >= 15:
+        _compare(bench, f"{action}, heavy", ours, raws, ratio=1.15)
+    else:
+        _compare(bench, action, ours, raws, added=2.0)
+
+
+async def _edits(bench: Bench, client: RawClient) -> None:
+    """From the write on disk to the diagnostics for it."""
+    ours, raws = [], []
+    path = bench.project.edited
+    await bench.call("diagnostics", path=path)
+    for turn in range(EDIT_TURNS):
+        text = bench.project.contents[(turn + 1) % 2] + "\n" * (turn // 2)
+
+        async def tool(text: str = text) -> None:
+            (bench.root / path).write_text(text)
+            found = await bench.call("diagnostics", path=path)
+            assert found["fresh"], found
+
+        ours.append(await _timed(tool))
+        raws.append(await _timed(lambda text=text: asyncio.to_thread(_edit_raw, client, path, text)))  # type: ignore[misc]
+    _compare(bench, "diagnostics after an edit", ours, raws, ratio=1.1)
+
+
+def _edit_raw(client: RawClient, path: str, text: str) -> None:
+    (client.root / path).write_text(text)
+    version = client.change(path, text)
+    if client.capabilities.get("diagnosticProvider") or _PULLED in client.registered:
+        client.ask(_PULLED, {"textDocument": {"uri": client.uri(path)}})
+    elif "executeCommandProvider" in client.capabilities and path.endswith(".ts"):
+        kinds = ("syntacticDiagnosticsSync", "semanticDiagnosticsSync", "suggestionDiagnosticsSync")
+        file = str(client.root / path)
+        client.ask_together(
+            [
+                (
+                    "workspace/executeCommand",
+                    {"command": "typescript.tsserverRequest", "arguments": [kind, {"file": file}]},
+                )
+                for kind in kinds
+            ]
+        )
+    else:
+        client.wait_for_publish(path, version)
+
+
+async def _many(bench: Bench, client: RawClient) -> None:
+    """Ten agents at once, each with places of its own, against the same requests sent at once."""
+    path, line, column = bench.project.use
+
+    async def agents() -> None:
+        calls = [
+            bench.call("definition", agent, path=path, line=line, character=column + agent % 3)
+            for agent in range(AGENTS)
+        ]
+        await asyncio.gather(*calls)
+
+    requests = [
+        ("textDocument/definition", client.at(path, line, column + number % 3)) for number in range(AGENTS)
+    ]
+    ours, raws = [], []
+    for _ in range(TURNS):
+        ours.append(await _timed(agents))
+        raws.append(await _timed(lambda: asyncio.to_thread(client.ask_together, requests)))
+    added = (statistics.median(ours) - statistics.median(raws)) / AGENTS
+    report(
+        f"{bench.project.language}: definition, ten agents at once, added for each", added, "ms", at_most=2.0
+    )
+
+
+async def _timed(work: Callable[[], Awaitable[Any]]) -> float:
+    began = time.perf_counter()
+    await work()
+    return (time.perf_counter() - began) * 1000
+
+
+def _compare(
+    bench: Bench,
+    name: str,
+    ours: list[float],
+    raws: list[float],
+    *,
+    ratio: float | None = None,
+    added: float | None = None,
+) -> None:
+    tool, raw = statistics.median(ours), statistics.median(raws)
+    label = f"{bench.project.language}: {name} ({tool:.1f} ms, raw {raw:.1f})"
+    if ratio is not None:
+        report(label, tool / raw, "times the raw client", at_most=ratio)
+    else:
+        report(label + " added", tool - raw, "ms", at_most=added)
