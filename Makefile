@@ -9,6 +9,7 @@ PYTHON ?= $(shell .ci/find-python)
 PORT ?= 7777
 DATA ?= .kaged-data
 PYTEST_FLAGS ?=
+TEST_PROCESSES ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint format bench openapi lock clean
@@ -32,7 +33,7 @@ run: setup ## start the daemon on a throwaway copy of the demo project (no key n
 test: setup ## run every test (PYTEST_FLAGS="-k name" for some)
 	@.ci/system-packages
 	@.ci/language-servers
-	@$(BIN)/pytest $(PYTEST_FLAGS)
+	@$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
 
 lint: setup ## format, lint, types, import rules, sizes
 	@$(BIN)/ruff format --check .

@@ -9,6 +9,18 @@ import pytest
 
 pytest_plugins = ["tests.storage_fixtures"]
 
+LONGEST = (
+    "tests/e2e/test_kill.py",
+    "tests/tools/code/test_every_server.py",
+    "tests/bridges/lsp/test_freshness.py",
+    "tests/e2e/test_web_page.py",
+)
+"""Begun first, so that the processes which share the tests end at about the same time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(

@@ -29,6 +29,8 @@ VARIABLE = "KAGED_GUARDIAN"
 _FLAGS = (b"-I", b"-S", b"-E", b"-B")
 _NULL = Opening(b"/dev/null", os.O_WRONLY)
 _QUICK_SECONDS, _QUICK_ENDS = 1.0, 3
+TELLING_SECONDS = 0.005
+"""What has ended by then is never told of: until then it is known by its variable."""
 
 
 class Guardian:
@@ -40,6 +42,8 @@ class Guardian:
         self._since = proc.ticks_now() - 1
         self._launcher = Launcher()
         self._told: dict[int, bytes] = {}
+        self._untold: dict[int, bytes] = {}
+        self._teller: asyncio.TimerHandle | None = None
         self._pipe: int | None = None
         self._watch: ExitWatch | None = None
         self._ended: asyncio.Future[None] | None = None
@@ -63,22 +67,38 @@ class Guardian:
 
     def gone(self, pid: int) -> None:
         """Tell that nothing of a child, or of an adopted process, is left."""
-        if self._told.pop(pid, None) is not None:
-            self._write(b"E %d\n" % pid)
+        if self._told.pop(pid, None) is None:
+            return
+        if self._untold.get(pid, b"E").startswith(b"E"):
+            self._soon(pid, b"E %d\n" % pid)
+        else:
+            del self._untold[pid]
 
     async def aclose(self) -> None:
         """End the guardian and reap it. Whom it guards must be gone."""
         self._closed = True
+        if self._teller is not None:
+            self._teller.cancel()
         if self._watch is not None and self._ended is not None:
             self._watch.send(signal.SIGKILL)
             await self._ended
 
     def _tell(self, pid: int, line: bytes) -> None:
         self._told[pid] = line
-        self._write(line)
+        self._soon(pid, line)
+
+    def _soon(self, pid: int, line: bytes) -> None:
+        self._untold[pid] = self._untold.get(pid, b"") + line  # a number may be given again
+        if self._teller is None and not self._closed:
+            self._teller = asyncio.get_running_loop().call_later(TELLING_SECONDS, self._tell_all)
+
+    def _tell_all(self) -> None:
+        self._teller = None
+        lines, self._untold = b"".join(self._untold.values()), {}
+        self._write(lines)
 
     def _write(self, lines: bytes) -> None:
-        if self._pipe is None or self._watch is None:
+        if self._pipe is None or self._watch is None or not lines:
             return
         try:
             if os.write(self._pipe, lines) == len(lines):
@@ -107,6 +127,7 @@ class Guardian:
         self._begun = loop.time()
         self._ended = loop.create_future()
         self._watch = ExitWatch(self.pid, self._reap)
+        self._untold.clear()
         self._write(b"".join(self._told.values()))
 
     def _launch(self, readable: int, folder: int) -> Launch:

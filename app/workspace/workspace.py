@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Protocol
@@ -73,6 +73,8 @@ class Workspace:
         self._policy = policy
         self._scratch = scratch
         self._closed = tuple(PurePosixPath(folder).parts[1:] for folder in closed)
+        self._held: int | None = None
+        self._held_names: tuple[str, ...] = ()
 
     def locate(self, path: str) -> Location:
         """Apply the text rules only. Raises ToolError `invalid_path`."""
@@ -110,6 +112,27 @@ class Workspace:
                 yield opened
             finally:
                 os.close(opened.descriptor)
+
+    def status(self, path: str) -> os.stat_result:
+        """Return the state of a file or directory that may be read. Raises ToolError as `open` does."""
+        location = self.locate(path)
+        with self._base(location) as root:
+            found = self._find(root, location)
+            if found is not None:
+                os.close(found.descriptor)
+                return found.status
+            opened = self._open_by_walk(root, location)
+            os.close(opened.descriptor)
+            return opened.status
+
+    @contextmanager
+    def held(self) -> Iterator[Workspace]:
+        """The same workspace with the root kept open, for many paths one after the other."""
+        held = self.without_policy()
+        held._policy = self._policy
+        with self._base(self.locate(".")) as root:
+            held._held_names, held._held = self._root_names(root), root
+            yield held
 
     @contextmanager
     def target(self, path: str) -> Iterator[Target]:
@@ -187,6 +210,9 @@ class Workspace:
 
     @contextmanager
     def _base(self, location: Location) -> Iterator[int]:
+        if self._held is not None and not location.in_scratch:
+            yield self._held
+            return
         folder = self._scratch if location.in_scratch else self.root
         assert folder is not None
         if PurePosixPath(folder) == PurePosixPath("/"):
@@ -203,6 +229,8 @@ class Workspace:
             os.close(root)
 
     def _root_names(self, root: int | None) -> tuple[str, ...]:
+        if self._held is not None and root in {None, self._held}:
+            return self._held_names
         known = None if root is None else real_path(root)
         return PurePosixPath(known or os.path.realpath(self.root)).parts[1:]
 
@@ -224,33 +252,41 @@ class Workspace:
             if any(os.path.samestat(status, own) for own in _statuses(path)):
                 raise _daemons_own(shown)
 
-    def _open_fast(self, root: int, location: Location) -> Opened | None:
+    def _find(self, root: int, location: Location) -> Opened | None:
+        """Return what may be read, with a descriptor that names it only. None where the kernel does not
+        find it, or where it is called otherwise by now: the walk finds out."""
         found = open_beneath(root, location.parts)
         if found is None:
             return None
         try:
-            root_path, path = real_path(root), real_path(found)
+            root_names, path = self._root_names(root), real_path(found)
             status = os.fstat(found)
-            if root_path is None or path is None or status.st_nlink == 0:
+            # A link leads elsewhere, a file may have been renamed since; the walk goes by the text.
+            if path is None or status.st_nlink == 0:
                 return None
-            names, root_names = PurePosixPath(path).parts[1:], PurePosixPath(root_path).parts[1:]
-            if names[: len(root_names)] != root_names:
-                return None
-            parts = names[len(root_names) :]
-            if parts != location.parts:  # a link, or a file that was renamed since: the text decides
+            if PurePosixPath(path).parts[1:] != (*root_names, *location.parts):
                 return None
             if not location.in_scratch:
-                self._judge(parts, root_names, "ro")
+                self._judge(location.parts, root_names, "ro")
             _check_kind(status, location.shown)
             if not location.in_scratch:
                 self._check_identity(status, location.shown)
-            try:
-                descriptor = reopen(found, READ)
-            except OSError as problem:
-                raise os_problem(location.shown, problem) from None
-            return Opened(descriptor, status, location, parts, path)
+            kept, found = found, None
+            return Opened(kept, status, location, location.parts, path)
         finally:
-            os.close(found)
+            if found is not None:
+                os.close(found)
+
+    def _open_fast(self, root: int, location: Location) -> Opened | None:
+        found = self._find(root, location)
+        if found is None:
+            return None
+        try:
+            return replace(found, descriptor=reopen(found.descriptor, READ))
+        except OSError as problem:
+            raise os_problem(location.shown, problem) from None
+        finally:
+            os.close(found.descriptor)
 
     def _open_by_walk(self, root: int, location: Location) -> Opened:
         with self._walk(root, location) as place:

@@ -36,6 +36,9 @@ class FileLines:
         """Return the lines of a file that the caller may read, None for what is no text. Blocking.
 
         Raises ToolError as `Workspace.open` does."""
+        known = self._get(_key(workspace.status(path)))
+        if known is not None:
+            return known
         with workspace.open(path) as opened:
             if opened.is_directory or opened.status.st_size > MAX_BYTES:
                 return None

@@ -38,7 +38,9 @@ async def navigate(call: CodeCall) -> LspResult:
         answer, declared = await server.request(method, spot.params(server)), None
 
     def shown() -> LspResult:
-        return _result(call, answer, declared, Files(call, server.encoding, spot.text))
+        files = Files(call, server.encoding, spot.text)
+        with files.held():
+            return _result(call, answer, declared, files)
 
     return await asyncio.to_thread(shown)
 

@@ -7,7 +7,8 @@ previews, their order. Never: asking the server.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -43,12 +44,22 @@ class Files:
 
     def __init__(self, call: CodeCall, encoding: Encoding, *texts: OpenText) -> None:
         self._call = call
+        self._workspace = call.workspace
         self._encoding = encoding
         root = call.context.project_root
         roots = (os.fspath(one) for one in (call.project.root, os.path.realpath(root), root))
         self._roots = tuple(dict.fromkeys(one.rstrip("/") for one in roots))
         self._found: dict[str, Found | None] = {}
         self._lines: dict[str, LineIndex | None] = {f"./{one.path}": one.lines for one in texts}
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the project's root open, for an answer that names many files."""
+        with self._call.workspace.held() as self._workspace:
+            try:
+                yield
+            finally:
+                self._workspace = self._call.workspace
 
     def of_uri(self, uri: Any) -> Found | None:
         """Judge the file of a URI; None when it is none, or may not be mentioned."""
@@ -70,9 +81,8 @@ class Files:
         if found.parts is None or found.verdict != "inside":
             return None
         if found.shown not in self._lines:
-            tooling = self._call.tooling
             path = "./" + "/".join(found.parts)
-            self._lines[found.shown] = lines_or_none(tooling.lines, self._call.workspace, path)
+            self._lines[found.shown] = lines_or_none(self._call.tooling.lines, self._workspace, path)
         return self._lines[found.shown]
 
     def point(self, found: Found, position: Any) -> tuple[int, int] | None:

@@ -30,7 +30,7 @@ def fitting(rows: Iterable[Row]) -> list[Row]:
     size = 0
     shown: list[Row] = []
     for row in rows:
-        size += len(orjson.dumps(row.model_dump(exclude_none=True)))
+        size += len(row.model_dump_json(exclude_none=True).encode())
         if size > MAX_SHOWN_BYTES and shown:
             break
         shown.append(row)

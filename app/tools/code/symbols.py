@@ -81,7 +81,8 @@ async def _search_by(call: CodeCall, named: Named) -> list[Symbol]:
     def shown() -> list[Symbol]:
         files = Files(call, server.encoding)
         given = objects(answer)[:MAX_SYMBOLS]
-        return [one for one in (_information(files, each) for each in given) if one is not None]
+        with files.held():
+            return [one for one in (_information(files, each) for each in given) if one is not None]
 
     return await asyncio.to_thread(shown)
 

@@ -25,21 +25,23 @@ class LineReader:
 
     def feed(self, chunk: bytes) -> list[FoundLine]:
         """Return the results that are complete by now."""
+        return results(self.whole(chunk))
+
+    def whole(self, chunk: bytes) -> bytes:
+        """Return the results that are complete by now as they were printed, for `results`."""
         data = self._left + chunk
         end = data.rfind(b"\n" + START)
-        if end < 0:
-            self._left = data
-            return []
         self._left = data[end + 1 :]
-        return _results(data[:end])
+        return data[: max(end, 0)]
 
     def finish(self) -> list[FoundLine]:
         """Return what is left at the end of the output, if it is whole."""
         left, self._left = self._left, b""
-        return _results(left[:-1]) if left.endswith(b"\n") else []
+        return results(left[:-1]) if left.endswith(b"\n") else []
 
 
-def _results(data: bytes) -> list[FoundLine]:
+def results(data: bytes) -> list[FoundLine]:
+    """Take complete results apart."""
     if _BINARY.search(data) is None:
         return _RESULT.findall(data)
     found: list[FoundLine] = []
@@ -50,6 +52,20 @@ def _results(data: bytes) -> list[FoundLine]:
             said = [one.start() for one in _BINARY.finditer(result)]
             found += [(result[: said[-1]], b"", b"", b"")] if said else []
     return found
+
+
+def as_text(data: bytes, folder: bytes, longest: int) -> tuple[bytes, int] | None:
+    """Return complete results as lines of `folder` and path, number and line, and how many they are.
+
+    None where they must be taken apart: binary files, odd names, lines too long to be shown whole."""
+    count = data.count(b"\n" + START) + 1
+    if data.count(b"\0") != count or _BINARY.search(data) is not None:
+        return None
+    if max(map(len, data.split(b"\n"))) > longest:
+        return None
+    text = data.removeprefix(START).replace(b"\n" + START, b"\n" + folder).replace(b"\0", b":")
+    text = folder + text.replace(b"\r\n", b"\n").removesuffix(b"\r") + b"\n"
+    return text.decode("utf-8", "replace").encode(), count
 
 
 class PathReader:

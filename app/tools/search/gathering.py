@@ -1,7 +1,8 @@
 """Matches as they are gathered: judged by the cage, given their context, bounded.
 
 Owns: one search's rows, from what an engine prints to what an answer shows, and the moment when
-there are enough. Never: running engines; the wording of answers.
+there are enough. What no answer shows is not taken apart. Never: running engines; the wording of
+answers.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.tools.search.found_lines import CountReader, FoundLine, LineReader, PathReader
+from app.tools.search.found_lines import CountReader, FoundLine, LineReader, PathReader, as_text, results
 from app.tools.search.scope import Scope
 
 MAX_LINE_CHARACTERS = 2_000
 CUT = " [truncated]"
 _ROW_BYTES = 12
+_PIECE = 8 * 1024
 
 
 @dataclass(slots=True)
@@ -34,6 +36,8 @@ class Row:
 
     def as_json(self) -> dict[str, Any]:
         """Return the row as answers show it."""
+        if self.before is None and self.after is None and self.content is not None:
+            return {"file": self.file, "line": self.line, "content": self.content}
         shown: dict[str, Any] = {"file": self.file}
         for name, value in (("line", self.line), ("content", self.content), ("count", self.count)):
             if value is not None:
@@ -50,7 +54,8 @@ class Row:
 class Gathering:
     """The rows of one search, at most `head_limit` and about `most_bytes`.
 
-    Each `take_...` takes a piece of an engine's output and says whether that was enough.
+    Each `take_...` takes a piece of an engine's output and says whether that was enough. Of a search
+    that was, only the first `shown_bytes` need be rows; `rest` is the text of the others, a line each.
     """
 
     def __init__(
@@ -60,15 +65,21 @@ class Gathering:
         include: tuple[re.Pattern[str], bool] | None = None,
         head_limit: int | None = None,
         most_bytes: int,
+        shown_bytes: int,
         context: int = 0,
     ) -> None:
         self.rows: list[Row] = []
+        self.rest = b""
+        self.rest_count = 0
         self.more = False
         self._scope = scope
         self._filters = scope.filters
         self._include = include
         self._head_limit = head_limit
         self._room = most_bytes
+        self._most_beyond = most_bytes - shown_bytes
+        self._is_plain = not (scope.filters or scope.only or include or context or head_limit)
+        self._beyond: list[bytes] = []
         self._context = context
         self._lines, self._paths, self._counts = LineReader(), PathReader(), CountReader()
         self._last: tuple[bytes, Row | None] | None = None
@@ -76,6 +87,14 @@ class Gathering:
         self._open: list[Row] = []
 
     def take_lines(self, chunk: bytes) -> bool:
+        return any(self._take(chunk[at : at + _PIECE]) for at in range(0, len(chunk), _PIECE))
+
+    def _take(self, chunk: bytes) -> bool:
+        if self._is_plain and self._room < self._most_beyond:
+            self._beyond.append(self._lines.whole(chunk))
+            self._room -= len(self._beyond[-1])
+            self.more = self._room <= 0
+            return self.more
         for found in self._lines.feed(chunk):
             self._found(found)
             if self.more and self._is_enough():
@@ -90,9 +109,22 @@ class Gathering:
 
     def finish(self) -> None:
         """Take what the end of the output has made complete."""
+        beyond, self._beyond = [one for one in self._beyond if one], []
+        if self.more and beyond and self._keep_as_text(b"\n".join(beyond)):
+            return
+        for piece in beyond:
+            self._room += len(piece)
+            for found in results(piece):
+                self._found(found)
         for found in self._lines.finish():
             if not self._is_enough():
                 self._found(found)
+
+    def _keep_as_text(self, beyond: bytes) -> bool:
+        text = as_text(beyond, self._scope.shown(b"").encode(), MAX_LINE_CHARACTERS)
+        if text is not None:
+            self.rest, self.rest_count = text
+        return text is not None
 
     def _is_enough(self) -> bool:
         return (self.more and not self._open) or self._room <= 0

@@ -31,6 +31,7 @@ from app.tools.search.scope import Scope, open_scope
 
 SIDECAR_BYTES = 1024 * 1024
 MAX_PATTERN = 20_000
+_BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ async def search_text(
             include=None if scope.only else include,
             head_limit=request.head_limit,
             most_bytes=limits.kept_bytes,
+            shown_bytes=limits.shown_bytes,
             context=request.context,
         )
         walk = await walk_of(scope, names)
@@ -161,32 +163,40 @@ async def _answer(
     notes: list[str] = []
     if ending == "timed_out":
         notes.append(f"stopped after {limits.seconds:g} s; narrow the search by path or include")
-    if len(shown) < len(rows):
-        whole = await asyncio.to_thread(_keep, rows, context, tool)
-        notes.append(f"{len(shown)} of {len(rows)} shown; the file at output_path has them all")
+    count = len(rows) + gathering.rest_count
+    if len(shown) < count:
+        whole = await asyncio.to_thread(_keep, rows, gathering.rest, context, tool)
+        notes.append(f"{len(shown)} of {count} shown; the file at output_path has them all")
     if gathering.more:
         reached = request.head_limit is not None and len(rows) >= request.head_limit
         notes.append("there are more than head_limit" if reached else "there may be more: narrow the search")
-    total = sum(row.count or 0 for row in rows) if request.mode == "count" else len(rows)
+    total = sum(row.count or 0 for row in rows) if request.mode == "count" else count
     return TextFound(shown, total, bool(notes), "; ".join(notes) or None, whole)
 
 
 def _head(rows: list[Row], limits: TextLimits) -> list[dict[str, Any]]:
     shown: list[dict[str, Any]] = []
     room = limits.shown_bytes
-    for row in rows if limits.shown_rows is None else rows[: limits.shown_rows]:
-        one = row.as_json()
-        room -= len(orjson.dumps(one)) + 1
-        if room < 0:
+    rows = rows if limits.shown_rows is None else rows[: limits.shown_rows]
+    for start in range(0, len(rows), _BATCH):
+        batch = [row.as_json() for row in rows[start : start + _BATCH]]
+        size = len(orjson.dumps(batch)) - 1
+        if size > room:
+            for one in batch:
+                room -= len(orjson.dumps(one)) + 1
+                if room < 0:
+                    break
+                shown.append(one)
             break
-        shown.append(one)
+        room -= size
+        shown += batch
     return shown
 
 
-def _keep(rows: list[Row], context: ToolCallContext, tool: str) -> Path:
+def _keep(rows: list[Row], rest: bytes, context: ToolCallContext, tool: str) -> Path:
     """Write all rows to a file, the way grep prints them."""
-    text = "".join([_text(row) for row in rows])
-    return write_sidecar(context, tool, text.encode("utf-8", "replace"), "txt")
+    text = "".join([_text(row) for row in rows]).encode("utf-8", "replace")
+    return write_sidecar(context, tool, text + rest, "txt")
 
 
 def _text(row: Row) -> str:
