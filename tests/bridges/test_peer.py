@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from app.bridges.peer import JsonRpcPeer, PeerClosed, ResponseError
+from app.bridges.message_stream import PeerClosed
+from app.bridges.peer import JsonRpcPeer, ResponseError
 from app.bridges.process import Child, ChildProcesses
 from tests.bridges.conftest import ENVIRONMENT, until
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from app.bridges.peer import JsonRpcPeer, PeerClosed
+from app.bridges.message_stream import PeerClosed
+from app.bridges.peer import JsonRpcPeer
 from app.bridges.process import Child, ChildProcesses
 
 SERVER = Path(__file__).parent / "hostile_language_server.py"

@@ -20,7 +20,8 @@ from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.lsp.positions import Encoding
 from app.bridges.lsp.resolution import ResolvedServer, merged
 from app.bridges.lsp.servers import Behaviour
-from app.bridges.peer import END_OF_OUTPUT, JsonRpcPeer, PeerClosed, ResponseError
+from app.bridges.message_stream import END_OF_OUTPUT, PeerClosed
+from app.bridges.peer import JsonRpcPeer, ResponseError
 from app.bridges.process import Child, ChildProcesses, SpawnFailed
 
 SHUTDOWN_SECONDS = 2.0

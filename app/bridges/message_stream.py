@@ -1,0 +1,161 @@
+"""Messages to and from a process that is not trusted, in both directions at once.
+
+Owns: what every such protocol needs: the loop that reads, the one order in which messages leave, who
+waits for an answer, the bounds, and the end of it all. Whatever the counterpart sends, nothing here
+grows without bounds, blocks the loop or waits for ever after the end. Never: what a message says,
+which its subclasses know, and the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine, Hashable
+from typing import Any
+
+import orjson
+
+from app.bridges.framing import FrameReader, FramingError, frame
+
+log = logging.getLogger("kaged.peers")
+
+MAX_UNSENT = 64 * 1024 * 1024
+MAX_REQUESTS_AT_ONCE = 64
+"""How many requests of the counterpart are worked on at a time."""
+PARSED_ASIDE = 1024 * 1024
+"""From how many bytes on a message is parsed in a thread."""
+TURN_SECONDS = 0.005
+"""How long messages are taken without letting others have the loop."""
+
+END_OF_OUTPUT = "it has ended its output"
+
+
+class PeerClosed(Exception):
+    """The conversation is over; `reason` says why, in words."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class MessageStream(ABC):
+    """One end of a conversation. `name` is for the log. A subclass takes what comes (`_take`), and
+    sends by `_send`."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, name: str) -> None:
+        self.name = name
+        self.bytes_taken = 0
+        """The size of the message that is being taken, for who has to bound what is kept of it."""
+        self.reason: str | None = None
+        """Why the conversation is over; None while it goes on."""
+        self._frames = FrameReader(reader)
+        self._writer = writer
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._answering: dict[Hashable, asyncio.Task[None]] = {}
+        self._closed = asyncio.Event()
+
+    @property
+    def pending(self) -> int:
+        """How many requests wait for their answer."""
+        return len(self._waiting)
+
+    @property
+    def bytes_waiting(self) -> int:
+        """How many bytes the counterpart has not taken yet."""
+        return self._writer.transport.get_write_buffer_size()
+
+    async def run(self) -> str:
+        """Take messages until the conversation ends, and return why it did. When this is cancelled
+        the conversation is closed. Called once."""
+        reading = asyncio.create_task(self._read_all(), name=f"reading from {self.name}")
+        closing = asyncio.create_task(self._closed.wait(), name=f"end of {self.name}")
+        try:
+            await asyncio.wait({reading, closing}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.close("the conversation was stopped")
+            answering = list(self._answering.values())
+            for task in (reading, closing):
+                task.cancel()
+            await asyncio.gather(reading, closing, *answering, return_exceptions=True)
+        return self.reason or ""
+
+    def close(self, reason: str) -> None:
+        """End the conversation: all that wait for an answer get PeerClosed, and what was sent
+        before still leaves if the counterpart takes it. Only the first reason counts."""
+        if self.reason is not None:
+            return
+        self.reason = reason
+        self._closed.set()
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(PeerClosed(reason))
+        self._waiting.clear()
+        for task in self._answering.values():
+            task.cancel()
+        self._writer.close()
+
+    @abstractmethod
+    def _take(self, message: dict[str, Any]) -> None:
+        """Take the next message, in the order of arrival. Must not raise."""
+
+    def _send(self, body: bytes) -> None:
+        """Send a message, in the order of calls. Nothing happens after the end."""
+        if self.reason is not None:
+            return
+        if self._writer.transport.is_closing():
+            self.close("it has closed its input")
+            return
+        self._writer.write(frame(body))
+        if self.bytes_waiting > MAX_UNSENT:
+            self._writer.transport.abort()
+            self.close("it does not read what it is sent")
+
+    def _begin_answering(self, key: Hashable, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Have the answer to a request of the counterpart worked out, until the end of all."""
+        task = asyncio.create_task(work, name=f"answering a request of {self.name}")
+        self._answering[key] = task
+        task.add_done_callback(lambda _: self._answering.pop(key))
+        return task
+
+    async def _read_all(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            turn = loop.time()
+            while (body := await self._frames.read()) is not None:
+                message = await _message(body)
+                self.bytes_taken = len(body)
+                self._take(message)
+                if loop.time() - turn > TURN_SECONDS:
+                    await asyncio.sleep(0)
+                    turn = loop.time()
+            self.close(END_OF_OUTPUT)
+        except FramingError as problem:
+            self.close(f"it does not keep to the protocol: {problem}")
+        except OSError as problem:
+            self.close(f"its output cannot be read: {problem.strerror}")
+
+
+async def _message(body: bytes) -> dict[str, Any]:
+    """Parse a message. Raises FramingError for what is none."""
+    value = _parsed(body) if len(body) < PARSED_ASIDE else await asyncio.to_thread(_parsed, body)
+    if not isinstance(value, dict):
+        raise FramingError("a message is no object")
+    return value
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        pass
+    # Half a surrogate pair or a byte that is no UTF-8, in a text cut in the middle: some servers do
+    # that, and the message is good otherwise.
+    try:
+        lenient = json.loads(body.decode("utf-8", "replace"))
+        return orjson.loads(json.dumps(lenient, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        raise FramingError("a message is no JSON") from None
