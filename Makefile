@@ -32,6 +32,7 @@ run: setup ## start the daemon on a throwaway copy of the demo project (no key n
 
 test: setup ## run every test (PYTEST_FLAGS="-k name" for some)
 	@.ci/system-packages
+	@.ci/debug-adapters
 	@.ci/language-servers
 	@$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
 
@@ -58,4 +59,4 @@ lock: setup ## resolve the dependencies anew
 		--extra dev --extra build --upgrade --output-file requirements.lock pyproject.toml
 
 clean: ## remove the virtual environment, caches and the demo's data
-	@rm -rf $(VENV) $(DATA) .language-servers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(DATA) .language-servers .debug-adapters .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
