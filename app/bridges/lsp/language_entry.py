@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from app.bridges.installation_hints import installation_hints
+
 Freshness = Literal["pull", "versioned", "settled", "tsserver", "flycheck"]
 Signal = Literal["none", "progress", "log", "server_status", "index"]
 
@@ -75,38 +77,9 @@ class LanguageEntry:
 
 def server(*command: str, **install: str) -> Candidate:
     """Make a candidate. `npm="a b"` and the like are package names; `other` is a sentence."""
-    return Candidate(
-        command=command,
-        install={manager: _LINES[manager].format(packages) for manager, packages in install.items()},
-    )
+    return Candidate(command=command, install=installation_hints(install))
 
 
 def all_as(identifier: str, *names: str) -> dict[str, str]:
     """Map every name to one language identifier."""
     return dict.fromkeys(names, identifier)
-
-
-_LINES: Mapping[str, str] = {
-    "npm": "npm install -g {}",
-    "pip": "pip install {}",
-    "pipx": "pipx install {}",
-    "go": "go install {}@latest",
-    "gem": "gem install {}",
-    "dotnet": "dotnet tool install --global {}",
-    "composer": "composer global require {}",
-    "rustup": "rustup component add {}",
-    "cargo": "cargo install {}",
-    "apt": "sudo apt-get install {}",
-    "dnf": "sudo dnf install {}",
-    "pacman": "sudo pacman -S {}",
-    "apk": "sudo apk add {}",
-    "zypper": "sudo zypper install {}",
-    "brew": "brew install {}",
-    "other": "{}",
-}
-PACKAGE_MANAGERS: Mapping[str, tuple[str, ...]] = {
-    **{manager: (manager,) for manager in _LINES if manager != "other"},
-    "pip": ("pip", "pip3"),
-    "apt": ("apt-get",),
-}
-"""The programs of which one must be there for a hint to be of use."""

@@ -14,17 +14,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from app.bridges.installation_hints import fitting_first
 from app.bridges.lsp.installations import Installed, Surroundings, look_at
 from app.bridges.lsp.servers import (
     LANGUAGES,
-    PACKAGE_MANAGERS,
     Behaviour,
     Candidate,
     behaviour_of,
     known_behaviour,
 )
 from app.errors import ToolError
-from app.programs import all_on_path, on_path, packaged, search_path
+from app.programs import all_on_path, packaged, search_path
 
 Source = Literal["project", "local", "built-in"]
 _RELEASE = re.compile(r"-\d+$")
@@ -205,7 +205,7 @@ class ServerTable:
         self, language: str, candidates: Sequence[Candidate], reasons: list[str], where: str | None = None
     ) -> ToolError:
         tried = [" ".join(candidate.command) for candidate in candidates]
-        install = self._fitting_first(candidates)
+        install = fitting_first((candidate.install for candidate in candidates), self._environment)
         programs = dict.fromkeys(_RELEASE.sub("", candidate.command[0]) for candidate in candidates)
         names = " or ".join(f"`{program}`" for program in programs)
         if reasons:
@@ -218,20 +218,6 @@ class ServerTable:
         advice = f"Install it: {hint}" if hint else "Correct the command under lsp.servers"
         detail = {"language": language, "problem": told, "tried": tried, "install": install}
         return ToolError("lsp_server_not_found", f"{told}. {advice}", detail=detail)
-
-    def _fitting_first(self, candidates: Sequence[Candidate]) -> dict[str, str]:
-        """Return the hints by package manager; those of this system first, then what needs none."""
-        install: dict[str, str] = {}
-        for candidate in candidates:
-            for manager, hint in candidate.install.items():
-                install.setdefault(manager, hint)
-        order = {True: 0, False: 2}
-        rank = {manager: 1 if manager == "other" else order[self._has(manager)] for manager in install}
-        return {manager: install[manager] for manager in sorted(install, key=rank.__getitem__)}
-
-    def _has(self, manager: str) -> bool:
-        programs = PACKAGE_MANAGERS.get(manager, ())
-        return any(on_path(program, self._environment) is not None for program in programs)
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

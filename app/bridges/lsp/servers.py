@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from app.bridges.lsp import servers_compiled, servers_scripting, servers_web
 from app.bridges.lsp.language_entry import (
-    PACKAGE_MANAGERS,
     Behaviour,
     Candidate,
     Freshness,
@@ -26,7 +25,6 @@ LANGUAGES: Mapping[str, LanguageEntry] = {
 
 __all__ = [
     "LANGUAGES",
-    "PACKAGE_MANAGERS",
     "Behaviour",
     "Candidate",
     "Freshness",

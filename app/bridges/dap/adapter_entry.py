@@ -1,0 +1,183 @@
+"""The shape of what is known of runtimes and of the debug adapters for them.
+
+Owns: these types, and the behaviour that is assumed of an adapter that nobody knows. Never: any
+particular runtime or adapter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from app.bridges.installation_hints import installation_hints
+
+Transport = Literal["stdio", "announced", "chosen"]
+"""`stdio`: over its own streams. `announced`: it listens on a port that it chooses and prints.
+`chosen`: the bridge chooses a free port and puts it in place of `{port}` in the command."""
+Entry = Literal["flag", "main", "none"]
+"""How a stop on entry is done: the adapter has a flag for it; by a function breakpoint on `main` that the
+bridge sets for the purpose; not at all."""
+Program = Literal["script", "binary", "go", "java"]
+"""What is launched: a source file that an interpreter runs; a built program; a Go package, test or built
+program; a Java source file, class or archive."""
+Source = Literal["project", "local", "built-in"]
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterBehaviour:
+    """What is particular to one adapter program, wherever it was declared.
+
+    Templates are nested mappings and lists; a text that is only a placeholder (`"{args}"`) becomes the
+    value with its type, one within a longer text becomes its text, and a key whose value is not known is
+    left out. Placeholders of `launch`: script, args, cwd, env (a mapping), env_list (`NAME=value`),
+    stop_on_entry, root; interpreter (a list: the program that runs the script, with its arguments),
+    runtime (its first word) and runtime_args (the others); main_class and class_paths (Java), mode (Go). Of `attach`: host, port, cwd, root. Of `attach_to_process`: pid, cwd, root.
+    """
+
+    name: str
+    """The adapter's own name, in messages."""
+    adapter_id: str
+    """`adapterID` of initialize, and the usual `type` of the launch request."""
+    transport: Transport = "stdio"
+    port_pattern: str = ""
+    """For `announced`: finds the line, on either stream, whose group `port` (and `host`) is the address."""
+    launch: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    attach: Mapping[str, Any] | None = None
+    """By host and port; None: it cannot."""
+    attach_to_process: Mapping[str, Any] | None = None
+    """By process id; None: it cannot."""
+    attaches_itself: bool = False
+    """Attaching by host and port needs no adapter process: the address is that of an adapter."""
+    uses_ptrace: bool = False
+    """It launches programs by ptrace, which a cage allows only with relaxed seccomp."""
+    process_by_ptrace: bool = True
+    """It attaches to a process id by ptrace."""
+    answers_launch: Literal["early", "late"] = "late"
+    """`late`: only after configurationDone. `early`: before it waits for any breakpoint."""
+    entry: Entry = "flag"
+    entry_reasons: frozenset[str] = frozenset({"entry"})
+    """The reasons that `stopped` gives for the stop on entry."""
+    lacks: frozenset[str] = frozenset()
+    """Capabilities, by their names in the protocol, that it claims and has not."""
+    has: frozenset[str] = frozenset()
+    """Capabilities that it has and does not claim."""
+    commands: frozenset[str] = frozenset()
+    """Requests beyond the protocol that it is known to answer."""
+    hit_count: str | None = None
+    """The `hitCondition` that stops at the N-th hit and at each later one: `{count}` is N, `{before}` is
+    N - 1. None: it has no such condition, or ignores it and stops at every hit."""
+    log_points: bool = True
+    """It logs where it says that it can; False: it would stop instead."""
+    resolves_links: bool = True
+    """A breakpoint set by a path that goes through a link binds; False: it must be told real paths."""
+    safe_context: str | None = None
+    """The context of `evaluate` in which it refuses what has side effects; None: it has none."""
+    exception_filters: tuple[str, ...] = ()
+    """The exception filters that are set unless others are asked for: those that end the program."""
+    children: Literal["none", "same_address", "named_address"] = "none"
+    """`startDebugging` is asked for; the child session connects to this adapter's own address, or to the
+    one that its configuration names under `connect`."""
+    children_stop: bool = False
+    """The first child session is the program: it has the threads and the stops."""
+    detaches: bool = True
+    """After an attach, disconnect without `terminateDebuggee` leaves the target running."""
+    terminal: bool = False
+    """It offers `runInTerminal` with benefit: the client's capability may be declared."""
+    env: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    """For the adapter's own process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterCandidate:
+    """An adapter that may be installed: program and arguments, its behaviour by name, how to install it by
+    package manager, and what this runtime's launch and attach requests have beside the behaviour's."""
+
+    command: tuple[str, ...]
+    behaviour: str
+    install: Mapping[str, str]
+    launch: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    attach: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeEntry:
+    """A runtime (`runtime` of the tool) with its adapters, the preferred one first.
+
+    `interpreter`: the program that runs a script, looked up unless the project names one; empty where
+    programs run by themselves. `sources`: endings of the source files. `build`: for `binary`, the command
+    that builds a source with what a debugger needs, with `{script}` and `{program}` in it.
+    """
+
+    runtime: str
+    candidates: tuple[AdapterCandidate, ...]
+    program: Program = "script"
+    interpreter: str = ""
+    sources: tuple[str, ...] = ()
+    build: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedAdapter:
+    """How to start an adapter and what to ask of it.
+
+    `command` has an absolute program first, and `{port}` in an argument for the transport `chosen`.
+    `env` is added to the environment of the adapter and has the PATH for its children. `interpreter` is
+    the program that runs the script, absolute, with its arguments, or empty. `launch` and `attach` are
+    what is declared beside the behaviour's own templates; `type` is sent in both requests.
+    """
+
+    runtime: str
+    program: Path
+    command: tuple[str, ...]
+    behaviour: AdapterBehaviour
+    env: Mapping[str, str]
+    source: Source
+    entry: RuntimeEntry
+    type: str
+    interpreter: tuple[str, ...] = ()
+    launch: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    attach: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+
+
+def adapter(
+    *command: str,
+    behaviour: str,
+    launch: Mapping[str, Any] = NOTHING,
+    attach: Mapping[str, Any] = NOTHING,
+    **install: str,
+) -> AdapterCandidate:
+    """Make a candidate. `npm="a b"` and the like are package names; `other` is a sentence."""
+    return AdapterCandidate(
+        command=command,
+        behaviour=behaviour,
+        install=installation_hints(install),
+        launch=launch,
+        attach=attach,
+    )
+
+
+USUAL_LAUNCH: Mapping[str, Any] = MappingProxyType(
+    {
+        "program": "{script}",
+        "args": "{args}",
+        "cwd": "{cwd}",
+        "env": "{env}",
+        "stopOnEntry": "{stop_on_entry}",
+    }
+)
+"""What most adapters call these things."""
+
+UNKNOWN_ADAPTER = AdapterBehaviour(
+    name="",
+    adapter_id="",
+    launch=USUAL_LAUNCH,
+    attach=MappingProxyType({"host": "{host}", "port": "{port}"}),
+    attach_to_process=MappingProxyType({"pid": "{pid}", "processId": "{pid}"}),
+    resolves_links=False,
+)
+"""What is assumed of an adapter that nobody knows: what the protocol says, and the usual names."""

@@ -1,0 +1,42 @@
+"""Runtimes with an interpreter or a virtual machine, and their debug adapters.
+
+Owns: this part of the table, found by running each of them. Never: starting one.
+"""
+
+from __future__ import annotations
+
+from app.bridges.dap.adapter_entry import (
+    USUAL_LAUNCH,
+    AdapterBehaviour,
+    RuntimeEntry,
+    adapter,
+)
+
+BEHAVIOURS = (
+    AdapterBehaviour(
+        name="debugpy",
+        adapter_id="debugpy",
+        launch={
+            **USUAL_LAUNCH,
+            "python": "{interpreter}",
+            "console": "internalConsole",
+            "justMyCode": False,
+            "subProcess": True,
+        },
+        attach={"connect": {"host": "{host}", "port": "{port}"}, "justMyCode": False},
+        attach_to_process={"processId": "{pid}", "justMyCode": False},
+        commands=frozenset({"debugpySystemInfo", "pydevdSystemInfo", "setDebuggerProperty"}),
+        hit_count=">= {count}",
+        exception_filters=("uncaught",),
+        children="named_address",
+    ),
+)
+
+RUNTIMES = (
+    RuntimeEntry(
+        runtime="python",
+        interpreter="python3",
+        sources=(".py", ".pyw"),
+        candidates=(adapter("debugpy", behaviour="debugpy", pip="debugpy"),),
+    ),
+)
