@@ -164,6 +164,28 @@ LANGUAGE_SERVER_MOVES: Mapping[LanguageServerState, frozenset[LanguageServerStat
 }
 
 
+class DebugState(StrEnum):
+    """One debug session. `exited`: the program is over and its adapter was let go; `ended`: the session
+    itself is, whatever became of the program."""
+
+    STARTING = "starting"
+    STOPPED = "stopped"
+    RUNNING = "running"
+    EXITED = "exited"
+    ENDED = "ended"
+
+
+_D = DebugState
+
+DEBUG_MOVES: Mapping[DebugState, frozenset[DebugState]] = {
+    _D.STARTING: frozenset({_D.STOPPED, _D.RUNNING, _D.EXITED, _D.ENDED}),
+    _D.STOPPED: frozenset({_D.RUNNING, _D.EXITED, _D.ENDED}),
+    _D.RUNNING: frozenset({_D.STOPPED, _D.EXITED, _D.ENDED}),
+    _D.EXITED: frozenset({_D.ENDED}),
+    _D.ENDED: frozenset(),
+}
+
+
 OPERATOR_EVENTS = frozenset(
     {_E.MESSAGE_POSTED, _E.RESUME_WITH_WORK, _E.RESUME_WITHOUT_WORK, _E.CANCEL, _E.ROLLBACK, _E.ARCHIVE}
 )
@@ -188,7 +210,7 @@ def move_session(state: SessionState, event: SessionEvent) -> tuple[SessionState
     return found
 
 
-_StateT = TypeVar("_StateT", RunState, ToolCallState, InteractionState, LanguageServerState)
+_StateT = TypeVar("_StateT", RunState, ToolCallState, InteractionState, LanguageServerState, DebugState)
 
 
 def move(current: _StateT, target: _StateT) -> _StateT:
@@ -208,4 +230,5 @@ _MOVES: Mapping[type[StrEnum], Mapping[Any, frozenset[Any]]] = {
     ToolCallState: TOOL_CALL_MOVES,
     InteractionState: INTERACTION_MOVES,
     LanguageServerState: LANGUAGE_SERVER_MOVES,
+    DebugState: DEBUG_MOVES,
 }

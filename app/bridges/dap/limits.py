@@ -1,0 +1,32 @@
+"""How long and how much: the bounds on debug sessions.
+
+Owns: the figures and what they mean. Never: keeping to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebugLimits:
+    """Times in seconds, output in characters.
+
+    `launch_seconds`: from the start of the adapter until the program runs under it. `request_seconds`: for
+    one answer. `disconnect_seconds`: for an adapter to part from the program by itself before everything is
+    killed. `exit_seconds`: how long the rest is waited for when an adapter has told one half of the
+    program's end. `attach_seconds`: how long a program that was attached to may take to stop, if it does.
+    `output_head` and `output_tail`: what is kept of the output since the last stop.
+    """
+
+    launch_seconds: float = 60.0
+    initialize_seconds: float = 30.0
+    request_seconds: float = 30.0
+    frame_seconds: float = 10.0
+    disconnect_seconds: float = 3.0
+    exit_seconds: float = 1.0
+    attach_seconds: float = 0.5
+    output_head: int = 8_000
+    output_tail: int = 24_000
+    breakpoints: int = 500
+    child_sessions: int = 32

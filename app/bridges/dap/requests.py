@@ -1,0 +1,49 @@
+"""What is asked of the debug adapters: for whom, and which program.
+
+Owns: these types. Never: checking them against a cage or a project; that is done before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Progress = Callable[[str], Awaitable[None]]
+"""Takes the program's output as it comes, some of it left out when it comes too fast."""
+
+
+@dataclass(frozen=True, slots=True)
+class DebugOwner:
+    """Whose a debug session is: one agent of one session. `agent_path` is as in the session's runs."""
+
+    session_id: str
+    agent_path: str
+    project_id: str
+    project_root: Path
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.session_id, self.agent_path
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRequest:
+    """A program to start. `program` and `cwd` are real absolute paths, `env` is added to the daemon's."""
+
+    runtime: str
+    program: Path
+    cwd: Path
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    stop_on_entry: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AttachRequest:
+    """A running program: by the port it listens on for debuggers, or by its process id."""
+
+    runtime: str
+    host: str = "localhost"
+    port: int | None = None
+    pid: int | None = None
