@@ -1,0 +1,97 @@
+"""How a debug adapter is reached that listens on a port of this machine.
+
+Owns: finding a free port or the one that was announced, connecting as soon as somebody listens. Never: the
+adapter's process, and what is said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from dataclasses import dataclass
+
+from app.bridges.pipes import READ_LIMIT
+
+LOOPBACK = "127.0.0.1"
+FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
+"""Seconds between attempts to connect; each pause is twice the one before."""
+MAX_ANNOUNCEMENT = 64 * 1024
+"""Within how many bytes of its output an adapter has to announce its port."""
+_THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
+_COLOUR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Announcement:
+    """Looks for the announcement of an address in the lines that an adapter writes, by a regular
+    expression whose group `port` is the port, and whose group `host`, when there is one, the host.
+    `address` is done when it came. Only this machine is ever connected to, whatever is announced."""
+
+    def __init__(self, pattern: str) -> None:
+        self.address: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
+        self._pattern = re.compile(pattern.encode())
+        self._unfinished: dict[str, bytearray] = {}
+        self._left = MAX_ANNOUNCEMENT
+
+    def take(self, stream: str, chunk: bytes) -> None:
+        """Take what was written to one of the adapter's streams."""
+        if self.address.done():
+            return
+        line = self._unfinished.setdefault(stream, bytearray())
+        line += chunk[: self._left]
+        self._left -= min(len(chunk), self._left)
+        # What stands at the end may go on, and be no more than the beginning of a port.
+        lines, end, rest = line.rpartition(b"\n")
+        self._unfinished[stream] = rest
+        found = self._pattern.search(_COLOUR.sub(b"", lines)) if end else None
+        if found is None:
+            return
+        groups = found.groupdict()
+        digits, host = groups.get("port") or b"", (groups.get("host") or b"").decode("ascii", "replace")
+        if digits.isdigit() and 0 < int(digits[:6]) < 65536:
+            self.address.set_result(Address(host if host in _THIS_MACHINE else LOOPBACK, int(digits)))
+            self._unfinished.clear()
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on at this moment."""
+    with socket.socket() as trial:
+        trial.bind((LOOPBACK, 0))
+        port: int = trial.getsockname()[1]
+        return port
+
+
+async def connect(address: Address) -> Streams:
+    """Connect once. Raises OSError."""
+    reader, writer = await asyncio.open_connection(address.host, address.port, limit=READ_LIMIT)
+    # Where nobody listens, the system may give a socket of the same port, which it then meets itself.
+    if writer.get_extra_info("sockname") == writer.get_extra_info("peername"):
+        writer.transport.abort()
+        raise ConnectionRefusedError(111, "nobody listens there")
+    return reader, writer
+
+
+async def connect_when_ready(address: Address) -> Streams:
+    """Connect as soon as somebody listens; waits for ever. Raises OSError for what waiting does not
+    mend."""
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return await connect(address)
+        except OSError as problem:
+            # Without a number: several addresses were tried, as of `localhost`.
+            if not isinstance(problem, ConnectionError) and problem.errno is not None:
+                raise
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
