@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.requests import Progress
 from app.bridges.dap.stops import Stop
 from app.states import DebugState
@@ -23,6 +24,7 @@ class DebugSession:
     script: str
     """The real path of the program; what was attached to, in words, when it was not launched."""
     adapter: str
+    behaviour: AdapterBehaviour
     launched: bool
     capabilities: frozenset[str]
     """What can be asked for, by the names of the protocol (`supportsReadMemoryRequest`)."""
