@@ -18,6 +18,7 @@ from typing import Any
 from app.bridges.lsp.manager import Declarations, LanguageServers
 from app.bridges.process import ChildProcesses
 from app.errors import ToolError
+from app.process_memory import freeze_loaded, keep_freed_pages
 from app.tools.call import ToolCallContext
 from app.tools.read_tracker import ReadTracker
 from app.tools.search.folder_rules import ProjectRules
@@ -86,6 +87,8 @@ class Bench:
 
 
 def main() -> None:
+    keep_freed_pages()  # as the daemon does when it starts
+    freeze_loaded()
     for project in PROJECTS:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder) / "project"

@@ -15,8 +15,8 @@ MODULES = 120
 @dataclass(frozen=True, slots=True)
 class Project:
     """`use` is a place (path, line, column) where a name is used, `heavy` one (path, the beginning of a
-    line, column) where a name that is used in many places stands; `edited` is a file and `contents`
-    two texts for it, of which the second has an error."""
+    line, column) where a name that is used in many places stands; `edited` is a file of some hundred
+    lines, as people edit them, and `contents` two texts for it, of which the second has an error."""
 
     language: str
     language_id: str
@@ -77,8 +77,18 @@ def _cpp(root: Path) -> None:
     (root / "edited.cpp").write_text(_CPP[0])
 
 
-_PYTHON = ("x: int = 1\n", 'x: int = "one"\n')
-_TYPESCRIPT = ("export const x: number = 1;\n", 'export const x: number = "one";\n')
+_SERVICE = (Path(app.__file__).resolve().parent / "tools" / "service.py").read_text()
+_PYTHON = (_SERVICE + "\nx: int = 1\n", _SERVICE + '\nx: int = "one"\n')
+_FUNCTIONS = 'import { heavy } from "./heavy";\n' + "".join(
+    f"""
+export function edited{number}(names: Map<string, number[]>): string[] {{
+  const found = [...names].filter(([name, counts]) => counts.length > heavy({number}) && name !== "");
+  return found.map(([name, counts]) => `${{name}}: ${{counts.reduce((sum, one) => sum + one, 0)}}`);
+}}
+"""
+    for number in range(60)
+)
+_TYPESCRIPT = (_FUNCTIONS + "export const x: number = 1;\n", _FUNCTIONS + 'export const x: number = "one";\n')
 _GO = ("package bench\n\nvar Edited int = 1\n", 'package bench\n\nvar Edited int = "one"\n')
 _CPP = ('#include "heavy.h"\nint edited = heavy(1);\n', '#include "heavy.h"\nint edited = heavy("one");\n')
 

@@ -47,7 +47,9 @@ async def test_what_is_shown_comes_first_in_the_file_and_every_line_is_there_onc
     assert len(kept) > 1_000
     assert set(shown) <= set(kept)
     assert len(set(kept)) == len(kept)
-    expected = {f"./a/f{file:02}.txt:{line + 1}:match {line:06d}" for file in range(40) for line in range(200)}
+    expected = {
+        f"./a/f{file:02}.txt:{line + 1}:match {line:06d}" for file in range(40) for line in range(200)
+    }
     expected |= {f"./a/f{file:02}.txt:201:match" for file in range(40)}
     assert set(kept) <= expected
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 _MAX_URI = 16_384
+_MAX_REMEMBERED = 1_024
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -29,6 +31,10 @@ def uri_to_path(uri: Any) -> Path:
     """
     if not isinstance(uri, str):
         raise ForeignUri("a URI is missing")
+    return _known_path(uri) if len(uri) <= _MAX_REMEMBERED else _path(uri)
+
+
+def _path(uri: str) -> Path:
     shown = uri[:200]
     scheme = _SCHEME.match(uri)
     if len(uri) > _MAX_URI or scheme is None or scheme.group().lower() != "file:":
@@ -50,6 +56,10 @@ def uri_to_path(uri: Any) -> Path:
     if b"\0" in name:
         raise ForeignUri(f"a NUL in a path: {shown!r}")
     return Path(os.fsdecode(name))
+
+
+_known_path = lru_cache(maxsize=4096)(_path)
+"""Answers name the same files over and over."""
 
 
 def path_to_uri(path: Path) -> str:

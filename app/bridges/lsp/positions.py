@@ -142,5 +142,5 @@ def units(line: str, column: int, encoding: Encoding) -> int:
 
 def _number(position: Any, name: str) -> int:
     """Servers are not trusted: anything but a whole number is taken as 0."""
-    value = position.get(name) if isinstance(position, Mapping) else None
+    value = position.get(name) if type(position) is dict or isinstance(position, Mapping) else None
     return value if type(value) is int else 0

@@ -7,7 +7,7 @@ previews, their order. Never: asking the server.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import itemgetter
@@ -103,16 +103,17 @@ class Files:
 
     def shown(self, location: Location) -> Place:
         """Return a place as an answer shows it."""
-        _, line, _, found, position = location
+        path, line, _, found, position = location
         if found.verdict == "outside":
             marked = None if found.parts is None and not self._call.view.restricts else True
             beyond = True if found.parts is None else None
-            return Place(path=found.shown, line=line, outside_cage=marked, outside_project=beyond)
-        lines, point = self.lines(found), self.point(found, position)
-        if lines is None or point is None:
-            return Place(path=found.shown, line=line)
-        preview = one_line(lines.line(point[0] - 1), MAX_PREVIEW)
-        return Place(path=found.shown, line=point[0], character=point[1], preview=preview)
+            return Place(path=path, line=line, outside_cage=marked, outside_project=beyond)
+        lines = self.lines(found)
+        if lines is None or line > lines.line_count:
+            return Place(path=path, line=line)
+        at, column = lines.from_server(position, self._encoding)
+        preview = one_line(lines.line(at), MAX_PREVIEW)
+        return Place(path=path, line=at + 1, character=column, preview=preview)
 
     def _judge(self, uri: str) -> Found | None:
         try:
@@ -140,19 +141,21 @@ def line_of(position: Any) -> int | None:
     return None if line is None else line + 1
 
 
-def locations(answer: Any) -> Iterable[tuple[Any, Any]]:
+def locations(answer: Any) -> list[tuple[Any, Any]]:
     """Take apart what definitions and references answer: URI and start, one after the other."""
     if isinstance(answer, dict):
         answer = [answer]
-    for one in answer[:MAX_LOCATIONS] if isinstance(answer, list) else ():
-        if type(one) is not dict:
-            continue
-        if "targetUri" in one:
-            wanted = one.get("targetSelectionRange") or one.get("targetRange")
-            yield one["targetUri"], start_of(wanted)
-        else:
-            span = one.get("range")
-            yield one.get("uri"), span.get("start") if type(span) is dict else None
+    given = answer[:MAX_LOCATIONS] if isinstance(answer, list) else []
+    try:  # the usual form, of which there may be thousands
+        return [(one["uri"], one["range"]["start"]) for one in given]
+    except (KeyError, TypeError, IndexError):
+        return [_location(one) for one in given if type(one) is dict]
+
+
+def _location(one: dict[str, Any]) -> tuple[Any, Any]:
+    if "targetUri" in one:
+        return one["targetUri"], start_of(one.get("targetSelectionRange") or one.get("targetRange"))
+    return one.get("uri"), start_of(one.get("range"))
 
 
 def start_of(span: Any) -> Any:
@@ -170,32 +173,34 @@ the file, the server's position. Plain tuples: there may be thousands, of which 
 
 def spots(files: Files, answer: Any) -> list[Location]:
     """Return the places of an answer, each once, by path and position; no file is read for it."""
-    judged: dict[str, Found | None] = {}
-    by_file: dict[str, list[Location]] = {}
+    by_uri: dict[str, list[tuple[int, Any, dict[str, Any]]]] = {}
     for uri, position in locations(answer):
         if type(uri) is not str or type(position) is not dict:
             continue
-        line, character = position.get("line"), position.get("character")
-        if type(line) is not int or not 0 <= line <= MAX_NUMBER:
-            continue
-        found = judged[uri] if uri in judged else judged.setdefault(uri, files.of_uri(uri))
+        line = position.get("line")
+        if type(line) is int and 0 <= line <= MAX_NUMBER:
+            by_uri.setdefault(uri, []).append((line, position.get("character"), position))
+    by_file: dict[str, list[Location]] = {}
+    for uri, positions in by_uri.items():
+        found = files.of_uri(uri)
         if found is None:
             continue
         # Of a file that may not be read only the line is told, so two places in one line are one.
-        if type(character) is not int or found.verdict != "inside":
-            character = 0
-        location = (found.shown, line + 1, character, found, position)
-        known = by_file.get(found.shown)
-        if known is None:
-            by_file[found.shown] = [location]
-        else:
-            known.append(location)
+        inside, shown = found.verdict == "inside", found.shown
+        by_file.setdefault(shown, []).extend(
+            [
+                (shown, line + 1, column if inside and type(column) is int else 0, found, position)
+                for line, column, position in positions
+            ]
+        )
     return [one for path in sorted(by_file) for one in _each_once(by_file[path])]
 
 
 def _each_once(places: list[Location]) -> list[Location]:
     """Return the places of one file in their order."""
     places.sort(key=_IN_FILE)
+    if len(places) == len({one[1:3] for one in places}):
+        return places
     return [one for at, one in enumerate(places) if not at or _IN_FILE(places[at - 1]) != _IN_FILE(one)]
 
 

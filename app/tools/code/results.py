@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.tools.definition import ToolResult
 
 
-class Place(ToolResult):
+class ResultRow(BaseModel):
+    """Base of the rows in a result, of which there may be thousands."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Place(ResultRow):
     """A place that the server named. One in a file that the caller may not read has its path and line
     only."""
 
@@ -24,14 +30,14 @@ class Place(ToolResult):
     outside_project: bool | None = Field(default=None, description="True: in a library.")
 
 
-class Related(ToolResult):
+class Related(ResultRow):
     path: str
     line: int
     message: str | None = None
     outside_cage: bool | None = None
 
 
-class Diagnostic(ToolResult):
+class Diagnostic(ResultRow):
     path: str | None = Field(default=None, description="Where a folder was asked about.")
     line: int
     character: int
@@ -45,7 +51,7 @@ class Diagnostic(ToolResult):
     related: list[Related] | None = None
 
 
-class Symbol(ToolResult):
+class Symbol(ResultRow):
     name: str | None = None
     kind: str | None = None
     path: str
@@ -57,14 +63,14 @@ class Symbol(ToolResult):
     outside_project: bool | None = None
 
 
-class FileChange(ToolResult):
+class FileChange(ResultRow):
     path: str
     edits: int | None = None
     operation: str | None = Field(default=None, description="create, delete or rename.")
     new_path: str | None = None
 
 
-class EditShown(ToolResult):
+class EditShown(ResultRow):
     path: str
     line: int | None = None
     character: int | None = None
@@ -77,7 +83,7 @@ class EditShown(ToolResult):
     outside_cage: bool | None = None
 
 
-class CodeAction(ToolResult):
+class CodeAction(ResultRow):
     title: str
     kind: str | None = None
     preferred: bool | None = None

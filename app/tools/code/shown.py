@@ -6,18 +6,19 @@ Owns: the part that is shown, and the file with the whole list where that is not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import TypeVar
 
-import orjson
+from pydantic_core import to_json
 
 from app.tools.call import ToolCallContext
 from app.tools.code.parameters import LspParams
-from app.tools.code.results import LspResult
-from app.tools.definition import ToolResult
+from app.tools.code.results import LspResult, ResultRow
 from app.tools.output import write_sidecar
 
-Row = TypeVar("Row", bound=ToolResult)
+Row = TypeVar("Row", bound=ResultRow)
 MAX_SHOWN_BYTES = 150_000
+_BATCH = 64
 
 
 def part_of(rows: Sequence[Row], params: LspParams) -> list[Row]:
@@ -27,24 +28,31 @@ def part_of(rows: Sequence[Row], params: LspParams) -> list[Row]:
 
 def fitting(rows: Iterable[Row]) -> list[Row]:
     """Return as many rows as fit into an answer."""
-    size = 0
+    room = MAX_SHOWN_BYTES
     shown: list[Row] = []
-    for row in rows:
-        size += len(row.model_dump_json(exclude_none=True).encode())
-        if size > MAX_SHOWN_BYTES and shown:
+    left = iter(rows)
+    while batch := list(islice(left, _BATCH)):
+        size = len(to_json(batch, exclude_none=True))
+        if size > room:
+            for row in batch:
+                room -= len(to_json(row, exclude_none=True))
+                if room < 0 and shown:
+                    break
+                shown.append(row)
             break
-        shown.append(row)
+        room -= size
+        shown += batch
     return shown
 
 
 def finished(
-    result: LspResult, rows: Sequence[ToolResult], shown: int, params: LspParams, context: ToolCallContext
+    result: LspResult, rows: Sequence[ResultRow], shown: int, params: LspParams, context: ToolCallContext
 ) -> LspResult:
     """Return the result; where `shown` rows from the offset on are not all, it says so and names the
     file that holds them all. Blocking when that is so."""
 
     def whole() -> bytes:
-        return b"\n".join([*(orjson.dumps(row.model_dump(exclude_none=True)) for row in rows), b""])
+        return b"\n".join([*(to_json(row, exclude_none=True) for row in rows), b""])
 
     return finished_by(result, len(rows), shown, whole, params, context)
 
