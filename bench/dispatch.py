@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from app.tools.authorisation.guard import built_in
-from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest, PermissionRule
+from app.tools.authorisation.rules import PermissionRule
 from app.tools.call import ToolCallContext
 from app.tools.definition import CapabilityRequirement, Effects, ToolDefinition, ToolParams, ToolResult
 from app.tools.registry import ToolRegistry
 from app.tools.service import ToolService
 from bench.figures import report, spread
+from tests.tools.conftest import Ports
 
 CALLS = 2_000
 WARM_UP = 200
@@ -37,21 +38,6 @@ class Nothing(ToolParams):
 
 class Done(ToolResult):
     done: bool = True
-
-
-class Ports:
-    """Keeps the audit rows as the harness does until they are stored."""
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[str, dict[str, Any]]] = []
-
-    async def progress(self, text: str) -> None: ...
-
-    def audit(self, event: str, data: dict[str, Any]) -> None:
-        self.rows.append((event, data))
-
-    async def consent(self, request: ConsentRequest) -> ConsentAnswer:
-        raise RuntimeError("nothing here is to be asked about")
 
 
 async def _run(_params: Nothing, _context: ToolCallContext) -> Done:

@@ -126,7 +126,7 @@ class RawClient:
         self._from.close()
 
     def _take(self, message: dict[str, Any]) -> None:
-        method, params = message.get("method"), message.get("params")
+        method, params = message.get("method"), message.get("params") or {}
         if method == "textDocument/publishDiagnostics":
             self.published[params["uri"]] = params.get("version") or 0
         if method == "client/registerCapability":

@@ -25,7 +25,7 @@ async def _first_calls(root: Path, pattern: str) -> None:
             await both.ours("search.grep", pattern="x", path="build")
             mine.append(await both.ours("search.glob", pattern=pattern))
             began = time.perf_counter()
-            assert await both.kept.made(root)
+            assert both.kept is not None and await both.kept.made(root)
             made.append((time.perf_counter() - began) * 1000)
             bare.append(both.native("--files", "-g", pattern))
     print(f"{pattern}, first call: ours {spread(mine, 'ms')}; rg {spread(bare, 'ms')}")
@@ -36,7 +36,7 @@ async def _first_calls(root: Path, pattern: str) -> None:
 async def _later_calls(root: Path) -> None:
     async with bench(root) as both:
         await both.ours("search.glob", pattern=PATTERNS[0])
-        assert await both.kept.made(root)
+        assert both.kept is not None and await both.kept.made(root)
         for pattern in PATTERNS:
             native = ("--files", "-g", pattern)
             await both.compare(pattern, native, "search.glob", at_most=1.2, pattern=pattern)

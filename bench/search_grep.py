@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 from bench.searching import bench
 from bench.source_tree import source_tree
@@ -13,10 +14,11 @@ async def _compare(root: Path) -> None:
     async with bench(root) as both:
         for name, pattern in (("few matches", "def run_in_executor"), ("thousands", "TODO")):
             native = ("-n", pattern, ".")
-            params = {"pattern": pattern, "output_mode": "content"}
-            await both.compare(name, native, "search.grep", at_most=1.1, plus=5, **params)
+            await both.compare(
+                name, native, "search.grep", at_most=1.1, plus=5, pattern=pattern, output_mode="content"
+            )
         await both.compare("paths", ("-l", "TODO", "."), "search.grep", at_most=1.1, plus=5, pattern="TODO")
-        lines = {"pattern": "import", "output_mode": "content"}
+        lines: dict[str, Any] = {"pattern": "import", "output_mode": "content"}
         whole = ("-n", "import", ".")
         await both.compare("head_limit 50", whole, "search.grep", at_most=0.1, head_limit=50, **lines)
         await both.compare("the cap", whole, "search.grep", at_most=0.1, **lines)

@@ -13,37 +13,23 @@ import statistics
 import subprocess
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TERMINAL_VARIABLES, CommandSpec, TerminalManager
 from app.config import child_environment
-from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
 from app.tools.call import ToolCallContext
 from app.tools.catalog import build_registry
 from app.tools.read_tracker import ReadTracker
 from app.tools.service import ToolService
 from bench.figures import report, spread
+from tests.tools.conftest import Ports
 
 LINES = 200_000
 LINE_ROUNDS = 25
 SPAWN_ROUNDS = 300
 WARM = 3
-
-
-class _Ports:
-    """Nobody watches."""
-
-    async def progress(self, text: str) -> None:
-        del text
-
-    def audit(self, event: str, data: dict[str, Any]) -> None:
-        del event, data
-
-    async def consent(self, request: ConsentRequest) -> ConsentAnswer:
-        raise NotImplementedError(request)
 
 
 async def _lines(children: ChildProcesses, terminals: TerminalManager, folder: Path) -> None:
@@ -61,7 +47,7 @@ async def _lines(children: ChildProcesses, terminals: TerminalManager, folder: P
         request_id="req",
         call_id="call",
         scratch_dir=folder / "scratch",
-        ports=_Ports(),
+        ports=Ports(),
     )
     command = f"seq 1 {LINES}"
     piped: list[float] = []
@@ -94,6 +80,10 @@ def _bare_spawn(folder: Path, environment: dict[str, str]) -> None:
     subprocess.Popen(["/bin/sh", "-c", "true"], cwd=folder, env=environment, start_new_session=True).wait()
 
 
+def _no_file() -> BinaryIO:
+    return open(os.devnull, "wb")
+
+
 async def _spawns(terminals: TerminalManager, folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     environment = child_environment()
@@ -104,7 +94,7 @@ async def _spawns(terminals: TerminalManager, folder: Path) -> None:
         cwd=descriptor,
         shown_cwd=".",
         env=environment | TERMINAL_VARIABLES,
-        open_file=partial(os.fdopen, os.open(os.devnull, os.O_WRONLY), "wb"),
+        open_file=_no_file,
     )
     bare: list[float] = []
     brokered: list[float] = []

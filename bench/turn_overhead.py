@@ -121,13 +121,13 @@ async def _measure(running: Running) -> tuple[Measured, Measured, Measured, floa
         for _ in range(runs):
             await long.run(whole)
         steps = runs * (STEPS_PER_RUN + 1)  # the text that ends a run is a round trip too
-        written = (running.written_bytes() - written) / steps
+        written_each = (running.written_bytes() - written) / steps
         grown = (_checkpointed_size(running) - size) / steps
         for _ in range(PAIRS):
             async with Conversation.opened(running) as short:
                 await short.run(early, skip=WARM_STEPS)
             await long.run(late, skip=WARM_STEPS)
-    return whole, early, late, grown, written
+    return whole, early, late, grown, written_each
 
 
 def main() -> None:
