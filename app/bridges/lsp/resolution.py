@@ -7,12 +7,11 @@ the project file names it.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from app.bridges.installation_hints import fitting_first
 from app.bridges.lsp.installations import Installed, Surroundings, look_at
@@ -23,10 +22,9 @@ from app.bridges.lsp.servers import (
     behaviour_of,
     known_behaviour,
 )
+from app.bridges.program_places import ProgramPlaces, Source
 from app.errors import ToolError
-from app.programs import all_on_path, packaged, search_path
 
-Source = Literal["project", "local", "built-in"]
 _RELEASE = re.compile(r"-\d+$")
 
 
@@ -68,8 +66,7 @@ class ServerTable:
         *,
         root: Path | None = None,
     ) -> None:
-        self._environment = environment
-        self._root = None if root is None else Path(os.path.realpath(root))
+        self._places = ProgramPlaces(environment, root)
         self._declared: dict[str, tuple[Declared, Source]] = {
             **{entry.language: (entry, "local") for entry in local},
             **{entry.language: (entry, "project") for entry in project},
@@ -123,7 +120,7 @@ class ServerTable:
                 detail={"languages": list(self.languages())},
             )
         reasons: list[str] = []
-        for places in (self._on_path, self._packaged):
+        for places in (self._places.on_path, self._places.packaged):
             for candidate in entry.candidates:
                 programs = places(candidate.command[0])
                 found = self._first_usable(programs, candidate.command, reasons, chosen=False)
@@ -133,7 +130,7 @@ class ServerTable:
 
     def _declared_server(self, declared: Declared, source: Source) -> ResolvedServer:
         reasons: list[str] = []
-        programs = self._declared_programs(declared.command[0], source)
+        programs = self._places.declared(declared.command[0], source)
         found = self._first_usable(programs, declared.command, reasons, chosen=True)
         if found is not None:
             return self._resolved(declared.language, found, declared, source)
@@ -146,36 +143,13 @@ class ServerTable:
     def _first_usable(
         self, programs: Iterator[Path], command: tuple[str, ...], reasons: list[str], *, chosen: bool
     ) -> Installed | None:
-        around = Surroundings(self._environment, self._root, chosen)
+        around = Surroundings(self._places.environment, self._places.root, chosen)
         for program in programs:
             found = look_at(program, command[1:], around)
             if isinstance(found, Installed):
                 return found
             reasons.append(found.reason)
         return None
-
-    def _declared_programs(self, word: str, source: Source) -> Iterator[Path]:
-        """A bare name is looked up; a path of the project file starts at the project's root."""
-        if "/" not in word:
-            yield from self._on_path(word)
-            yield from self._packaged(word)
-            return
-        if word.startswith("~/") and source == "local":
-            word = self._environment.get("HOME", "~") + word[1:]
-        if not os.path.isabs(word):
-            if source != "project" or self._root is None:
-                return
-            word = os.path.normpath(self._root / word)
-        if os.path.isfile(word) and os.access(word, os.X_OK):
-            yield Path(word)
-
-    def _on_path(self, name: str) -> Iterator[Path]:
-        yield from all_on_path(name, self._environment, outside=self._root)
-
-    def _packaged(self, name: str) -> Iterator[Path]:
-        found = packaged(name)
-        if found is not None:
-            yield found
 
     def _resolved(
         self, language: str, found: Installed, declared: Declared | None, source: Source
@@ -185,7 +159,7 @@ class ServerTable:
             behaviour, initialization_options=merged(behaviour.initialization_options, found.options)
         )
         settings = merged(behaviour.settings, found.settings)
-        env = {"PATH": search_path(self._environment, outside=self._root), **behaviour.env}
+        env = {"PATH": self._places.search_path, **behaviour.env}
         if declared is not None:
             settings = merged(settings, declared.settings)
             env |= declared.env
@@ -205,7 +179,7 @@ class ServerTable:
         self, language: str, candidates: Sequence[Candidate], reasons: list[str], where: str | None = None
     ) -> ToolError:
         tried = [" ".join(candidate.command) for candidate in candidates]
-        install = fitting_first((candidate.install for candidate in candidates), self._environment)
+        install = fitting_first((candidate.install for candidate in candidates), self._places.environment)
         programs = dict.fromkeys(_RELEASE.sub("", candidate.command[0]) for candidate in candidates)
         names = " or ".join(f"`{program}`" for program in programs)
         if reasons:

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from app.bridges.lsp.resolution import Declared, ServerTable
 from app.bridges.installation_hints import PACKAGE_MANAGERS
+from app.bridges.lsp.resolution import Declared, ServerTable
 from app.bridges.lsp.servers import LANGUAGES, behaviour_of, known_behaviour
 
 WANTED = {

@@ -1,0 +1,187 @@
+"""What an adapter is asked when a program is started or attached to, out of the table's templates.
+
+Owns: filling the templates, and which file of a runtime is a program. Never: sending anything.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from app.bridges.dap.adapter_entry import ResolvedAdapter, RuntimeEntry
+from app.errors import ToolError
+
+Values = Mapping[str, Any]
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_MISSING = object()
+_BINARY_STARTS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ")
+_PACKAGE_LINE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+_MAX_SOURCE = 256 * 1024
+
+
+def launch_values(
+    adapter: ResolvedAdapter,
+    *,
+    script: Path,
+    args: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path,
+    root: Path,
+    stop_on_entry: bool,
+) -> dict[str, Any]:
+    """Return the values for the templates of one launch. `script` is absolute. Blocks: looks at the script.
+
+    Raises ToolError `debug_launch_failed` when the script is not a program of this runtime: a source file
+    that has to be built first, or no program at all.
+    """
+    values: dict[str, Any] = {
+        "script": str(script),
+        "args": list(args),
+        "env": dict(env),
+        "env_list": [f"{name}={value}" for name, value in env.items()],
+        "cwd": str(cwd),
+        "root": str(root),
+        "stop_on_entry": stop_on_entry,
+    }
+    if adapter.interpreter:
+        values["interpreter"] = list(adapter.interpreter)
+        values["runtime"], *values["runtime_args"] = adapter.interpreter
+    entry = adapter.entry
+    if entry.program == "binary":
+        _check_binary(entry, script, cwd)
+    elif entry.program == "go":
+        values |= _of_go(script)
+    elif entry.program == "java":
+        values |= _of_java(script)
+    elif script.is_dir():
+        raise ToolError("debug_launch_failed", f"{script.name} is a folder: name the file that is to be run")
+    return values
+
+
+def command_line(adapter: ResolvedAdapter, values: Values) -> tuple[str, ...]:
+    """Return the command that starts the adapter; `{port}` stays where it is."""
+    words: list[str] = []
+    for word in adapter.command:
+        filled = _fill(word, {"port": "{port}", **values})
+        if isinstance(filled, list):
+            words += filled
+        elif filled is not _MISSING:
+            words.append(str(filled))
+    return tuple(words)
+
+
+def launch_arguments(adapter: ResolvedAdapter, values: Values) -> dict[str, Any]:
+    """Return the arguments of the launch request."""
+    return _request(adapter, "launch", adapter.behaviour.launch, adapter.launch, values)
+
+
+def attach_arguments(
+    adapter: ResolvedAdapter, *, host: str, port: int | None, pid: int | None, cwd: Path, root: Path
+) -> dict[str, Any]:
+    """Return the arguments of the attach request, by process id when there is no port.
+
+    Raises ToolError `action_not_supported` when the adapter has no such way.
+    """
+    behaviour = adapter.behaviour
+    template = behaviour.attach if port is not None else behaviour.attach_to_process
+    if template is None:
+        ways = {"port": behaviour.attach, "pid": behaviour.attach_to_process}
+        usable = [name for name, way in ways.items() if way is not None]
+        instead = f"attach by {usable[0]}" if usable else "launch the program instead"
+        wanted = "port" if port is not None else "pid"
+        raise ToolError(
+            "action_not_supported",
+            f"{behaviour.name or adapter.program.name} cannot attach by {wanted}; {instead}",
+            detail={"adapter": behaviour.name, "capability": f"attach by {wanted}"},
+        )
+    values = {"host": host, "port": port, "pid": pid, "cwd": str(cwd), "root": str(root)}
+    known = {name: value for name, value in values.items() if value is not None}
+    return _request(adapter, "attach", template, adapter.attach, known)
+
+
+def _request(
+    adapter: ResolvedAdapter,
+    request: str,
+    template: Mapping[str, Any],
+    more: Mapping[str, Any],
+    values: Values,
+) -> dict[str, Any]:
+    """What is declared beside the template wins over it; both may have placeholders."""
+    arguments = {"name": f"{adapter.runtime} {request}", "type": adapter.type, "request": request}
+    for part in (template, more):
+        filled = _fill(part, values)
+        arguments |= filled if isinstance(filled, dict) else {}
+    return arguments
+
+
+def _fill(template: Any, values: Values) -> Any:
+    """Return the template with its values; `_MISSING` for one that has none."""
+    if isinstance(template, str):
+        whole = _PLACEHOLDER.fullmatch(template)
+        if whole is not None:
+            return values.get(whole[1], _MISSING)
+        return _PLACEHOLDER.sub(lambda found: str(values.get(found[1], found[0])), template)
+    if isinstance(template, Mapping):
+        filled = {key: _fill(value, values) for key, value in template.items()}
+        return {key: value for key, value in filled.items() if value is not _MISSING}
+    if isinstance(template, list | tuple):
+        return [value for value in (_fill(one, values) for one in template) if value is not _MISSING]
+    return template
+
+
+def _check_binary(entry: RuntimeEntry, script: Path, cwd: Path) -> None:
+    if script.is_dir():
+        raise ToolError("debug_launch_failed", f"{script.name} is a folder: name the built program in it")
+    if script.suffix in entry.sources or script.suffix.lower() in entry.sources:
+        program = script.with_suffix("")
+        paths = {"script": script, "program": program}
+        shown = {name: os.path.relpath(path, cwd) for name, path in paths.items()}
+        raise ToolError(
+            "debug_launch_failed",
+            f"{script.name} is source code, and {entry.runtime} is debugged as a built program. Build it "
+            f"with debug information, for instance `{_fill(entry.build, shown)}`, and launch {shown['program']}",
+            detail={"runtime": entry.runtime, "build": _fill(entry.build, shown)},
+        )
+    if not _is_binary(script):
+        raise ToolError(
+            "debug_launch_failed",
+            f"{script.name} is not a built program; name the executable that the build of this project makes",
+        )
+
+
+def _is_binary(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4).startswith(_BINARY_STARTS)
+    except OSError:
+        return False
+
+
+def _of_go(script: Path) -> dict[str, Any]:
+    """A test file stands for the tests of its package."""
+    if script.name.endswith("_test.go"):
+        return {"mode": "test", "script": str(script.parent)}
+    if script.is_dir() or script.suffix == ".go":
+        return {"mode": "debug"}
+    return {"mode": "exec"}
+
+
+def _of_java(script: Path) -> dict[str, Any]:
+    """The main class, and where classes are found: the folder above the package, an archive itself."""
+    if script.suffix == ".jar":
+        return {"class_paths": [str(script)]}
+    try:
+        with script.open("rb") as file:
+            text = file.read(_MAX_SOURCE).decode("utf-8", "replace") if script.suffix == ".java" else ""
+    except OSError:
+        text = ""
+    package = _PACKAGE_LINE.search(text)
+    parts = package[1].split(".") if package is not None else []
+    folder = script.parent
+    if parts and folder.parts[-len(parts) :] == tuple(parts):
+        folder = folder.parents[len(parts) - 1]
+    return {"main_class": ".".join([*parts, script.stem]), "class_paths": [str(folder)]}

@@ -1,0 +1,55 @@
+"""Where a program that is named in the project file, the local configuration or a table is looked for.
+
+Owns: that nothing is taken from the project's folder or from a relative place, unless the project file
+names it. Never: which program is wanted, or starting one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+from app.programs import all_on_path, packaged, search_path
+
+Source = Literal["project", "local", "built-in"]
+
+
+class ProgramPlaces:
+    """The programs that a daemon with this environment may use for the project in `root`."""
+
+    def __init__(self, environment: Mapping[str, str], root: Path | None) -> None:
+        self.environment = environment
+        self.root = None if root is None else Path(os.path.realpath(root))
+
+    @property
+    def search_path(self) -> str:
+        """The PATH for what is started: nothing of the project, nothing relative."""
+        return search_path(self.environment, outside=self.root)
+
+    def on_path(self, name: str) -> Iterator[Path]:
+        """Yield what the PATH has under the name, hidden ones too."""
+        yield from all_on_path(name, self.environment, outside=self.root)
+
+    def packaged(self, name: str) -> Iterator[Path]:
+        """Yield what came with this installation."""
+        found = packaged(name)
+        if found is not None:
+            yield found
+
+    def declared(self, word: str, source: Source) -> Iterator[Path]:
+        """Yield what a declared command means: a bare name is looked up; a path of the project file
+        starts at the project's root, one of the local configuration is absolute or begins with `~/`."""
+        if "/" not in word:
+            yield from self.on_path(word)
+            yield from self.packaged(word)
+            return
+        if word.startswith("~/") and source == "local":
+            word = self.environment.get("HOME", "~") + word[1:]
+        if not os.path.isabs(word):
+            if source != "project" or self.root is None:
+                return
+            word = os.path.normpath(self.root / word)
+        if os.path.isfile(word) and os.access(word, os.X_OK):
+            yield Path(word)
