@@ -143,7 +143,8 @@ def _check_binary(entry: RuntimeEntry, script: Path, cwd: Path) -> None:
         raise ToolError(
             "debug_launch_failed",
             f"{script.name} is source code, and {entry.runtime} is debugged as a built program. Build it "
-            f"with debug information, for instance `{_fill(entry.build, shown)}`, and launch {shown['program']}",
+            f"with debug information, for instance `{_fill(entry.build, shown)}`, and launch "
+            f"{shown['program']}",
             detail={"runtime": entry.runtime, "build": _fill(entry.build, shown)},
         )
     if not _is_binary(script):
