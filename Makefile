@@ -30,7 +30,7 @@ run: setup ## start the daemon on a throwaway copy of the demo project (no key n
 	@rm -rf $(DATA)/demo && cp -R examples/demo $(DATA)/demo
 	@$(BIN)/kaged serve --config examples/demo/config.toml --project $(DATA)/demo --data-dir $(DATA)/daemon --port $(PORT)
 
-test: setup ## run every test (PYTEST_FLAGS="-k name" for some)
+test: setup ## run every test (PYTEST_FLAGS="-k name" for some, TEST_PROCESSES=0 one by one)
 	@.ci/system-packages
 	@.ci/debug-adapters
 	@.ci/language-servers
