@@ -94,6 +94,10 @@ class AdapterBehaviour:
     """After an attach, disconnect without `terminateDebuggee` leaves the target running."""
     terminal: bool = False
     """It offers `runInTerminal` with benefit: the client's capability may be declared."""
+    program_output: frozenset[Literal["stdout", "stderr"]] = frozenset()
+    """Streams of the adapter's own process, beside the protocol, that carry the program's output."""
+    exit_pattern: str = ""
+    """Finds the program's exit code, group `code`, in an `output` event of an adapter without `exited`."""
     env: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     """For the adapter's own process."""
 
