@@ -79,7 +79,7 @@ class AdapterConnection:
                 streams = await connect(address)
         except TimeoutError:
             raise AdapterEnded(f"{address} did not take a connection within {seconds:g} s") from None
-        except (OSError, UnicodeError, OverflowError) as problem:
+        except (OSError, ValueError, OverflowError) as problem:
             words = getattr(problem, "strerror", None) or str(problem)
             raise AdapterEnded(f"{address} cannot be connected to: {words}") from None
         return cls(streams, handlers, name=name, process=None, owner=False)

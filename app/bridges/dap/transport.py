@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+from collections import Counter
 from dataclasses import dataclass
 
 from app.bridges.pipes import READ_LIMIT
@@ -16,8 +17,8 @@ from app.bridges.pipes import READ_LIMIT
 LOOPBACK = "127.0.0.1"
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 """Seconds between attempts to connect; each pause is twice the one before."""
-MAX_ANNOUNCEMENT = 64 * 1024
-"""Within how many bytes of its output an adapter has to announce its port."""
+MAX_ANNOUNCEMENT = 1024 * 1024
+"""Within how many bytes of each of its streams an adapter has to announce its port."""
 _THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -42,15 +43,15 @@ class Announcement:
         self.address: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
         self._pattern = re.compile(pattern.encode())
         self._unfinished: dict[str, bytearray] = {}
-        self._left = MAX_ANNOUNCEMENT
+        self._taken: Counter[str] = Counter()
 
     def take(self, stream: str, chunk: bytes) -> None:
         """Take what was written to one of the adapter's streams."""
         if self.address.done():
             return
         line = self._unfinished.setdefault(stream, bytearray())
-        line += chunk[: self._left]
-        self._left -= min(len(chunk), self._left)
+        line += chunk[: max(0, MAX_ANNOUNCEMENT - self._taken[stream])]
+        self._taken[stream] += len(chunk)
         # What stands at the end may go on, and be no more than the beginning of a port.
         lines, end, rest = line.rpartition(b"\n")
         self._unfinished[stream] = rest
