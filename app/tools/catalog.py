@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from app.bridges.dap.manager import DebugAdapters
 from app.bridges.lsp.manager import LanguageServers
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
@@ -15,6 +16,7 @@ from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.listing import SourceFiles
 from app.tools.code import lsp
 from app.tools.compute import calc
+from app.tools.debug import debug
 from app.tools.edit import ast_rewrite, text
 from app.tools.file import create, read, write
 from app.tools.locked import locked_set
@@ -42,6 +44,7 @@ def build_registry(
     data_dir: Path | None = None,
     config_file: Path | None = None,
     languages: LanguageServers | None = None,
+    debuggers: DebugAdapters | None = None,
     kept: KeptLists | None = None,
 ) -> ToolRegistry:
     """Return the registry of all built-in tools.
@@ -49,7 +52,8 @@ def build_registry(
     `reads` remembers who has read what, for as long as its sessions live. `data_dir` is the
     daemon's own folder and `config_file` holds its credentials: no tool may touch them. Programs
     are started by `children`, commands by `terminals`, with `environment`. `languages` are the
-    language servers; without them `code.lsp` is there to be named, and answers that none runs.
+    language servers and `debuggers` the debug adapters; without them `code.lsp` and `debug` are there to
+    be named, and answer that none runs.
     `kept` are the lists of files that make finding files by name quick.
     """
     files = ProjectFiles(
@@ -73,6 +77,7 @@ def build_registry(
         running,
         background.build(terminals),
         lsp.build(files, sources, languages),
+        debug.build(files, debuggers, terminals),
         recipe.build(files, environment),
         *locked_set.build(
             files, children, environment, read=reading, write=writing, edit=editing, bash=running, kept=kept

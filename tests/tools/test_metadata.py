@@ -67,6 +67,7 @@ def test_what_a_tool_requires_of_files_shows_in_its_effects(desk, definitions):
         "edit": {"path": "a", "old_string": "x", "new_string": "y"}, "glob": {"pattern": "*"},
         "grep": {"pattern": "x"}, "bash": {"command": "ls"},
         "code.lsp": {"action": "rename", "path": "a", "line": 1, "symbol": "x", "new_name": "y"},
+        "debug": {"action": "set_breakpoint", "path": "a", "line": 1},
     }  # fmt: skip
     for one in definitions:
         wants = [requirement.mode for requirement in one.requires if isinstance(requirement, FsRequirement)]

@@ -1,0 +1,64 @@
+"""What a caged caller may debug: by which adapters, and which running programs.
+
+Owns: the refusals that follow from a cage. Never: what a cage grants of files and hosts; that is judged
+for every tool before it runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from app.bridges.dap.manager import ResolvedAdapter
+from app.errors import ToolError
+from app.tools.authorisation.cage_policy import denied
+from app.tools.debug.call import DebugCall
+
+WITHOUT_PTRACE = "python (debugpy), node and bun (js-debug), ruby (rdbg), bash, java, perl"
+
+
+async def check_launch(call: DebugCall) -> None:
+    """Raise ToolError `dap_requires_relaxed_seccomp` when the adapter needs what the cage forbids."""
+    if call.context.cage is None:
+        return
+    adapter = await _adapter(call)
+    if adapter.behaviour.uses_ptrace:
+        _need_ptrace(call, adapter)
+
+
+async def check_attach(call: DebugCall) -> None:
+    """As `check_launch`, and raise ToolError `capability_denied` for a program outside the cage."""
+    if call.context.cage is None:
+        return
+    adapter = await _adapter(call)
+    by_process = call.params.pid is not None and adapter.behaviour.process_by_ptrace
+    if adapter.behaviour.uses_ptrace or by_process:
+        _need_ptrace(call, adapter)
+    raise denied(
+        "a program inside this agent's cage",
+        "what runs already was not started in it; launch the program under the debugger instead",
+    )
+
+
+async def _adapter(call: DebugCall) -> ResolvedAdapter:
+    context, runtime = call.context, call.params.runtime or ""
+    table = call.adapters.table(context.project_id, context.project_root)
+    return await asyncio.to_thread(table.resolve, runtime)
+
+
+def _need_ptrace(call: DebugCall, adapter: ResolvedAdapter) -> None:
+    cage = call.context.cage or {}
+    if (cage.get("seccomp") or "default") == "relaxed":
+        return
+    raise ToolError(
+        "dap_requires_relaxed_seccomp",
+        f"{adapter.behaviour.name or adapter.runtime} debugs {adapter.runtime} by ptrace, which this "
+        "agent's cage does not allow. Ask the calling agent or the operator to debug this, or to give the "
+        f"cage seccomp: relaxed. Runtimes that are debugged without ptrace work here: {WITHOUT_PTRACE}.",
+        detail={
+            "runtime": adapter.runtime,
+            "adapter": adapter.behaviour.name,
+            "have": cage.get("seccomp") or "default",
+            "required": "relaxed",
+            "without_ptrace": ["python", "node", "bun", "ruby", "bash", "java", "perl"],
+        },
+    )

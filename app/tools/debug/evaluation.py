@@ -1,0 +1,113 @@
+"""evaluate: an expression in a frame of the program.
+
+Owns: keeping `watch` to looking: what certainly changes something is refused, what an adapter watches
+over is asked in the way that it refuses, what nobody can tell is answered with a warning. Never:
+running code anywhere but in the program.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from app.errors import ToolError
+from app.tools.debug.call import DebugCall
+from app.tools.debug.frames import frame_of
+from app.tools.debug.results import DebugResult
+from app.tools.debug.values import Shown, reference_of
+from app.tools.foreign_text import clean, one_line
+
+MAX_RESULT = 20_000
+MAX_NAME = 300
+_STRINGS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
+_ASSIGNS = re.compile(
+    r"(?<![=!<>~:])=(?![=>~])|:=|(?:<<|>>)=|(?<=\w)(?:\+\+|--)(?!\w)|(?<!\w)(?:\+\+|--)(?=[A-Za-z_])"
+)
+_CALLS = re.compile(r"[\w\])!?]\s*\(|`|\$\(|\b(?:await|new|delete|del|yield|call|set|print)\b")
+_SHELLS = frozenset({"bash", "perl", "ruby"})
+"""Languages in which = may compare, or calls have no brackets: not judged by their text."""
+_REFUSED = re.compile(r"side[ -]?effect", re.IGNORECASE)
+_UNCERTAIN = (
+    "This may have called code of the program, and {adapter} cannot tell whether that changed anything. "
+    "Prefer variables where it will do."
+)
+
+
+async def evaluate(call: DebugCall) -> DebugResult:
+    """Evaluate in the frame. Raises ToolError `side_effects_refused` in `watch`."""
+    params, session = call.params, call.session
+    expression = (params.expression or "").strip()
+    watching = params.context == "watch"
+    safe = session.behaviour.safe_context if watching else None
+    language = "python" if session.behaviour.name == "debugpy" else session.runtime
+    if watching and certainly_changes(language, expression):
+        raise _refused("it assigns or is no expression")
+    frame = await frame_of(call)
+    try:
+        answer = await call.ask(
+            "evaluate", expression=expression, frameId=frame["id"], context=safe or params.context
+        )
+    except ToolError as error:
+        if safe is not None and _REFUSED.search(error.message):
+            raise _refused(one_line(error.message, 500)) from None
+        raise
+    shown = Shown(call)
+    reference = reference_of(answer)
+    children = None
+    if reference and params.depth > 1:
+        children = await shown.of_reference(reference, params.depth - 1)
+    warns = watching and safe is None and may_change(language, expression)
+    return DebugResult(
+        result=clean(answer.get("result"), MAX_RESULT),
+        type=one_line(answer.get("type"), MAX_NAME) or None,
+        expandable=True if reference else None,
+        children=children,
+        memory_reference=one_line(answer.get("memoryReference"), MAX_NAME) or None,
+        warning=_UNCERTAIN.format(adapter=session.adapter) if warns else None,
+    )
+
+
+def certainly_changes(language: str, expression: str) -> bool:
+    """Tell whether an expression assigns, whatever its values are."""
+    if language == "python":
+        return _python_statement(expression)
+    return language not in _SHELLS and _ASSIGNS.search(_STRINGS.sub("''", expression)) is not None
+
+
+def may_change(language: str, expression: str) -> bool:
+    """Tell whether an expression may run code of the program that changes something."""
+    if language == "python":
+        return _python_calls(expression)
+    if language in _SHELLS:
+        return re.fullmatch(r"[$@%&]?\{?[A-Za-z_][\w.\[\]'\"$@]*\}?", expression) is None
+    return _CALLS.search(_STRINGS.sub("''", expression)) is not None
+
+
+def _python_statement(expression: str) -> bool:
+    try:
+        tree = ast.parse(expression, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        try:
+            ast.parse(expression, mode="exec")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False  # the adapter says what is wrong with it
+        return True
+    return any(isinstance(node, ast.NamedExpr) for node in ast.walk(tree))
+
+
+def _python_calls(expression: str) -> bool:
+    try:
+        tree = ast.parse(expression, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    running = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)
+    return any(isinstance(node, running) for node in ast.walk(tree))
+
+
+def _refused(why: str) -> ToolError:
+    return ToolError(
+        "side_effects_refused",
+        f"In watch an expression only looks, and this one was not evaluated to the end: {why}. Look at "
+        'variables instead, or use context "repl" where the program may be changed.',
+        detail={"context": "watch"},
+    )

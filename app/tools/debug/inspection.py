@@ -1,0 +1,83 @@
+"""stack_trace, threads, scopes: where the program stands.
+
+Owns: these three. Never: what is in a scope (`variables`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from app.bridges.dap.manager import DebugSession
+from app.errors import ToolError
+from app.tools.debug.call import DebugCall
+from app.tools.debug.frames import frame_of, scopes_of, thread_of
+from app.tools.debug.results import DebugResult, Frame, ScopeShown, Thread
+from app.tools.debug.sources import Sources
+from app.tools.foreign_text import objects, one_line, whole_number
+
+MAX_THREADS = 200
+MAX_NAME = 200
+
+
+async def stack_trace(call: DebugCall) -> DebugResult:
+    """Return the frames of a thread from `start` on, numbered from the top."""
+    params = call.params
+    thread = thread_of(call)
+    wanted = params.start + params.levels
+    answer = await call.ask("stackTrace", threadId=thread, startFrame=0, levels=wanted)
+    frames = objects(answer.get("stackFrames"))
+    told = whole_number(answer.get("totalFrames"))
+
+    def rows() -> list[Frame]:
+        sources = Sources(call)
+        part = enumerate(frames[:wanted])
+        return [sources.frame(number, one) for number, one in part if number >= params.start]
+
+    shown = await asyncio.to_thread(rows)
+    total = max(told or 0, len(frames))
+    unknown = told is None and len(frames) == wanted
+    return DebugResult(
+        thread_id=thread,
+        frames=shown,
+        total_frames=None if unknown else total,
+        truncated=True if unknown or total > wanted else None,
+        note=f"There may be more; start {wanted} shows them." if unknown else None,
+    )
+
+
+async def threads(call: DebugCall) -> DebugResult:
+    """Return all threads, and which of them stopped."""
+    found = _threads(await call.ask("threads"))
+    return DebugResult(
+        threads=found[:MAX_THREADS],
+        total=len(found),
+        thread_id=call.session.current_thread,
+        truncated=True if len(found) > MAX_THREADS else None,
+    )
+
+
+async def threads_or_none(call: DebugCall, session: DebugSession) -> list[Thread] | None:
+    """Return the threads as an answer of `launch` has them; None where they cannot be had now."""
+    try:
+        return _threads(await session.request("threads", "threads", {}))[:MAX_THREADS]
+    except ToolError:
+        return None
+
+
+def _threads(answer: dict[str, Any]) -> list[Thread]:
+    return [
+        Thread(id=one["id"], name=one_line(one.get("name"), MAX_NAME) or str(one["id"]))
+        for one in objects(answer.get("threads"))
+        if type(one.get("id")) is int
+    ]
+
+
+async def scopes(call: DebugCall) -> DebugResult:
+    """Return the scopes of a frame, with the name by which `variables` knows each."""
+    found = await scopes_of(call, await frame_of(call))
+    rows = [
+        ScopeShown(name=one.name, scope=one.kind, variables=one.variables, expensive=one.expensive or None)
+        for one in found
+    ]
+    return DebugResult(scopes=rows)

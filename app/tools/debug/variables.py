@@ -1,0 +1,180 @@
+"""variables: what is in a scope, or in one of its variables.
+
+Owns: choosing the scope, following the path of `expand`, filter and pages. Never: the shape of a row.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from app.errors import ToolError
+from app.tools.debug.call import DebugCall
+from app.tools.debug.frames import FrameScope, frame_of, scopes_of
+from app.tools.debug.parameters import Scope
+from app.tools.debug.results import DebugResult
+from app.tools.debug.values import Raw, Shown, children_of, indexed_child, page_of, proper, step_into
+from app.tools.foreign_text import one_line
+from app.tools.naming import closest
+
+MAX_STEPS = 100
+MAX_NAMES = 500
+_ORDER: tuple[Scope, ...] = ("local", "closure", "global")
+_FREE_NAMES = (
+    "(lambda walk: walk(walk, __import__('sys')._getframe()))(lambda walk, frame: () if frame is None else "
+    "frame.f_code.co_freevars if (frame.f_lineno, frame.f_code.co_filename.rpartition('/')[2]) == ({line}, "
+    "{file!r}) else walk(walk, frame.f_back))"
+)
+"""For Python: the names that the function at a place has from the functions around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A variable, and what it is in: the reference of its parent, or of its scope."""
+
+    raw: Raw
+    within: int
+
+
+async def variables(call: DebugCall) -> DebugResult:
+    """Return the variables of a scope, or what `expand` names."""
+    params = call.params
+    frame = await frame_of(call)
+    scopes = await scopes_of(call, frame)
+    shown = Shown(call)
+    if params.expand:
+        parent = (await find(call, frame, scopes, params.expand)).raw
+        if not parent.reference:
+            row = await shown.rows([parent], "", 1)
+            return DebugResult(variables=row, total=1, note=f"There is nothing in {params.expand}.")
+        if params.filter:
+            part, total = _filtered(call, proper(await children_of(call, parent.reference)))
+        else:
+            part, total = await page_of(call, parent, params.start, params.limit)
+        rows = await shown.rows(part, params.expand.strip(), params.depth)
+        return _result(call, rows, total)
+    kind = params.scope or "local"
+    part, total = _filtered(call, await of_kind(call, frame, scopes, kind))
+    rows = await shown.rows(part, "", params.depth)
+    result = _result(call, rows, total)
+    if any(one.kind == kind for one in scopes) or kind == "closure":
+        return result
+    names = ", ".join(one.name for one in scopes) or "none"
+    return result.model_copy(update={"note": f"This frame has no {kind} scope; it has: {names}."})
+
+
+async def of_kind(call: DebugCall, frame: dict[str, Any], scopes: list[FrameScope], kind: Scope) -> list[Raw]:
+    """Return the variables of all scopes of a kind, those of the first scope first."""
+    chosen = [one for one in scopes if one.kind == kind]
+    if kind == "local" and not chosen:
+        chosen = [one for one in scopes if one.kind is None][:1]
+    if kind == "closure" and not chosen:
+        names = await _captured_names(call, frame)
+        local = await of_kind(call, frame, scopes, "local") if names else []
+        return [one for one in local if one.name in names]
+    found: dict[str, Raw] = {}
+    for scope in chosen:
+        for one in proper(await children_of(call, scope.reference)):
+            found.setdefault(one.name, one)
+    return list(found.values())
+
+
+async def find(call: DebugCall, frame: dict[str, Any], scopes: list[FrameScope], path: str) -> Found:
+    """Follow a path from the scope that the call names, or from the first scope that has its beginning.
+    Raises ToolError `variable_not_found`."""
+    rest = path.strip().replace("->", ".")
+    kinds = (call.params.scope,) if call.params.scope else _ORDER
+    known: list[str] = []
+    for scope in _in_order(scopes, kinds):
+        children = await children_of(call, scope.reference)
+        first = step_into(rest, children)
+        if first is not None:
+            return await _follow(call, path, scope.reference, *first)
+        known += [one.name for one in proper(children)]
+    where = f"in scope {call.params.scope}" if call.params.scope else "in this frame"
+    raise _not_found(path, f"{path} begins with no variable {where}", path, known)
+
+
+def _in_order(scopes: list[FrameScope], kinds: tuple[Scope, ...]) -> list[FrameScope]:
+    """Return the scopes to look through; one that the adapter calls expensive comes after the others."""
+    chosen = [one for kind in kinds for one in scopes if one.kind == kind]
+    if "local" in kinds:
+        chosen += [one for one in scopes if one.kind is None]
+    return sorted(chosen, key=lambda one: one.expensive)
+
+
+async def _follow(call: DebugCall, path: str, within: int, raw: Raw, rest: str) -> Found:
+    for _ in range(MAX_STEPS):
+        if not rest:
+            return Found(raw, within)
+        done = path[: len(path) - len(rest)] or raw.name
+        if not raw.reference:
+            raise _not_found(path, f"there is nothing in {done}, its value is {raw.value}", "", [])
+        children, within = await _all_children(call, raw, rest), raw.reference
+        following = step_into(rest, children)
+        if following is None:
+            for group in (one for one in children if one.is_group):
+                inside = await children_of(call, group.reference)
+                following = step_into(rest, inside)
+                if following is not None:
+                    within = group.reference
+                    break
+        if following is None:
+            names = [one.name for one in proper(children)]
+            raise _not_found(path, f"{done} has nothing called {rest.lstrip('.')}", rest.lstrip("."), names)
+        raw, rest = following
+    raise _not_found(path, "the path is too long", "", [])
+
+
+async def _all_children(call: DebugCall, raw: Raw, rest: str) -> list[Raw]:
+    """Return the children among which a path goes on; of a long list only the one that is meant."""
+    if (raw.indexed or 0) > 1_000:
+        digits = rest.lstrip(".[").partition("]")[0].partition(".")[0]
+        if digits.isdecimal() and len(digits) < 10:
+            return await indexed_child(call, raw, int(digits))
+    return await children_of(call, raw.reference)
+
+
+async def _captured_names(call: DebugCall, frame: dict[str, Any]) -> frozenset[str]:
+    """Return the names that a function has from those around it, for an adapter that lists them among
+    the local ones: Python's. No names where that cannot be told."""
+    source, line = frame.get("source"), frame.get("line")
+    path = source.get("path") if isinstance(source, dict) else None
+    if call.session.behaviour.name != "debugpy" or not isinstance(path, str) or type(line) is not int:
+        return frozenset()
+    expression = _FREE_NAMES.format(line=line, file=path.rpartition("/")[2])
+    try:
+        answer = await call.ask("evaluate", expression=expression, frameId=frame["id"], context="watch")
+        names = ast.literal_eval(one_line(answer.get("result"), 10_000))
+    except (ToolError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return frozenset()
+    return (
+        frozenset(one for one in names if isinstance(one, str)) if isinstance(names, tuple) else frozenset()
+    )
+
+
+def _filtered(call: DebugCall, every: list[Raw]) -> tuple[list[Raw], int]:
+    """Return the page of those whose names have the filter in them, and how many these are."""
+    params = call.params
+    wanted = (params.filter or "").casefold()
+    fitting = [one for one in every if wanted in one.name.casefold()]
+    return fitting[params.start : params.start + params.limit], len(fitting)
+
+
+def _result(call: DebugCall, rows: list[Any], total: int) -> DebugResult:
+    after = call.params.start + len(rows)
+    return DebugResult(
+        variables=rows,
+        total=total,
+        truncated=True if after < total else None,
+        note=f"start {after} shows more." if after < total else None,
+    )
+
+
+def _not_found(path: str, problem: str, wanted: str, known: list[str]) -> ToolError:
+    near = closest(wanted, known[:MAX_NAMES]) if wanted else []
+    hint = f"; the closest are {', '.join(near)}" if near else "; see variables without expand"
+    return ToolError(
+        "variable_not_found", f"{one_line(problem, 500)}{hint}", detail={"path": path[:500], "closest": near}
+    )
