@@ -16,6 +16,7 @@ SUPPORT = {
     "clock_model",
     "source_tree",
     "searching",
+    "debug_client",
     "lsp_client",
     "lsp_projects",
 }

@@ -187,7 +187,6 @@ IN_HAND: tuple[str, ...] = (
     "R5.hostile.answers",
     "R5.matrix.cells",
     "R5.matrix.all",
-    "R5.real.debugpy",
     "R5.real.js-debug",
     "R5.real.lldb",
     "R5.real.gdb",

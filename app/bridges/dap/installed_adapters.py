@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.bridges.dap import prompt_debugpy
 from app.programs import on_path, packaged, packaged_node, script_interpreter
 
 _SERVER_OPTIONS = frozenset({"--listen", "--connect", "--wait-for-client"})
@@ -77,7 +78,8 @@ def _by_node(
 def _debugpy(program: Path, arguments: tuple[str, ...], around: Surroundings) -> Installed | Unusable:
     """The program `debugpy` starts what it debugs; the adapter is beside it."""
     if program == packaged(program.name) and importlib.util.find_spec("debugpy") is not None:
-        return Installed(program=program, command=(sys.executable, "-m", "debugpy.adapter"))
+        command = (sys.executable, "-P", str(Path(prompt_debugpy.__file__)))
+        return Installed(program=program, command=command)
     adapter = program.with_name("debugpy-adapter")
     if not os.access(adapter, os.X_OK):
         return Unusable(f"{program} has no debugpy-adapter beside it")
