@@ -19,10 +19,11 @@ from app.bridges.lsp.manager import LanguageServers
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.config import Settings, child_environment, default_config_file, settings_not_in_effect
+from app.harness.bridge_audit import BridgeAudit
 from app.harness.capacity import Capacity
 from app.harness.event_hub import EventHub
 from app.harness.housekeeping import heartbeat_forever, reload_config_forever, trim_forever
-from app.harness.language_servers import LanguageServerAudit, ProjectLanguageServers
+from app.harness.language_servers import ProjectLanguageServers
 from app.harness.limits import Limits
 from app.harness.permissions import PermissionRules
 from app.harness.pipeline.audit import AuditProcessor
@@ -81,7 +82,7 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
     every_folder = TreeWatches(instead=watches)  # installed packages, generated code: for language servers
     kept = KeptLists(watches, children, choose_engine(environment))
     declared = ProjectLanguageServers(settings.lsp)
-    audit = LanguageServerAudit(storage, redactor)
+    audit = BridgeAudit(storage, redactor)
     languages = LanguageServers(
         children, every_folder, environment=environment, declared=declared, decode=text_of, record=audit
     )
@@ -172,6 +173,7 @@ async def _assemble(
         checkpoint_limit=limits.checkpoints_per_session,
         scratch_root=settings.daemon.data_dir / "scratch",
         session_over=_when_over(reads, terminals, feedback),
+        run_over=_when_run_over,
         redactor=redactor,
         permissions=permissions,
     )
@@ -204,6 +206,10 @@ def _when_over(
         await terminals.end_session(session_id)
 
     return session_over
+
+
+async def _when_run_over(session_id: str, agent_path: str) -> None:
+    """End what tools keep for one run only."""
 
 
 def _background(services: Services, redactor: Redactor) -> list[asyncio.Task[None]]:

@@ -18,11 +18,7 @@ def settings_not_in_effect(settings: Settings) -> dict[str, str]:
         found["langfuse.enabled"] = "no traces are sent yet"
     if settings.otel.enabled:
         found["otel.enabled"] = "no traces are sent yet"
-    for section, entries, consequence in (
-        ("dap.adapters", settings.dap.adapters, "no debugger is started yet"),
-        ("mcp", settings.mcp, "no MCP server is started yet"),
-    ):
-        found |= {f"{section}.{name}": consequence for name in entries}
+    found |= {f"mcp.{name}": "no MCP server is started yet" for name in settings.mcp}
     if settings.search.provider is not None:
         found["search.provider"] = "there is no tool that searches the web yet"
     if settings.plugins != PluginSettings():

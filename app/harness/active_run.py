@@ -40,6 +40,8 @@ class ActiveRun:
         loop: AgentLoop,
         owner: Owner,
         spawn: Callable[..., asyncio.Task[None]],
+        *,
+        over: Callable[[str, str], Awaitable[None]],
     ) -> None:
         self.row = row
         self.message: Message | None = None
@@ -50,6 +52,7 @@ class ActiveRun:
         self._loop = loop
         self._owner = owner
         self._spawn = spawn
+        self._over = over
         self._task: asyncio.Task[None] | None = None
         self._done = asyncio.Event()
         self._closing = False
@@ -108,9 +111,18 @@ class ActiveRun:
             self._closing = True
             if self._grace is not None:
                 self._grace.cancel()
+            await self._let_go()
             await self._close(outcome)
         finally:
             self._done.set()
+
+    async def _let_go(self) -> None:
+        """End what tools kept for this run: when its end is told, nothing of it is left."""
+        try:
+            await self._over(self.context.session_id, self.context.agent_path)
+        except Exception:
+            # Whatever a tool leaves behind must not keep the run from ending; the daemon's stop ends it.
+            log.exception("what run %s left behind was not ended", self.row.id)
 
     async def _outcome(self) -> LoopOutcome:
         deadline = asyncio.timeout(self.context.limits.walltime_seconds)

@@ -1,26 +1,15 @@
-"""What the project file and the local configuration say of language servers, and what is kept of them.
+"""What the project file and the local configuration say of language servers.
 
-Owns: bringing both into the form of the bridge, and its events into the audit trail. Never: which of
-them holds; the bridge knows the order.
+Owns: bringing both into the form of the bridge. Never: which of them holds; the bridge knows the order.
 """
 
 from __future__ import annotations
-
-import logging
-from asyncio import Future
-from typing import Any
 
 from app.bridges.lsp.manager import Declarations, Declared
 from app.config import LspSettings
 from app.errors import KagedError
 from app.harness.dsl.spec_sections import LspSection
 from app.harness.projects import ProjectRegistry
-from app.ids import now_ms
-from app.observability import Redactor
-from app.storage.models.audit import AuditEvent
-from app.storage.storage import Storage
-
-log = logging.getLogger("kaged.languages")
 
 
 class ProjectLanguageServers:
@@ -46,30 +35,6 @@ class ProjectLanguageServers:
             return self._projects.compiled(project_id).lsp if self._projects is not None else None
         except KagedError:
             return None  # it does not compile any more; what runs goes on as the local config says
-
-
-class LanguageServerAudit:
-    """Puts what happens to language servers into the audit trail."""
-
-    def __init__(self, storage: Storage, redactor: Redactor) -> None:
-        self._storage = storage
-        self._redactor = redactor
-
-    def __call__(self, event: str, project_id: str, data: dict[str, Any]) -> None:
-        row = AuditEvent(
-            created_at=now_ms(),
-            event=event,
-            actor="daemon",
-            project_id=project_id,
-            data=self._redactor.data({"project_id": project_id, **data}),
-        )
-        self._storage.submit(lambda uow: uow.audit.add_many([row])).add_done_callback(_note_failure)
-
-
-def _note_failure(stored: Future[None]) -> None:
-    problem = None if stored.cancelled() else stored.exception()
-    if problem is not None:
-        log.error("an event of a language server was not recorded: %s", problem)
 
 
 def declarations(project: LspSection | None, local: LspSettings) -> Declarations:

@@ -63,6 +63,7 @@ class SessionManager:
         checkpoint_limit: int,
         scratch_root: Path,
         session_over: Callable[[str], Awaitable[None]],
+        run_over: Callable[[str, str], Awaitable[None]],
         redactor: Redactor,
         permissions: PermissionRules,
     ) -> None:
@@ -94,6 +95,7 @@ class SessionManager:
             redactor=redactor,
             permissions=permissions,
             consents=self.consents,
+            run_over=run_over,
         )
 
     # -- lifecycle --------------------------------------------------------------------------

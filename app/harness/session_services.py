@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -55,7 +55,8 @@ class Spawn(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SessionServices:
-    """Everything a session is given; one instance for all sessions."""
+    """Everything a session is given; one instance for all sessions. `run_over` ends what tools keep only
+    for a run, by session id and agent path."""
 
     storage: Storage
     projects: ProjectRegistry
@@ -73,6 +74,7 @@ class SessionServices:
     redactor: Redactor
     permissions: PermissionRules
     consents: Consents
+    run_over: Callable[[str, str], Awaitable[None]]
 
     async def load_history(self, session_id: str) -> tuple[History, ConversationEstimate]:
         """Return the root agent's conversation and its estimate; both are made off the loop."""
@@ -178,7 +180,7 @@ class SessionServices:
             created_at=now_ms(),
             started_at=now_ms(),
         )
-        return ActiveRun(record, context, loop, session, self.spawn)
+        return ActiveRun(record, context, loop, session, self.spawn, over=self.run_over)
 
     def _limits(self, row: SessionRow, project: CompiledProject, agent: CompiledAgent) -> Limits:
         declared = project.limits

@@ -13,8 +13,6 @@ IN_VAIN = """
 mode = "full"
 [langfuse]
 enabled = true
-[dap.adapters.node]
-adapter = ["js-debug-adapter"]
 [mcp.tickets]
 url = "http://127.0.0.1:9/mcp"
 [search]
@@ -34,7 +32,6 @@ def test_what_has_no_effect_is_told_at_the_start_and_by_the_doctor(home: Home) -
     keys = {
         "sandbox.mode",
         "langfuse.enabled",
-        "dap.adapters.node",
         "mcp.tickets",
         "search.provider",
         "plugins",

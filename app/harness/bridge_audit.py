@@ -1,0 +1,41 @@
+"""What happens to language servers and in debug sessions, kept in the audit trail.
+
+Owns: the row of such an event. Never: which events there are; the bridges tell them.
+"""
+
+from __future__ import annotations
+
+import logging
+from asyncio import Future
+from typing import Any
+
+from app.ids import now_ms
+from app.observability import Redactor
+from app.storage.models.audit import AuditEvent
+from app.storage.storage import Storage
+
+log = logging.getLogger("kaged.bridges")
+
+
+class BridgeAudit:
+    """Called with an event's name, the project's id and the data; must not raise."""
+
+    def __init__(self, storage: Storage, redactor: Redactor) -> None:
+        self._storage = storage
+        self._redactor = redactor
+
+    def __call__(self, event: str, project_id: str, data: dict[str, Any]) -> None:
+        row = AuditEvent(
+            created_at=now_ms(),
+            event=event,
+            actor="daemon",
+            project_id=project_id,
+            data=self._redactor.data({"project_id": project_id, **data}),
+        )
+        self._storage.submit(lambda uow: uow.audit.add_many([row])).add_done_callback(_note_failure)
+
+
+def _note_failure(stored: Future[None]) -> None:
+    problem = None if stored.cancelled() else stored.exception()
+    if problem is not None:
+        log.error("an event of a child process was not recorded: %s", problem)

@@ -1,0 +1,59 @@
+"""What the project file and the local configuration say of debug adapters.
+
+Owns: bringing both into the form of the bridge. Never: which of them holds; the bridge knows the order.
+"""
+
+from __future__ import annotations
+
+from app.bridges.dap.manager import Declarations, Declared
+from app.config import DapSettings
+from app.errors import KagedError
+from app.harness.dsl.spec_sections import DapSection
+from app.harness.projects import ProjectRegistry
+
+
+class ProjectDebugAdapters:
+    """What is declared for each loaded project. The registry of projects comes later than the tools
+    that ask here, so it is attached."""
+
+    def __init__(self, local: DapSettings) -> None:
+        self._local = local
+        self._projects: ProjectRegistry | None = None
+
+    def attach(self, projects: ProjectRegistry) -> None:
+        self._projects = projects
+
+    def __call__(self, project_id: str) -> Declarations:
+        return debug_declarations(self._section(project_id), self._local)
+
+    def _section(self, project_id: str) -> DapSection | None:
+        try:
+            return self._projects.compiled(project_id).dap if self._projects is not None else None
+        except KagedError:
+            return None  # it does not compile any more; what is debugged goes on as the local config says
+
+
+def debug_declarations(project: DapSection | None, local: DapSettings) -> Declarations:
+    """Return the adapters that both declare; without a project only the local ones."""
+    return Declarations(
+        project=tuple(
+            Declared(
+                runtime=one.runtime,
+                command=tuple(one.command or ()),
+                adapter=tuple(one.adapter) if one.adapter is not None else None,
+                type=one.type,
+                launch=one.launch,
+            )
+            for one in (project.adapters if project is not None else ())
+        ),
+        local=tuple(
+            Declared(
+                runtime=runtime,
+                command=tuple(one.command or ()),
+                adapter=tuple(one.adapter) if one.adapter is not None else None,
+                type=one.type,
+                launch=one.launch,
+            )
+            for runtime, one in local.adapters.items()
+        ),
+    )
