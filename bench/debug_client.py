@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -124,19 +124,20 @@ class RawDebugger:
         environment: Mapping[str, str],
         cwd: Path,
         *,
-        port: int | None = None,
+        port_pattern: str = "",
         child_sessions: bool = False,
     ) -> None:
-        """Start the adapter; with a `port` it is expected to listen there, else to speak over its streams."""
+        """Start the adapter. With a `port_pattern` it prints the port that it listens on (the pattern's group
+        `port`), else it speaks over its streams."""
         self._process = subprocess.Popen(
             command,
             cwd=cwd,
             env=dict(environment),
-            stdin=subprocess.DEVNULL if port else subprocess.PIPE,
-            stdout=subprocess.DEVNULL if port else subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self._port = port
+        self._port = self._announced(port_pattern) if port_pattern else None
         self._child_sessions = child_sessions
         self._channels = [self._connected()]
         self.channel = self._channels[0]
@@ -154,6 +155,10 @@ class RawDebugger:
             self.channel = self._channels[-1]
             self._handshake(self.channel, child["request"], child["configuration"], stop_at)
         self._stopped()
+
+    def forget_breakpoints(self, path: Path) -> None:
+        """Remove all breakpoints of a file."""
+        self.channel.ask("setBreakpoints", {"source": {"path": str(path)}, "breakpoints": []})
 
     def step(self) -> None:
         """Step over one line and wait for the stop."""
@@ -177,24 +182,26 @@ class RawDebugger:
         self._process.wait()
         for channel in self._channels:
             channel.close()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+
+    def _announced(self, pattern: str) -> int:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            found = re.search(pattern, line.decode())
+            if found is not None:
+                return int(found["port"])
+        raise RuntimeError("the adapter has ended without saying where it listens")
 
     def _connected(self) -> Channel:
         if self._port is None:
             assert self._process.stdin is not None
             assert self._process.stdout is not None
             return Channel(self._process.stdin, self._process.stdout)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            try:
-                connection = socket.create_connection(("localhost", self._port), timeout=PATIENCE_SECONDS)
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.005)
-            else:
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                with connection:
-                    return Channel(connection.makefile("wb"), connection.makefile("rb"))
+        with socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE_SECONDS) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return Channel(connection.makefile("wb"), connection.makefile("rb"))
 
     def _handshake(
         self,
