@@ -17,7 +17,10 @@ import click
 from app.cli.client import ReceivedFrame
 from app.cli.output import printable
 
-_ARGUMENT_NAMES = ("path", "file", "pattern", "query", "command", "title", "name", "url")
+_ARGUMENT_NAMES = (
+    *("path", "file", "pattern", "query", "script", "expression", "expand"),
+    *("command", "title", "name", "url"),
+)
 _SUMMARY_WIDTH = 60
 _ERROR_WIDTH = 100
 _ERASE_LINE = "\r\x1b[2K"

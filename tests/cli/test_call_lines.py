@@ -14,6 +14,9 @@ from app.cli.stream_view import _summary
     [
         ({"path": "a.py", "limit": 3}, "a.py"),
         ({"action": "rename", "path": "a.py", "new_name": "x"}, "rename a.py"),
+        ({"action": "launch", "runtime": "python", "script": "a.py"}, "launch a.py"),
+        ({"action": "evaluate", "context": "watch", "expression": "x + 1"}, "evaluate x + 1"),
+        ({"action": "continue"}, "continue"),
         ({"action": "status"}, "status"),
         ({"limit": 3}, "3"),
         ({}, ""),

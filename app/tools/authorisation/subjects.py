@@ -42,16 +42,16 @@ def subjects_of(
     ]
     for requirement in definition.requires:
         if isinstance(requirement, CapabilityRequirement) and requirement.name != SHELL:
-            found.append(Subject("call", tools, requirement.name, plain("")))
+            found.append(Subject("call", named, requirement.name, plain("")))
     if not found:
         found.append(Subject("call", tools, None, plain("")))
     return tuple(dict.fromkeys(found))
 
 
 def path_rule_names(tools: tuple[str, ...], effects: Effects) -> tuple[str, ...]:
-    """Return the tools whose rules concern the paths of a call: none when it runs commands. A rule
-    for such a tool is about command lines, and the folder that they run in is none; rules for
-    `fs.read` and `fs.write` hold there as everywhere."""
+    """Return the tools whose rules concern the paths and capabilities of a call: none when it runs
+    commands. A rule for such a tool is about command lines, and the folder that they run in is none;
+    rules for `fs.read`, `fs.write` and `exec` hold there as everywhere."""
     return () if effects.commands else tools
 
 

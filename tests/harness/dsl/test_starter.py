@@ -38,7 +38,7 @@ def test_the_starter_compiles_without_diagnostics(tmp_path: Path) -> None:
     assert result.diagnostics == ()
     assert result.require().slug == "my-shop"
     enabled = result.require().root.enabled_tools()
-    expected = {"file.read", "edit.text", "edit.ast", "search.grep", "code.lsp", "shell.bash"}
+    expected = {"file.read", "edit.text", "edit.ast", "search.grep", "code.lsp", "debug", "shell.bash"}
     assert expected | {"project.recipe"} <= set(enabled)
 
 

@@ -5,7 +5,7 @@ import { duration, firstLine } from "/static/format.js";
 import { TerminalText } from "/static/terminal_text.js";
 import { result, table } from "/static/tool_result.js";
 
-const TELLING = ["pattern", "path", "file", "query", "command", "title", "name", "url"];
+const TELLING = ["pattern", "path", "file", "query", "script", "expression", "expand", "command", "title", "name", "url"];
 const ICONS = { running: "◌", done: "✓", failed: "✕" };
 const OPEN_AT_ONCE = new Set(["edit.text", "edit"]);
 const LONGEST_SHOWN = 20_000;
