@@ -78,6 +78,14 @@ class Command:
         return next(iter(self._child.left_behind), None)
 
     @property
+    def pids(self) -> tuple[int, ...]:
+        """The shell, while it runs, and what it has left behind; not what these have started in turn."""
+        if self._child is None or self.ended_at is not None:
+            return ()
+        shell = (self._child.pid,) if self._child.exit_code is None else ()
+        return (*shell, *self._child.left_behind)
+
+    @property
     def exit_code(self) -> int | None:
         """The shell's exit code; 137 when the command was killed for taking too long."""
         if self._child is None or self._child.exit_code is None:

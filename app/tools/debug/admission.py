@@ -12,6 +12,7 @@ from app.bridges.dap.manager import ResolvedAdapter
 from app.errors import ToolError
 from app.tools.authorisation.cage_policy import denied
 from app.tools.debug.call import DebugCall
+from app.tools.debug.own_processes import LOOPBACK, is_own, listens_only_own, started_by
 
 WITHOUT_PTRACE = "python (debugpy), node and bun (js-debug), ruby (rdbg), bash, java, perl"
 
@@ -33,10 +34,21 @@ async def check_attach(call: DebugCall) -> None:
     by_process = call.params.pid is not None and adapter.behaviour.process_by_ptrace
     if adapter.behaviour.uses_ptrace or by_process:
         _need_ptrace(call, adapter)
-    raise denied(
-        "a program inside this agent's cage",
-        "what runs already was not started in it; launch the program under the debugger instead",
-    )
+    own = started_by(call.tooling.terminals, call.context)
+    if not await asyncio.to_thread(_is_inside, call, own):
+        raise denied(
+            "a program inside this agent's cage",
+            "only what the agent itself has started by shell.bash, and what listens on this machine, is "
+            "inside; launch the program under the debugger instead",
+        )
+
+
+def _is_inside(call: DebugCall, own: frozenset[int]) -> bool:
+    """Blocking."""
+    params = call.params
+    if params.pid is not None:
+        return is_own(params.pid, own)
+    return params.host in LOOPBACK and params.port is not None and listens_only_own(params.port, own)
 
 
 async def _adapter(call: DebugCall) -> ResolvedAdapter:

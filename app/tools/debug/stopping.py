@@ -25,7 +25,8 @@ MAX_TEXT = 2_000
 MAX_OUTPUT = 64_000
 CHANGED_SECONDS = 3.0
 _GOES_ON = (
-    "The program still runs: wait on with continue, look where it is with pause, or end it with disconnect."
+    "The program still runs. pause shows where it is; a stop that comes meanwhile is told by the next "
+    "continue, step or look; disconnect ends it."
 )
 
 
