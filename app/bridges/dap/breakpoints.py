@@ -1,39 +1,28 @@
 """The breakpoints of one agent, kept also while no program runs.
 
-Owns: their ids, what the adapter made of them, following the edits of files. Never: the wire.
+Owns: which there are and their ids, following the edits of files, sending changes to the program that is
+being debugged. Never: the wire.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
 
-Kind = Literal["line", "function", "instruction", "data"]
-Access = Literal["read", "write", "readWrite"]
+from app.bridges.dap.breakpoint import NO_SESSION, Access, Breakpoint, Kind
+from app.bridges.dap.breakpoint_binding import Binding
+from app.bridges.dap.breakpoint_lines import Content, Stamp, anchor_at, find, read, read_changed
+from app.bridges.dap.capabilities import not_supported
+from app.bridges.dap.links import Link
+from app.bridges.dap.program import Program
+from app.bridges.message_stream import PeerClosed
+from app.errors import ToolError
+from app.states import DebugState
 
+__all__ = ["Access", "Breakpoint", "Breakpoints", "Kind"]
 
-@dataclass(slots=True, kw_only=True)
-class Breakpoint:
-    """`id` is ours and stays; `line` follows the text that it stood on, `actual_line` is where the adapter
-    put it. Without a session nothing is verified and `message` says so. `hit_count` N: it stops at the
-    N-th time and from then on. `reference`: of an instruction; `offset` bytes from there."""
-
-    id: int
-    kind: Kind
-    path: Path | None = None
-    line: int | None = None
-    function: str | None = None
-    reference: str | None = None
-    offset: int | None = None
-    data_id: str | None = None
-    access: Access | None = None
-    condition: str | None = None
-    hit_count: int | None = None
-    log_message: str | None = None
-    verified: bool = False
-    actual_line: int | None = None
-    message: str | None = None
+_LOADED = "the program runs the content from before the file was edited, and stops where that had this line"
 
 
 class Breakpoints:
@@ -41,12 +30,31 @@ class Breakpoints:
     changed then), `breakpoint_not_found` by the removals, `debug_request_failed`, `debug_timeout`,
     `too_many_breakpoints`. One that is set again is replaced and keeps its id."""
 
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._all: dict[int, Breakpoint] = {}
+        self._stamps: dict[Path, Stamp | None] = {}
+        self._last_id = 0
+        self._program: Program | None = None
+        self._binding: Binding | None = None
+        self._one_at_a_time = asyncio.Lock()
+
     async def listed(self) -> tuple[Breakpoint, ...]:
         """Return all, by id, where the files' present content has them."""
-        raise NotImplementedError
+        async with self._one_at_a_time:
+            await self._follow()
+        return self._present()
 
     def get(self, breakpoint_id: int) -> Breakpoint | None:
-        raise NotImplementedError
+        return self._all.get(breakpoint_id)
+
+    def at(self, path: str, line: int) -> tuple[int, ...]:
+        """Return the ids of those that hold at a line, by which a stop is known that names none."""
+        return tuple(
+            one.id
+            for one in self._all.values()
+            if one.path is not None and str(one.path) == path and line in (one.actual_line, one.sent_line)
+        )
 
     async def set_line(
         self,
@@ -58,19 +66,47 @@ class Breakpoints:
         log_message: str | None = None,
     ) -> Breakpoint:
         """`path` is the real absolute path of the file, which need not be loaded yet."""
-        raise NotImplementedError
+        async with self._one_at_a_time:
+            await self._follow()
+            content = await asyncio.to_thread(read, path)
+            self._stamps.setdefault(path, content.stamp)
+            return await self._set(
+                Breakpoint(
+                    id=0,
+                    kind="line",
+                    path=path,
+                    line=line,
+                    condition=condition,
+                    hit_count=hit_count,
+                    log_message=log_message,
+                    anchor=anchor_at(content.lines or (), line),
+                )
+            )
 
     async def remove_line(self, path: Path, line: int) -> Breakpoint:
         """By the line that was asked for, else by the one that it was bound to."""
-        raise NotImplementedError
+        async with self._one_at_a_time:
+            await self._follow()
+            here = [one for one in self._present() if one.path == path]
+            found = [one for one in here if one.line == line] or [
+                one for one in here if one.actual_line == line
+            ]
+            lines = ", ".join(str(one.line) for one in here)
+            where = f"the breakpoints of this file are in line {lines}" if lines else "this file has none"
+            return await self._remove(found, f"there is no breakpoint in line {line}: {where}")
 
     async def set_function(
         self, name: str, *, condition: str | None = None, hit_count: int | None = None
     ) -> Breakpoint:
-        raise NotImplementedError
+        async with self._one_at_a_time:
+            return await self._set(
+                Breakpoint(id=0, kind="function", function=name, condition=condition, hit_count=hit_count)
+            )
 
     async def remove_function(self, name: str) -> Breakpoint:
-        raise NotImplementedError
+        async with self._one_at_a_time:
+            found = [one for one in self._all.values() if one.kind == "function" and one.function == name]
+            return await self._remove(found, f"there is no breakpoint on a function {name}")
 
     async def set_instruction(
         self,
@@ -81,10 +117,29 @@ class Breakpoints:
         hit_count: int | None = None,
     ) -> Breakpoint:
         """Needs a session (`dap_session_ended` without), and is forgotten with it."""
-        raise NotImplementedError
+        async with self._one_at_a_time:
+            self._need_program()
+            return await self._set(
+                Breakpoint(
+                    id=0,
+                    kind="instruction",
+                    reference=reference,
+                    offset=offset,
+                    condition=condition,
+                    hit_count=hit_count,
+                )
+            )
 
     async def remove_instruction(self, reference: str, *, offset: int | None = None) -> Breakpoint:
-        raise NotImplementedError
+        async with self._one_at_a_time:
+            found = [
+                one
+                for one in self._all.values()
+                if one.kind == "instruction"
+                and one.reference == reference
+                and (offset is None or (one.offset or 0) == offset)
+            ]
+            return await self._remove(found, f"there is no breakpoint on the instruction {reference}")
 
     async def set_data(
         self,
@@ -95,7 +150,163 @@ class Breakpoints:
         hit_count: int | None = None,
     ) -> Breakpoint:
         """Needs a session (`dap_session_ended` without), and is forgotten with it."""
-        raise NotImplementedError
+        async with self._one_at_a_time:
+            self._need_program()
+            return await self._set(
+                Breakpoint(
+                    id=0,
+                    kind="data",
+                    data_id=data_id,
+                    access=access,
+                    condition=condition,
+                    hit_count=hit_count,
+                )
+            )
 
     async def remove_data(self, data_id: str) -> Breakpoint:
-        raise NotImplementedError
+        async with self._one_at_a_time:
+            found = [one for one in self._all.values() if one.kind == "data" and one.data_id == data_id]
+            return await self._remove(found, f"there is no data breakpoint {data_id}")
+
+    def attach(self, program: Program, binding: Binding) -> None:
+        """A program is about to be debugged: from now on it is told of changes."""
+        self._program, self._binding = program, binding
+        for one in self._all.values():
+            one.unbound("not bound yet")
+
+    def detach(self, program: Program) -> None:
+        """The program is no longer debugged."""
+        if self._program is not program:
+            return
+        self._program = self._binding = None
+        for one in list(self._all.values()):
+            one.unbound()
+            if one.kind in ("instruction", "data"):
+                del self._all[one.id]
+
+    async def configure(self, link: Link) -> None:
+        """Send everything to a link that is being opened."""
+        async with self._one_at_a_time:
+            await self._follow()
+            if self._binding is not None:
+                await self._binding.configure(link, self._present())
+
+    async def without_entry(self) -> None:
+        """Take away what made the program stop at its beginning."""
+        async with self._one_at_a_time:
+            if self._binding is not None:
+                await self._binding.without_entry(self._present())
+
+    async def follow_edits(self) -> None:
+        """Look whether files with breakpoints were edited, and bring those in line."""
+        if self._stamps:
+            async with self._one_at_a_time:
+                await self._follow()
+
+    def _present(self) -> tuple[Breakpoint, ...]:
+        return tuple(self._all[number] for number in sorted(self._all))
+
+    def _need_program(self) -> None:
+        if self._binding is None:
+            raise ToolError(
+                "dap_session_ended",
+                "instructions and data belong to a program that is being debugged: call launch first",
+            )
+
+    async def _set(self, one: Breakpoint) -> Breakpoint:
+        """Keep a breakpoint and tell the program of it; when that fails nothing has changed."""
+        self._need_capabilities(one)
+        before = next((other for other in self._all.values() if other.key == one.key), None)
+        if before is None and len(self._all) >= self._most:
+            raise ToolError(
+                "too_many_breakpoints", f"there are {self._most} breakpoints, which is the most: remove some"
+            )
+        one.id = before.id if before is not None else self._last_id + 1
+        self._last_id = max(self._last_id, one.id)
+        self._all[one.id] = one
+        try:
+            await self._send(one)
+        except BaseException:
+            if before is not None:
+                self._all[one.id] = before
+            else:
+                del self._all[one.id]
+            if self._binding is not None and before is None:
+                self._binding.forget(one)
+            raise
+        return one
+
+    async def _remove(self, found: Iterable[Breakpoint], otherwise: str) -> Breakpoint:
+        one = next(iter(found), None)
+        if one is None:
+            raise ToolError("breakpoint_not_found", f"{otherwise}; list_breakpoints shows all")
+        del self._all[one.id]
+        if one.path is not None and all(other.path != one.path for other in self._all.values()):
+            self._stamps.pop(one.path, None)
+        one.verified = False
+        await self._send(one)
+        if self._binding is not None:
+            self._binding.forget(one)
+        one.unbound("removed")
+        return one
+
+    def _need_capabilities(self, one: Breakpoint) -> None:
+        """A program that has started can be asked; before, what it cannot do is seen when it starts."""
+        if self._binding is None or self._program is None or not self._is_active():
+            return
+        lacks = self._binding.lacking(one)
+        if lacks is not None:
+            advice = {
+                "supportsFunctionBreakpoints": "set it on the line where the function begins",
+                "supportsHitConditionalBreakpoints": "use a condition on a counter of the program",
+                "supportsLogPoints": "set a plain breakpoint and evaluate there",
+            }.get(lacks, "")
+            name = self._program.behaviour.name or "the adapter"
+            action = {"line": "set_breakpoint", "function": "set_breakpoint"}.get(
+                one.kind, f"set_{one.kind}_breakpoint"
+            )
+            raise not_supported(name, action, lacks, advice)
+
+    def _is_active(self) -> bool:
+        return self._program is not None and self._program.state in (DebugState.STOPPED, DebugState.RUNNING)
+
+    async def _send(self, like: Breakpoint) -> None:
+        if self._binding is None or not self._is_active():
+            return
+        try:
+            await self._binding.send(self._present(), like)
+        except PeerClosed:
+            like.unbound(NO_SESSION)
+
+    async def _follow(self) -> None:
+        """Move the breakpoints of edited files with the text that they stood on."""
+        if not self._stamps:
+            return
+        for path, content in (await asyncio.to_thread(read_changed, dict(self._stamps))).items():
+            self._stamps[path] = content.stamp
+            here = [one for one in self._present() if one.path == path]
+            moved = [one for one in here if self._moved(one, content)]
+            if moved and self._is_active():
+                await self._after_edit(path, here)
+
+    def _moved(self, one: Breakpoint, content: Content) -> bool:
+        """Bring one in line with its file, and tell whether its line is another."""
+        if one.anchor is None or content.lines is None or one.line is None:
+            return False
+        line = find(one.anchor, content.lines)
+        if line is None:
+            return False  # its text is gone: it stays where it was, until it is set anew
+        before, one.line = one.line, line
+        one.anchor = anchor_at(content.lines, line)
+        return line != before
+
+    async def _after_edit(self, path: Path, here: list[Breakpoint]) -> None:
+        """A program goes on with what it has loaded; what it loads later is the new content."""
+        assert self._program is not None
+        if str(path) in self._program.loaded or self._program.loads_at_start:
+            for one in here:
+                one.message = _LOADED if one.sent_line != one.line else one.message
+            return
+        for one in here:
+            one.sent_line = None
+        await self._send(here[0])

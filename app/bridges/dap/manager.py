@@ -6,12 +6,14 @@ Never: who may debug what; that is decided before.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.breakpoints import Access, Breakpoint, Breakpoints
+from app.bridges.dap.lifecycle import Means, SessionLife
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.requests import AttachRequest, DebugOwner, LaunchRequest, Progress
 from app.bridges.dap.resolution import AdapterTable, Declarations, Declared, ResolvedAdapter
@@ -19,6 +21,7 @@ from app.bridges.dap.reverse_requests import Terminals
 from app.bridges.dap.session import DebugSession, StepKind
 from app.bridges.dap.stops import Stop
 from app.bridges.process import ChildProcesses
+from app.errors import ToolError
 
 __all__ = [
     "Access",
@@ -43,6 +46,8 @@ __all__ = [
 
 Record = Callable[[str, str, dict[str, Any]], None]
 """Takes an audit event's name, the project's id and the data."""
+Key = tuple[str, str]
+"""A session and the path of an agent in it."""
 
 
 class DebugAdapters:
@@ -62,20 +67,29 @@ class DebugAdapters:
         record: Record,
         limits: DebugLimits | None = None,
     ) -> None:
-        raise NotImplementedError
+        self._declared = declared
+        self._limits = limits or DebugLimits()
+        self._means = Means(children, terminals, environment, record, self._limits)
+        self._lives: dict[Key, SessionLife] = {}
+        self._beginning: set[Key] = set()
+        self._kept: set[SessionLife] = set()
+        self._breakpoints: dict[Key, Breakpoints] = {}
+        self._closed = False
 
     def table(self, project_id: str, root: Path) -> AdapterTable:
         """Return the runtimes of a project; nothing is started by that."""
-        raise NotImplementedError
+        declared = self._declared(project_id)
+        return AdapterTable(declared.project, declared.local, self._means.environment, root=root)
 
     def session(self, owner: DebugOwner) -> DebugSession | None:
         """Return the agent's session; also one whose program has exited, until it is disconnected or the
         next is begun, and one whose adapter has ended, to say why."""
-        raise NotImplementedError
+        life = self._lives.get(owner.key)
+        return life.session if life is not None and not life.is_parted else None
 
     def breakpoints(self, owner: DebugOwner) -> Breakpoints:
         """Return the agent's breakpoints, which outlive its debug sessions and end with its session."""
-        raise NotImplementedError
+        return self._breakpoints.setdefault(owner.key, Breakpoints(self._limits.breakpoints))
 
     async def launch(
         self,
@@ -92,7 +106,7 @@ class DebugAdapters:
         `debug_adapter_not_found`, `invalid_params`, `debug_launch_failed`. When the caller is cancelled
         nothing is left.
         """
-        raise NotImplementedError
+        return await self._begin(owner, request, seconds, progress)
 
     async def attach(
         self,
@@ -104,16 +118,83 @@ class DebugAdapters:
     ) -> tuple[DebugSession, Stop]:
         """Take a running program under the debugger. As `launch`; a program that does not stop by being
         attached to runs on, and that is no time-out."""
-        raise NotImplementedError
+        return await self._begin(owner, request, seconds, progress)
 
     async def end_run(self, session_id: str, agent_path: str | None = None) -> None:
         """End the debug sessions of a run that is over; of one agent when it is named."""
-        raise NotImplementedError
+        await self._end(
+            "run_ended",
+            lambda key: key[0] == session_id and agent_path in (None, key[1]),
+        )
 
     async def end_session(self, session_id: str) -> None:
         """End the debug sessions of a session, and forget its breakpoints."""
-        raise NotImplementedError
+        await self._end("session_ended", lambda key: key[0] == session_id)
+        for key in [key for key in self._breakpoints if key[0] == session_id]:
+            del self._breakpoints[key]
 
     async def aclose(self) -> None:
         """End everything; no session is begun any more."""
-        raise NotImplementedError
+        self._closed = True
+        await self._end("daemon_shutdown", lambda _: True)
+
+    async def _begin(
+        self,
+        owner: DebugOwner,
+        request: LaunchRequest | AttachRequest,
+        seconds: float,
+        progress: Progress | None,
+    ) -> tuple[DebugSession, Stop]:
+        key = owner.key
+        self._refuse_second(key)
+        self._beginning.add(key)
+        try:
+            table = self.table(owner.project_id, owner.project_root)
+            resolved = await asyncio.to_thread(table.resolve, request.runtime)
+            before = self._lives.pop(key, None)
+            if before is not None:
+                await self._part_from(before)
+            self._refuse_second(key, beginning=False)
+            life = SessionLife(owner, request, resolved, self.breakpoints(owner), self._means)
+            self._lives[key] = life
+        finally:
+            self._beginning.discard(key)
+        try:
+            stop = await life.begin(seconds=seconds, progress=progress)
+        except BaseException:
+            if self._lives.get(key) is life:
+                del self._lives[key]
+            raise
+        return life.session, stop
+
+    def _refuse_second(self, key: Key, *, beginning: bool = True) -> None:
+        if self._closed:
+            raise ToolError("dap_session_ended", "the daemon is shutting down: nothing is launched any more")
+        life = self._lives.get(key)
+        if (beginning and key in self._beginning) or (life is not None and not life.is_over):
+            runs = f" ({life.session.id}, {life.session.script})" if life is not None else ""
+            raise ToolError(
+                "dap_session_active",
+                f"a program is being debugged already{runs}, and one at a time can be: disconnect first",
+                detail={"debug_session_id": life.session.id} if life is not None else {},
+            )
+
+    async def _end(self, reason: str, concerns: Callable[[Key], bool]) -> None:
+        lives = [life for key, life in self._lives.items() if concerns(key)]
+        for life in lives:
+            del self._lives[life.owner.key]
+        kept = {life for life in self._kept if concerns(life.owner.key)}
+        self._kept -= kept
+        await asyncio.gather(
+            *(self._end_all_of(life, reason) for life in lives), *(life.aclose() for life in kept)
+        )
+
+    async def _end_all_of(self, life: SessionLife, reason: str) -> None:
+        await life.end(reason)
+        if life.keeps:
+            await life.aclose()
+
+    async def _part_from(self, life: SessionLife) -> None:
+        await life.end("disconnect")
+        if life.keeps:
+            self._kept.add(life)

@@ -1,11 +1,34 @@
-"""What stopped a program, and where."""
+"""What stopped a program: several events of one stop brought together, and what is told of it.
+
+Owns: which of the events counts, the program's two ways to tell its end. Never: asking the adapter.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 StopStatus = Literal["stopped", "running", "exited"]
+
+MAX_EVENTS = 64
+MAX_TEXT = 4_000
+MAX_HITS = 64
+_RANKS: Mapping[str, int] = {
+    "exception": 0,
+    "data breakpoint": 1,
+    "breakpoint": 1,
+    "function breakpoint": 1,
+    "instruction breakpoint": 1,
+    "goto": 2,
+    "step": 2,
+    "entry": 3,
+    "pause": 3,
+}
+_UNKNOWN_RANK = 4
+BREAKPOINT_REASONS = frozenset(
+    {"breakpoint", "data breakpoint", "function breakpoint", "instruction breakpoint"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,3 +54,72 @@ class Stop:
     output: str = ""
     output_truncated: bool = False
     timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopEvent:
+    """One `stopped` event, its fields checked. `hits` are the adapter's ids of breakpoints."""
+
+    reason: str
+    description: str | None
+    text: str | None
+    thread: int | None
+    all_threads: bool
+    aside: bool
+    hits: tuple[int, ...]
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """The smaller, the more it says of why the program stands."""
+        return self.aside, _RANKS.get(self.reason, _UNKNOWN_RANK)
+
+
+@dataclass(slots=True)
+class Standing:
+    """The stop that a program stands at: all its events since it was last let run. `told`: somebody has
+    been told of it."""
+
+    events: list[StopEvent] = field(default_factory=list)
+    told: bool = False
+
+    def add(self, event: StopEvent) -> None:
+        if len(self.events) < MAX_EVENTS:
+            self.events.append(event)
+
+    @property
+    def best(self) -> StopEvent:
+        """The event that tells most; of equals the first."""
+        return min(self.events, key=lambda event: event.rank)
+
+    def hits(self) -> tuple[int, ...]:
+        """Return the adapter's ids of the breakpoints that were hit, each once."""
+        return tuple(dict.fromkeys(number for event in self.events for number in event.hits))[:MAX_HITS]
+
+
+def stop_event(body: Mapping[str, Any]) -> StopEvent:
+    """Make the event of a body that may have anything in it."""
+    hits = body.get("hitBreakpointIds")
+    return StopEvent(
+        reason=_text(body.get("reason")) or "unknown",
+        description=_text(body.get("description")),
+        text=_text(body.get("text")),
+        thread=whole(body.get("threadId")),
+        all_threads=body.get("allThreadsStopped") is True,
+        aside=body.get("preserveFocusHint") is True,
+        hits=tuple(
+            number
+            for one in (hits if isinstance(hits, list) else [])[:MAX_HITS]
+            if (number := whole(one)) is not None
+        ),
+    )
+
+
+def whole(value: Any) -> int | None:
+    """Return a value that is a whole number of a sensible size, else None."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63:
+        return value
+    return None
+
+
+def _text(value: Any) -> str | None:
+    return value[:MAX_TEXT] if isinstance(value, str) and value else None

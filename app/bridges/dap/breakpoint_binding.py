@@ -1,0 +1,226 @@
+"""The breakpoints of an agent in one debug session: sent to its adapters, and what they made of them.
+
+Owns: which breakpoint an adapter's id stands for, and putting together what several links answer.
+Never: which breakpoints there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.breakpoint import Breakpoint, as_sent, lacking
+from app.bridges.dap.links import Link
+from app.bridges.dap.program import Program
+from app.bridges.dap.stops import whole
+from app.errors import ToolError
+
+MAX_MESSAGE = 1_000
+ENTRY_FUNCTION = "main"
+NOT_ANSWERED = "the adapter did not say whether it is bound"
+
+
+class Answered:
+    """What one link made of one breakpoint."""
+
+    def __init__(self, body: Any) -> None:
+        fields = body if isinstance(body, dict) else {}
+        message = fields.get("message")
+        self.id = whole(fields.get("id"))
+        self.verified = fields.get("verified") is True
+        self.line = whole(fields.get("line"))
+        self.message = message[:MAX_MESSAGE] if isinstance(message, str) and message else None
+        if not fields:
+            self.message = NOT_ANSWERED
+
+    def updated(self, body: dict[str, Any]) -> None:
+        """Take a `breakpoint` event about it: what it leaves out has not changed."""
+        news = Answered(body)
+        self.verified = news.verified if "verified" in body else self.verified
+        self.line = news.line if news.line is not None else self.line
+        self.message = news.message if "message" in body or news.verified else self.message
+
+
+class Binding:
+    """Made with its session. `entry` is set while a breakpoint of ours stands on the program's beginning."""
+
+    def __init__(self, program: Program, seconds: float) -> None:
+        self.entry = False
+        self._program = program
+        self._behaviour: AdapterBehaviour = program.behaviour
+        self._seconds = seconds
+        self._answers: dict[int, dict[int, Answered]] = {}
+        self._breakpoints: dict[int, Breakpoint] = {}
+        self._entry_ids: set[tuple[int, int]] = set()
+
+    def lacking(self, one: Breakpoint) -> str | None:
+        """Return the capability that the session's adapter lacks for a breakpoint."""
+        return lacking(one, self._program.front().capabilities, self._behaviour)
+
+    async def configure(self, link: Link, breakpoints: Sequence[Breakpoint]) -> None:
+        """Send everything to a link that is being opened; what it refuses is not verified, no more."""
+        paths = dict.fromkeys(one.path for one in breakpoints if one.path is not None)
+        for path in paths:
+            await self._leniently(link, self._file(path, breakpoints), self._send_file, path)
+        functions = [one for one in breakpoints if one.kind == "function"]
+        if (functions or self.entry) and "supportsFunctionBreakpoints" in link.capabilities:
+            await self._leniently(link, functions, self._send_functions)
+        else:
+            self._usable(link, functions)
+
+    async def send(self, breakpoints: Sequence[Breakpoint], like: Breakpoint) -> None:
+        """Send all those again that go in one request with one of them, to every link that has them.
+
+        Raises ToolError `debug_request_failed` or `debug_timeout`, and PeerClosed."""
+        problem: ToolError | None = None
+        for link in self._links(like):
+            try:
+                if like.path is not None:
+                    await self._send_file(link, self._file(like.path, breakpoints), like.path)
+                elif like.kind == "function":
+                    await self._send_functions(link, [one for one in breakpoints if one.kind == "function"])
+                else:
+                    await self._send_low(
+                        link, [one for one in breakpoints if one.kind == like.kind], like.kind
+                    )
+            except ToolError as refused:
+                problem = problem or refused
+        if problem is not None and not like.verified:
+            raise problem
+
+    async def without_entry(self, breakpoints: Sequence[Breakpoint]) -> None:
+        """Take the breakpoint on the program's beginning away."""
+        self.entry = False
+        functions = [one for one in breakpoints if one.kind == "function"]
+        for link in self._program.speakers():
+            await self._leniently(link, functions, self._send_functions)
+
+    def changed(self, link: Link, body: dict[str, Any]) -> None:
+        """Take a `breakpoint` event."""
+        fields = body.get("breakpoint")
+        if not isinstance(fields, dict) or body.get("reason") == "new":
+            return
+        number = whole(fields.get("id"))
+        one = self._of(link, number)
+        if one is None:
+            return
+        answer = self._answers[one.id][link.number]
+        if body.get("reason") == "removed":
+            answer.verified, answer.message = False, "the adapter has removed it"
+        else:
+            answer.updated(fields)
+        self._settle(one)
+
+    def hit(self, link: Link, numbers: Iterable[int]) -> tuple[int, ...]:
+        """Return our ids of the breakpoints that an adapter names."""
+        found = (self._of(link, number) for number in numbers)
+        return tuple(dict.fromkeys(one.id for one in found if one is not None))
+
+    def is_entry(self, link: Link, numbers: Iterable[int]) -> bool:
+        """Tell whether the breakpoint on the program's beginning is among those."""
+        return any((link.number, number) in self._entry_ids for number in numbers)
+
+    def forget(self, one: Breakpoint) -> None:
+        """A breakpoint is no more."""
+        self._answers.pop(one.id, None)
+        self._breakpoints.pop(one.id, None)
+
+    def _of(self, link: Link, number: int | None) -> Breakpoint | None:
+        if number is None:
+            return None
+        for own, answers in self._answers.items():
+            if link.number in answers and answers[link.number].id == number:
+                return self._breakpoints.get(own)
+        return None
+
+    def _links(self, like: Breakpoint) -> list[Link]:
+        """Places of memory are of one process, those in files and functions of all."""
+        if like.kind in ("instruction", "data"):
+            return [self._program.front()]
+        return [link for link in self._program.links if link.alive]
+
+    def _file(self, path: Path, breakpoints: Sequence[Breakpoint]) -> list[Breakpoint]:
+        return [one for one in breakpoints if one.path == path]
+
+    def _usable(self, link: Link, breakpoints: Sequence[Breakpoint]) -> list[Breakpoint]:
+        """Return those that the link can set; the others say what it lacks, and are not sent: it would
+        ignore what it lacks and stop each time."""
+        usable = []
+        for one in breakpoints:
+            lacks = lacking(one, link.capabilities, self._behaviour)
+            if lacks is None:
+                usable.append(one)
+            else:
+                name = self._behaviour.name or "the adapter"
+                one.unbound(f"not set: {name} does not offer {lacks}")
+        return usable
+
+    async def _leniently(
+        self,
+        link: Link,
+        breakpoints: Sequence[Breakpoint],
+        send: Callable[..., Any],
+        *more: Any,
+    ) -> None:
+        try:
+            await send(link, breakpoints, *more)
+        except ToolError as refused:
+            for one in breakpoints:
+                self._take(link, one, {"verified": False, "message": refused.message})
+
+    async def _send_file(self, link: Link, breakpoints: Sequence[Breakpoint], path: Path) -> None:
+        usable = self._usable(link, breakpoints)
+        for one in usable:
+            if one.sent_line is None:
+                one.sent_line = one.line
+        arguments = {
+            "source": {"name": path.name, "path": str(path)},
+            "breakpoints": [as_sent(one, self._behaviour) for one in usable],
+            "lines": [one.sent_line for one in usable],
+            "sourceModified": False,
+        }
+        await self._request(link, "setBreakpoints", arguments, usable)
+
+    async def _send_functions(self, link: Link, breakpoints: Sequence[Breakpoint]) -> None:
+        usable = self._usable(link, breakpoints)
+        sent = [as_sent(one, self._behaviour) for one in usable]
+        own_entry = self.entry and all(one.function != ENTRY_FUNCTION for one in usable)
+        if own_entry:
+            sent.append({"name": ENTRY_FUNCTION})
+        answers = await self._request(link, "setFunctionBreakpoints", {"breakpoints": sent}, usable)
+        if own_entry and len(answers) == len(sent):
+            number = Answered(answers[-1]).id
+            if number is not None:
+                self._entry_ids.add((link.number, number))
+
+    async def _send_low(self, link: Link, breakpoints: Sequence[Breakpoint], kind: str) -> None:
+        command = "setInstructionBreakpoints" if kind == "instruction" else "setDataBreakpoints"
+        usable = self._usable(link, breakpoints)
+        arguments = {"breakpoints": [as_sent(one, self._behaviour) for one in usable]}
+        await self._request(link, command, arguments, usable)
+
+    async def _request(
+        self, link: Link, command: str, arguments: dict[str, Any], sent: Sequence[Breakpoint]
+    ) -> list[Any]:
+        body = await link.request(command, arguments, self._seconds)
+        answers = body.get("breakpoints")
+        answers = answers if isinstance(answers, list) else []
+        for at, one in enumerate(sent):
+            self._take(link, one, answers[at] if at < len(answers) else None)
+        return answers
+
+    def _take(self, link: Link, one: Breakpoint, body: Any) -> None:
+        self._breakpoints[one.id] = one
+        self._answers.setdefault(one.id, {})[link.number] = Answered(body)
+        self._settle(one)
+
+    def _settle(self, one: Breakpoint) -> None:
+        """A breakpoint holds when one of the links has it; the links that are there count."""
+        there = {link.number for link in self._program.links if not link.over}
+        answers = [answer for number, answer in sorted(self._answers[one.id].items()) if number in there]
+        best = next((answer for answer in answers if answer.verified), answers[-1] if answers else None)
+        if best is not None:
+            one.verified, one.message = best.verified, best.message
+            one.actual_line = best.line if best.line is not None else one.sent_line

@@ -1,0 +1,311 @@
+"""The life of one debug session: made, begun, and ended once, whoever ends it.
+
+Owns: the order of beginning and ending, tasks of their own for both that no caller's cancellation leaves
+half done, and the audit of it all. Never: what is asked in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.bridges.dap.adapter_entry import ResolvedAdapter
+from app.bridges.dap.breakpoint_binding import Binding
+from app.bridges.dap.breakpoints import Breakpoints
+from app.bridges.dap.capabilities import not_supported
+from app.bridges.dap.launching import StartFailed
+from app.bridges.dap.limits import DebugLimits
+from app.bridges.dap.opening import Conversations
+from app.bridges.dap.program import Program
+from app.bridges.dap.requests import AttachRequest, DebugOwner, LaunchRequest, Progress
+from app.bridges.dap.reverse_requests import ReverseRequests, Terminals
+from app.bridges.dap.session import DebugSession
+from app.bridges.dap.start_arguments import (
+    attach_arguments,
+    command_line,
+    launch_arguments,
+    launch_values,
+)
+from app.bridges.dap.stop_report import StopReports
+from app.bridges.dap.stops import Stop
+from app.bridges.process import ChildProcesses
+from app.errors import ToolError
+from app.ids import new_id
+from app.states import DebugState
+
+MAX_OUTPUT_OF_FAILURE = 4_000
+_BUILT = frozenset({"binary", "go"})
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What sessions are run with; the same for all of a daemon. `record` takes an audit event's name, the
+    project's id and the data."""
+
+    children: ChildProcesses
+    terminals: Terminals | None
+    environment: Mapping[str, str]
+    record: Callable[[str, str, dict[str, Any]], None]
+    limits: DebugLimits
+
+
+class SessionLife:
+    """Made by the manager for one launch or attach."""
+
+    def __init__(
+        self,
+        owner: DebugOwner,
+        request: LaunchRequest | AttachRequest,
+        resolved: ResolvedAdapter,
+        breakpoints: Breakpoints,
+        means: Means,
+    ) -> None:
+        self.owner = owner
+        self._request = request
+        self._resolved = resolved
+        self._breakpoints = breakpoints
+        self._means = means
+        launched = isinstance(request, LaunchRequest)
+        entry = isinstance(request, LaunchRequest) and request.stop_on_entry
+        self.program = Program(
+            resolved.behaviour,
+            means.limits,
+            on_request=lambda link, command, arguments: self._reverse.answer(link, command, arguments),
+            on_breakpoint=lambda link, body: self._binding.changed(link, body),
+            on_over=lambda: self._begin_end("exited"),
+            on_crash=lambda: self._begin_end("crash"),
+            loads_at_start=resolved.entry.program in _BUILT,
+        )
+        self._binding = Binding(self.program, means.limits.request_seconds)
+        self._binding.entry = entry and resolved.behaviour.entry == "main"
+        cwd = request.cwd if isinstance(request, LaunchRequest) else owner.project_root
+        self._conversations = Conversations(
+            self.program,
+            breakpoints,
+            means.children,
+            resolved,
+            means.limits,
+            cwd=cwd,
+            environment=means.environment,
+            terminal=means.terminals is not None,
+            host=request.host if isinstance(request, AttachRequest) else "localhost",
+        )
+        self._reverse = ReverseRequests(
+            owner,
+            means.terminals,
+            cwd=cwd,
+            environment={**means.environment, **resolved.env},
+            received=self.program.output.add,
+            begin=self._conversations.begin_child,
+        )
+        self.session = DebugSession(
+            new_id("dap"),
+            self.program,
+            breakpoints,
+            StopReports(self.program, breakpoints, self._binding, entry=entry),
+            runtime=request.runtime,
+            script=_script(request),
+            adapter=resolved.behaviour.name or resolved.program.name,
+            launched=launched,
+            on_hit=self._record_hits,
+        )
+        self.session.ends_by(self._disconnect)
+        self._beginning: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
+        self._is_recorded = self._is_parted = False
+        self.keeps = False
+        """Whether the program and its adapter's process were left running, until `aclose`."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the program is over or the session ended, so that another may be begun."""
+        return self.program.state in (DebugState.EXITED, DebugState.ENDED)
+
+    @property
+    def is_parted(self) -> bool:
+        """Whether the agent has ended the session itself."""
+        return self._is_parted
+
+    async def begin(self, *, seconds: float, progress: Progress | None) -> Stop:
+        """Start or attach, and wait for the first stop. Raises ToolError; then, and when the caller is
+        cancelled, everything is ended again."""
+        try:
+            await self._begun()
+            if isinstance(self._request, AttachRequest):
+                return await self._after_attach(seconds, progress)
+            return await self.session.outcome(seconds, progress)
+        except asyncio.CancelledError:
+            await self.end("disconnect")
+            raise
+        except BaseException:
+            await self.end("crash")
+            raise
+
+    async def end(self, reason: str, *, terminate: bool = True, keeps: bool = False) -> None:
+        """End the session, whatever it does; return when nothing is left. `reason` is for the audit trail,
+        the first one counts. With `keeps` the program and its adapter's process live on until `aclose`."""
+        if self._beginning is not None and not self._beginning.done():
+            self._beginning.cancel()
+        if self.program.state is not DebugState.EXITED or reason != "exited":
+            self.program.end(_REASONS.get(reason, reason))
+        self._is_parted = self._is_parted or reason == "disconnect"
+        self._begin_end(reason, terminate=terminate, keeps=keeps)
+        assert self._ending is not None
+        await asyncio.shield(self._ending)
+
+    async def aclose(self) -> None:
+        """Kill everything that is left."""
+        await self._conversations.aclose()
+        await self._reverse.aclose()
+
+    async def _begun(self) -> None:
+        """Have the handshake done, by a task that `end` can stop."""
+        self._beginning = beginning = asyncio.create_task(self._begin(), name="begin a debug session")
+        try:
+            await asyncio.wait({beginning})
+        finally:
+            if not beginning.done():
+                beginning.cancel()
+                await asyncio.wait({beginning})
+        if beginning.cancelled():
+            raise self.program.ended_error()
+        beginning.result()
+
+    async def _begin(self) -> None:
+        self._breakpoints.attach(self.program, self._binding)
+        try:
+            if isinstance(self._request, LaunchRequest):
+                await self._launch(self._request)
+            else:
+                await self._attach(self._request)
+        except StartFailed as failed:
+            raise self._failed(failed.reason) from None
+        self._is_recorded = True
+        self._record(
+            "debug.session_started",
+            {
+                "runtime": self.session.runtime,
+                "script": self.session.script,
+                "caller": self.owner.agent_path,
+            },
+        )
+        self.program.started()
+
+    async def _launch(self, request: LaunchRequest) -> None:
+        resolved = self._resolved
+        values = await asyncio.to_thread(
+            launch_values,
+            resolved,
+            script=request.program,
+            args=request.args,
+            env=request.env,
+            cwd=request.cwd,
+            root=self.owner.project_root,
+            stop_on_entry=request.stop_on_entry and resolved.behaviour.entry == "flag",
+        )
+        self.program.has_loaded(str(request.program))
+        arguments = launch_arguments(resolved, values)
+        await self._conversations.launch(command_line(resolved, values), "launch", arguments)
+
+    async def _attach(self, request: AttachRequest) -> None:
+        root = self.owner.project_root
+        arguments = attach_arguments(
+            self._resolved, host=request.host, port=request.port, pid=request.pid, cwd=root, root=root
+        )
+        if self._resolved.behaviour.attaches_itself and request.port is not None:
+            await self._conversations.dial(request.host, request.port, arguments)
+        else:
+            command = command_line(self._resolved, {"cwd": str(root), "root": str(root)})
+            await self._conversations.launch(command, "attach", arguments)
+
+    async def _after_attach(self, seconds: float, progress: Progress | None) -> Stop:
+        """Some adapters stop what they attach to, and tell of it at once; others let it run on."""
+        stop = await self.session.outcome(min(seconds, self._means.limits.attach_seconds), progress)
+        if stop.status == "running":
+            stop = self.session.stop = Stop(
+                status="running", output=stop.output, output_truncated=stop.output_truncated
+            )
+        return stop
+
+    async def _disconnect(self, terminate: bool | None) -> bool:
+        launched = self.session.launched
+        wanted = launched if terminate is None else terminate
+        if self.is_over:
+            await self.end("disconnect")
+            return True
+        if wanted and not launched and "supportTerminateDebuggee" not in self.session.capabilities:
+            raise not_supported(
+                self.session.adapter,
+                "disconnect with terminate_debuggee",
+                "supportTerminateDebuggee",
+                "disconnect without it leaves the program running",
+            )
+        await self.end("disconnect", terminate=wanted, keeps=launched and not wanted)
+        return wanted
+
+    def _begin_end(self, reason: str, *, terminate: bool = True, keeps: bool = False) -> None:
+        if self._ending is None:
+            self.session.ended_reason, self.keeps = reason, keeps
+            self._ending = asyncio.create_task(
+                self._end(reason, terminate=terminate, keeps=keeps), name=f"end {self.session.id}"
+            )
+
+    async def _end(self, reason: str, *, terminate: bool, keeps: bool) -> None:
+        if self._is_recorded:
+            self._record("debug.session_ended", {"reason": reason})
+        self._breakpoints.detach(self.program)
+        if self._beginning is not None and not self._beginning.done():
+            await asyncio.wait({self._beginning})
+        launched = self.session.launched
+        await self._conversations.part(terminate=terminate and (launched or reason == "disconnect"))
+        if not keeps:
+            await self.aclose()
+
+    def _record(self, event: str, data: dict[str, Any]) -> None:
+        self._means.record(event, self.owner.project_id, {"debug_session_id": self.session.id, **data})
+
+    def _record_hits(self, stop: Stop) -> None:
+        frame = stop.frame or {}
+        source = frame.get("source")
+        path = source.get("path") if isinstance(source, dict) else None
+        for number in stop.breakpoint_ids:
+            one = self._breakpoints.get(number)
+            own = one is not None and one.path is not None
+            self._record(
+                "debug.breakpoint_hit",
+                {
+                    "breakpoint_id": number,
+                    "path": str(one.path) if one is not None and own else path,
+                    "line": one.actual_line if one is not None and own else frame.get("line"),
+                },
+            )
+
+    def _failed(self, reason: str) -> ToolError:
+        output, _ = self.program.output.take()
+        output = output[-MAX_OUTPUT_OF_FAILURE:]
+        told = f"{reason}\n{output.strip()}" if output.strip() and output.strip() not in reason else reason
+        verb = "launched" if self.session.launched else "attached to"
+        return ToolError(
+            "debug_launch_failed",
+            f"the program could not be {verb} by {self.session.adapter}: {told}",
+            detail={"adapter": self.session.adapter, "problem": reason, "output": output},
+        )
+
+
+_REASONS: Mapping[str, str] = {
+    "disconnect": "it was disconnected",
+    "run_ended": "the run that it belonged to is over",
+    "session_ended": "its session is over",
+    "daemon_shutdown": "the daemon is shutting down",
+    "crash": "it could not be begun",
+}
+
+
+def _script(request: LaunchRequest | AttachRequest) -> str:
+    if isinstance(request, LaunchRequest):
+        return str(request.program)
+    if request.port is None:
+        return f"process {request.pid}"
+    return f"{request.host}:{request.port}"

@@ -1,0 +1,190 @@
+"""The conversations of one debug session: opened, looked after, and closed.
+
+Owns: starting the adapter or connecting to one, child sessions, noticing the end of each conversation,
+parting from the program. Never: the state, and what is asked in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from app.bridges.dap.adapter_entry import ResolvedAdapter
+from app.bridges.dap.adapter_process import AdapterCommand, AdapterEnded
+from app.bridges.dap.breakpoints import Breakpoints
+from app.bridges.dap.connection import AdapterConnection
+from app.bridges.dap.launching import Handshake, Request, StartFailed, client_arguments
+from app.bridges.dap.limits import DebugLimits
+from app.bridges.dap.links import Link
+from app.bridges.dap.peer import AdapterRefusal, RequestRefused
+from app.bridges.dap.program import Program
+from app.bridges.dap.reverse_requests import ChildSession
+from app.bridges.message_stream import PeerClosed
+from app.bridges.process import ChildProcesses
+
+log = logging.getLogger("kaged.debugging")
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Conversations:
+    """Made by its session. `host` is where an attached program is, and nobody else is connected to."""
+
+    def __init__(
+        self,
+        program: Program,
+        breakpoints: Breakpoints,
+        children: ChildProcesses,
+        resolved: ResolvedAdapter,
+        limits: DebugLimits,
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        terminal: bool,
+        host: str = "localhost",
+    ) -> None:
+        self._program = program
+        self._breakpoints = breakpoints
+        self._children = children
+        self._resolved = resolved
+        self._limits = limits
+        self._cwd = cwd
+        self._environment = environment
+        self._host = host
+        self._client = client_arguments(resolved.behaviour, resolved.type, terminal=terminal)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def launch(self, command: tuple[str, ...], request: Request, arguments: Mapping[str, Any]) -> None:
+        """Start the adapter and have the program brought under it. Raises StartFailed."""
+        link = self._program.new_link()
+        adapter = replace(
+            AdapterCommand.of(
+                self._resolved,
+                cwd=self._cwd,
+                environment={**self._environment, **self._resolved.behaviour.env},
+            ),
+            argv=command,
+        )
+        try:
+            link.connection = await AdapterConnection.open(
+                self._children,
+                adapter,
+                self._program.handlers(link),
+                seconds=self._limits.initialize_seconds,
+            )
+        except AdapterEnded as ended:
+            raise StartFailed(ended.reason) from None
+        await self._shake_hands(link, request, arguments)
+
+    async def dial(self, host: str, port: int, arguments: Mapping[str, Any]) -> None:
+        """Connect to the adapter that a running program has, and attach. Raises StartFailed."""
+        link = self._program.new_link()
+        await self._dialled(link, host, port)
+        await self._shake_hands(link, "attach", arguments)
+
+    def begin_child(self, parent: Link, child: ChildSession) -> None:
+        """Begin a child session, of which the program tells by its events. Raises RequestRefused."""
+        if self._resolved.behaviour.children == "none":
+            raise RequestRefused("child sessions were not offered")
+        if self._closed or len(self._program.links) > self._limits.child_sessions:
+            raise RequestRefused("no further child session can be had")
+        self._own(self._child(parent, self._program.new_link(), child), "child session")
+
+    async def part(self, *, terminate: bool) -> None:
+        """Ask the adapters to part from the program, for a short time at most."""
+        self._closed = True
+        # An ended child takes itself out; the parent goes last.
+        for link in reversed(self._program.links):
+            if link.closed or (terminate and link.number > 0):
+                continue
+            arguments: dict[str, Any] = {"restart": False}
+            if "supportTerminateDebuggee" in link.capabilities:
+                arguments["terminateDebuggee"] = terminate and link.number == 0
+            with suppress(AdapterRefusal, PeerClosed, TimeoutError):
+                async with asyncio.timeout(self._limits.disconnect_seconds):
+                    await link.send("disconnect", arguments)
+        root = self._program.links[0] if self._program.links else None
+        if not terminate and root is not None and root.connection is not None:
+            # It parts from the program only by ending: to be killed while it does is no parting.
+            await root.connection.process_ended_within(self._limits.disconnect_seconds)
+
+    async def aclose(self) -> None:
+        """Close everything, and kill the adapters with all that they started."""
+        self._closed = True
+        for task in self._tasks:
+            task.cancel()
+        connections = [link.connection for link in self._program.links if link.connection is not None]
+        await asyncio.gather(*(connection.aclose() for connection in reversed(connections)))
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _dialled(self, link: Link, host: str, port: int) -> None:
+        try:
+            link.connection = await AdapterConnection.dial(
+                host,
+                port,
+                self._program.handlers(link),
+                name=self._resolved.behaviour.name or self._resolved.runtime,
+                seconds=self._limits.initialize_seconds,
+            )
+        except AdapterEnded as ended:
+            raise StartFailed(ended.reason) from None
+
+    async def _shake_hands(self, link: Link, request: Request, arguments: Mapping[str, Any]) -> None:
+        assert link.connection is not None
+        self._own(self._watch(link, link.connection), "watch")
+        handshake = Handshake(link, self._client, self._breakpoints.configure, self._limits)
+        await handshake.begin(request, arguments)
+
+    async def _watch(self, link: Link, connection: AdapterConnection) -> None:
+        account = await connection.wait_until_ended()
+        self._program.closed(link, account.reason)
+
+    async def _child(self, parent: Link, link: Link, child: ChildSession) -> None:
+        try:
+            await self._connect_child(parent, link, child)
+            arguments = {**child.configuration, "request": child.request}
+            await self._shake_hands(link, child.request, arguments)
+        except StartFailed as failed:
+            self._program.output.add(f"[a child process is not debugged: {failed.reason}]\n")
+            if link.connection is not None:
+                await link.connection.aclose()
+        self._program.settle()
+
+    async def _connect_child(self, parent: Link, link: Link, child: ChildSession) -> None:
+        if self._resolved.behaviour.children == "named_address":
+            await self._dialled(link, *self._address(child.configuration))
+            return
+        assert parent.connection is not None
+        try:
+            link.connection = await parent.connection.another(
+                self._program.handlers(link), seconds=self._limits.initialize_seconds
+            )
+        except AdapterEnded as ended:
+            raise StartFailed(ended.reason) from None
+
+    def _address(self, configuration: dict[str, Any]) -> tuple[str, int]:
+        """Return the address that an adapter names: of this machine, or of the one attached to."""
+        named = configuration.get("connect")
+        fields = named if isinstance(named, dict) else {}
+        host, port = fields.get("host", "localhost"), fields.get("port")
+        if not isinstance(port, int) or not 0 < port < 65_536:
+            raise StartFailed("its adapter names no port")
+        if not isinstance(host, str) or (host not in _LOOPBACK and host != self._host):
+            raise StartFailed("its adapter names another machine")
+        return host, port
+
+    def _own(self, work: Any, name: str) -> None:
+        task: asyncio.Task[None] = asyncio.create_task(work, name=f"{name} of a debug session")
+        self._tasks.add(task)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            log.error("a debug session: %s failed", task.get_name(), exc_info=problem)

@@ -1,0 +1,236 @@
+"""A program under a debugger, as the events of its adapters tell of it.
+
+Owns: the links, the state and who waits for it to change, the output, which end it was. Never: asking
+anything, or ending a process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.connection import Handlers
+from app.bridges.dap.limits import DebugLimits
+from app.bridges.dap.links import STRIDE, Link
+from app.bridges.dap.output import Output
+from app.bridges.dap.stops import whole
+from app.errors import ToolError
+from app.states import DebugState, move
+
+MAX_LOADED = 20_000
+MAX_LAST_OUTPUT = 2_000
+_ACTIVE = (DebugState.STOPPED, DebugState.RUNNING)
+
+OnRequest = Callable[[Link, str, dict[str, Any]], Awaitable[dict[str, Any]]]
+OnBreakpoint = Callable[[Link, dict[str, Any]], None]
+
+
+class Program:
+    """Made by its session. `state` is `starting` until `started` is called."""
+
+    def __init__(
+        self,
+        behaviour: AdapterBehaviour,
+        limits: DebugLimits,
+        *,
+        on_request: OnRequest,
+        on_breakpoint: OnBreakpoint,
+        on_over: Callable[[], None],
+        on_crash: Callable[[], None],
+        loads_at_start: bool = False,
+    ) -> None:
+        self.behaviour = behaviour
+        self.loads_at_start = loads_at_start
+        """Whether all its sources were fixed when it was built."""
+        self.limits = limits
+        self.output = Output(limits.output_head, limits.output_tail)
+        self.links: list[Link] = []
+        self.current: Link | None = None
+        """The link of the last stop."""
+        self.loaded: set[str] = set()
+        """Paths of sources that the program is known to have loaded."""
+        self.end_problem: str | None = None
+        """Why the session ended, in words, when it has."""
+        self._state = DebugState.STARTING
+        self._bell: asyncio.Future[None] | None = None
+        self._on_request = on_request
+        self._on_breakpoint = on_breakpoint
+        self._on_over = on_over
+        self._on_crash = on_crash
+        self._rest: asyncio.TimerHandle | None = None
+        self._rest_is_due = False
+
+    @property
+    def state(self) -> DebugState:
+        return self._state
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code of the program, None where no adapter told it."""
+        codes = [link.exit_code for link in self.links if link.exit_code is not None]
+        return codes[0] if codes else None
+
+    def changed(self) -> asyncio.Future[None]:
+        """Return a future that is done when something changes; it is never cancelled here."""
+        if self._bell is None or self._bell.done():
+            self._bell = asyncio.get_running_loop().create_future()
+        return self._bell
+
+    def new_link(self) -> Link:
+        """Make a further link. Where child sessions are the program, the first takes its parent's place
+        and its ids."""
+        number = len(self.links)
+        shift = max(number - 1, 0) if self.behaviour.children_stop else number
+        link = Link(number, self.behaviour, shift=shift * STRIDE)
+        self.links.append(link)
+        return link
+
+    def handlers(self, link: Link) -> Handlers:
+        """Return what a link's connection is opened with."""
+        return Handlers(
+            on_event=lambda event, body: self._happened(link, event, body),
+            on_request=lambda command, arguments: self._on_request(link, command, arguments),
+            on_output=lambda channel, text: self._wrote(channel, text),
+        )
+
+    def speakers(self) -> list[Link]:
+        """Return the links that have the program's threads and are there, the first one first."""
+        alive = [link for link in self.links if link.alive]
+        if self.behaviour.children_stop:
+            alive = [link for link in alive if link.number > 0] or alive
+        return alive
+
+    def front(self) -> Link:
+        """Return the link of the last stop, or the first that is there."""
+        speakers = self.speakers()
+        if self.current in speakers:
+            return self.current
+        return speakers[0] if speakers else self.links[0]
+
+    def untold(self) -> Link | None:
+        """Return the link of a stop that nobody has been told of."""
+        for link in self.speakers():
+            if link.standing is not None and not link.standing.told:
+                return link
+        return None
+
+    def started(self) -> None:
+        """The handshake is over: from now on the state is that of the program."""
+        if self._state is DebugState.STARTING:
+            self._become(DebugState.RUNNING)
+        self.settle()
+
+    def settle(self) -> None:
+        """Bring the state in line with what is known, and wake who waits."""
+        if self._state in _ACTIVE:
+            if self._is_over():
+                self._become(DebugState.EXITED)
+                self._on_over()
+            elif any(link.standing is not None for link in self.speakers()):
+                self._become(DebugState.STOPPED)
+            else:
+                self._become(DebugState.RUNNING)
+        self._ring()
+
+    def end(self, problem: str) -> None:
+        """The session is over, whatever the program does; the first reason counts."""
+        if self._state is DebugState.ENDED:
+            return
+        self.end_problem = problem
+        self._become(DebugState.ENDED)
+        if self._rest is not None:
+            self._rest.cancel()
+        self._ring()
+
+    def closed(self, link: Link, account: str) -> None:
+        """A conversation has ended."""
+        link.finished.set()
+        if link.number == 0 and self._state in _ACTIVE and not (link.exited or link.terminated):
+            self.end(account)
+            self._on_crash()
+        else:
+            self._rest_is_due = self._rest_is_due or link.number == 0
+            self.settle()
+
+    def ended_error(self) -> ToolError:
+        """Return the error of who needs a session that is over."""
+        problem = self.end_problem or "the session is over"
+        output = self.output.peek(MAX_LAST_OUTPUT)
+        return ToolError(
+            "dap_session_ended",
+            f"the debug session has ended ({problem}): call launch again; breakpoints are kept",
+            detail={"problem": problem, **({"output": output} if output else {})},
+        )
+
+    def _happened(self, link: Link, event: str, body: dict[str, Any]) -> None:
+        match event:
+            case "output":
+                self.output.event(body)
+                return
+            case "initialized":
+                link.initialized.set()
+            case "stopped":
+                link.stopped(body)
+            case "continued":
+                link.continued(body)
+            case "thread":
+                link.thread(body)
+                return
+            case "capabilities":
+                link.advertise(body.get("capabilities"))
+            case "breakpoint":
+                self._on_breakpoint(link, body)
+            case "loadedSource":
+                self._has_loaded(body.get("source"))
+            case "module":
+                self._has_loaded(body.get("module"))
+            case "exited":
+                link.exited, link.exit_code = True, whole(body.get("exitCode"))
+            case "terminated":
+                link.terminated, link.standing = True, None
+                link.finished.set()
+        if event in ("exited", "terminated") and link.number == 0:
+            self._wait_for_rest()
+        self.settle()
+
+    def _wrote(self, channel: str, text: str) -> None:
+        """Take what the adapter's process wrote beside the protocol: with some, the program's output."""
+        if channel in self.behaviour.program_output:
+            self.output.add(text)
+
+    def _has_loaded(self, source: Any) -> None:
+        path = source.get("path") if isinstance(source, dict) else None
+        if isinstance(path, str) and len(path) < 4_096 and len(self.loaded) < MAX_LOADED:
+            self.loaded.add(path)
+
+    def has_loaded(self, path: str) -> None:
+        """The program has loaded a source, as something else than an event tells."""
+        if len(self.loaded) < MAX_LOADED:
+            self.loaded.add(path)
+
+    def _is_over(self) -> bool:
+        """Both halves of the end are told, or the other half does not come; and no child is left."""
+        root = self.links[0]
+        told = (root.exited and root.terminated) or (
+            (root.exited or root.terminated) and (self._rest_is_due or root.closed)
+        )
+        return told and not any(link.alive for link in self.links[1:])
+
+    def _wait_for_rest(self) -> None:
+        if self._rest is None:
+            loop = asyncio.get_running_loop()
+            self._rest = loop.call_later(self.limits.exit_seconds, self._no_rest)
+
+    def _no_rest(self) -> None:
+        self._rest_is_due = True
+        self.settle()
+
+    def _become(self, state: DebugState) -> None:
+        if state is not self._state:
+            self._state = move(self._state, state)
+
+    def _ring(self) -> None:
+        if self._bell is not None and not self._bell.done():
+            self._bell.set_result(None)

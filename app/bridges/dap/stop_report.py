@@ -1,0 +1,129 @@
+"""Telling of a stop: which thread and frame it is about, and which breakpoints of ours were hit.
+
+Owns: asking the adapter for what its events leave out. Never: the state.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.bridges.dap.breakpoint_binding import ENTRY_FUNCTION, Binding
+from app.bridges.dap.breakpoints import Breakpoints
+from app.bridges.dap.links import Link
+from app.bridges.dap.peer import AdapterRefusal
+from app.bridges.dap.program import Program
+from app.bridges.dap.stops import BREAKPOINT_REASONS, Standing, Stop, StopEvent, whole
+from app.bridges.message_stream import PeerClosed
+
+
+class StopReports:
+    """Of one session. `entry`: the first stop is expected to be the one on entry."""
+
+    def __init__(self, program: Program, breakpoints: Breakpoints, binding: Binding, *, entry: bool) -> None:
+        self._program = program
+        self._breakpoints = breakpoints
+        self._binding = binding
+        self._entry = entry
+
+    async def of(self, link: Link) -> Stop | None:
+        """Return what there is to tell of the stop that a link stands at, without output; None when the
+        program has gone on meanwhile.
+
+        Asking for the frame also lets the other events of the same stop come in: adapters send them
+        before they answer."""
+        standing = link.standing
+        if standing is None:
+            return None
+        event = standing.best
+        thread, frame = await self._place(link, event)
+        if standing.best is not event:
+            event = standing.best
+            thread, frame = await self._place(link, event)
+        if link.standing is not standing:
+            return None
+        hits = self._hits(link, standing, event, frame)
+        reason = event.reason
+        if self._entry:
+            self._entry = False
+            reason = self._entry_reason(link, standing, event, frame, hits)
+            if self._binding.entry:
+                await self._breakpoints.without_entry()
+        standing.told = True
+        return Stop(
+            status="stopped",
+            reason=reason,
+            description=event.description,
+            text=event.text,
+            thread_id=None if thread is None else thread + link.shift,
+            breakpoint_ids=hits,
+            frame=frame,
+        )
+
+    async def _place(self, link: Link, event: StopEvent) -> tuple[int | None, dict[str, Any] | None]:
+        """Return the adapter's id of the thread, and the frame at its top."""
+        seconds = self._program.limits.frame_seconds
+        try:
+            thread = event.thread if event.thread is not None else await self._first_thread(link)
+            if thread is None:
+                return None, None
+            arguments = {"threadId": thread + link.shift, "startFrame": 0, "levels": 1}
+            body = await link.ask("stackTrace", arguments, seconds)
+        except (AdapterRefusal, TimeoutError, PeerClosed):
+            return event.thread, None
+        frames = body.get("stackFrames")
+        frame = frames[0] if isinstance(frames, list) and frames and isinstance(frames[0], dict) else None
+        if frame is not None and (path := _path(frame)) is not None:
+            self._program.has_loaded(path)
+        return thread, frame
+
+    async def _first_thread(self, link: Link) -> int | None:
+        if link.threads:
+            return next(iter(link.threads))
+        return await first_thread(link, self._program.limits.frame_seconds)
+
+    def _hits(
+        self, link: Link, standing: Standing, event: StopEvent, frame: dict[str, Any] | None
+    ) -> tuple[int, ...]:
+        """Return our ids of the breakpoints that were hit: those named, else those at the place."""
+        named = self._binding.hit(link, standing.hits())
+        if named or event.reason not in BREAKPOINT_REASONS or frame is None or standing.hits():
+            return named
+        path, line = _path(frame), whole(frame.get("line"))
+        return self._breakpoints.at(path, line) if path is not None and line is not None else ()
+
+    def _entry_reason(
+        self,
+        link: Link,
+        standing: Standing,
+        event: StopEvent,
+        frame: dict[str, Any] | None,
+        hits: tuple[int, ...],
+    ) -> str:
+        if hits or event.reason == "exception":
+            return event.reason
+        if event.reason in self._program.behaviour.entry_reasons:
+            return "entry"
+        by_name = frame is not None and str(frame.get("name", "")).split("(")[0] == ENTRY_FUNCTION
+        if self._binding.entry and (self._binding.is_entry(link, standing.hits()) or by_name):
+            return "entry"
+        return event.reason
+
+
+async def first_thread(link: Link, seconds: float) -> int | None:
+    """Return the adapter's id of the first thread that it tells of."""
+    try:
+        body = await link.ask("threads", {}, seconds)
+    except (AdapterRefusal, TimeoutError):
+        return None
+    threads = body.get("threads")
+    for one in threads if isinstance(threads, list) else ():
+        number = whole(one.get("id")) if isinstance(one, dict) else None
+        if number is not None:
+            return number - link.shift
+    return None
+
+
+def _path(frame: dict[str, Any]) -> str | None:
+    source = frame.get("source")
+    path = source.get("path") if isinstance(source, dict) else None
+    return path if isinstance(path, str) else None
