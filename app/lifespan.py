@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.access_tokens import AccessControl
+from app.bridges.dap.manager import DebugAdapters
 from app.bridges.lsp.manager import LanguageServers
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.config import Settings, child_environment, default_config_file, settings_not_in_effect
 from app.harness.bridge_audit import BridgeAudit
 from app.harness.capacity import Capacity
+from app.harness.debug_adapters import ProjectDebugAdapters
+from app.harness.debug_terminals import DebugTerminals
 from app.harness.event_hub import EventHub
 from app.harness.housekeeping import heartbeat_forever, reload_config_forever, trim_forever
 from app.harness.language_servers import ProjectLanguageServers
@@ -70,6 +73,27 @@ class Services:
     terminals: TerminalManager
 
 
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """What tools keep beyond a call: what has been read, commands, late findings, debug sessions."""
+
+    reads: ReadTracker
+    terminals: TerminalManager
+    feedback: EditFeedback
+    debuggers: DebugAdapters
+
+    async def run_over(self, session_id: str, agent_path: str) -> None:
+        """End what is kept for one run of an agent only."""
+        await self.debuggers.end_run(session_id, agent_path)
+
+    async def session_over(self, session_id: str) -> None:
+        """End and forget everything that is kept for a session."""
+        self.reads.forget(session_id)
+        self.feedback.forget(session_id)
+        await self.debuggers.end_session(session_id)
+        await self.terminals.end_session(session_id)
+
+
 @asynccontextmanager
 async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator[Services]:
     """Start everything; on leaving drain the sessions while the stores are still open."""
@@ -91,6 +115,7 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
         hub = EventHub(storage)
         reads = ReadTracker()
         terminals = TerminalManager(children, per_session=settings.limits.ptys_per_session)
+        debuggers, debugged = _debug_adapters(children, terminals, settings, audit)
         registry = build_registry(
             reads=reads,
             children=children,
@@ -98,14 +123,15 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
             environment=environment,
             kept=kept,
             languages=languages,
+            debuggers=debuggers,
             data_dir=settings.daemon.data_dir,
             config_file=settings.config_file or default_config_file(),
         )
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
-        services = await _assemble(
-            settings, redactor, storage, hub, registry, router, reads, terminals, feedback
-        )
+        lasting = Lasting(reads, terminals, feedback, debuggers)
+        services = await _assemble(settings, redactor, storage, hub, registry, router, lasting)
         declared.attach(services.projects)
+        debugged.attach(services.projects)
         tasks = _background(services, redactor)
         try:
             await services.sessions.start()
@@ -113,6 +139,7 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
         finally:
             await _cancelled(tasks)
             await services.sessions.drain(settings.daemon.shutdown_grace_seconds)
+            await debuggers.aclose()
             await terminals.aclose()
             hub.close()
             await services.projects.close()
@@ -124,6 +151,20 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
         await asyncio.gather(every_folder.aclose(), watches.aclose())
         await children.aclose()
         await storage.close()
+
+
+def _debug_adapters(
+    children: ChildProcesses, terminals: TerminalManager, settings: Settings, audit: BridgeAudit
+) -> tuple[DebugAdapters, ProjectDebugAdapters]:
+    declared = ProjectDebugAdapters(settings.dap)
+    adapters = DebugAdapters(
+        children,
+        DebugTerminals(terminals),
+        environment=child_environment(),
+        declared=declared,
+        record=audit,
+    )
+    return adapters, declared
 
 
 async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
@@ -139,12 +180,10 @@ async def _assemble(
     hub: EventHub,
     registry: ToolRegistry,
     router: ProviderRouter,
-    reads: ReadTracker,
-    terminals: TerminalManager,
-    feedback: EditFeedback,
+    lasting: Lasting,
 ) -> Services:
     watchdogs = built_in(settings.daemon.data_dir, home=Path.home())
-    tools = ToolService(registry, watchdogs=watchdogs, after_edit=feedback)
+    tools = ToolService(registry, watchdogs=watchdogs, after_edit=lasting.feedback)
     projects = ProjectRegistry(
         storage,
         registry,
@@ -172,8 +211,8 @@ async def _assemble(
         queue_limit=limits.queue_per_session,
         checkpoint_limit=limits.checkpoints_per_session,
         scratch_root=settings.daemon.data_dir / "scratch",
-        session_over=_when_over(reads, terminals, feedback),
-        run_over=_when_run_over,
+        session_over=lasting.session_over,
+        run_over=lasting.run_over,
         redactor=redactor,
         permissions=permissions,
     )
@@ -191,25 +230,8 @@ async def _assemble(
         sessions=sessions,
         events=hub,
         access=access,
-        terminals=terminals,
+        terminals=lasting.terminals,
     )
-
-
-def _when_over(
-    reads: ReadTracker, terminals: TerminalManager, feedback: EditFeedback
-) -> Callable[[str], Awaitable[None]]:
-    """Return what ends and forgets everything that tools keep for a session."""
-
-    async def session_over(session_id: str) -> None:
-        reads.forget(session_id)
-        feedback.forget(session_id)
-        await terminals.end_session(session_id)
-
-    return session_over
-
-
-async def _when_run_over(session_id: str, agent_path: str) -> None:
-    """End what tools keep for one run only."""
 
 
 def _background(services: Services, redactor: Redactor) -> list[asyncio.Task[None]]:
