@@ -113,6 +113,10 @@ class Child:
         self._signal(signal.SIGKILL)
         self._family.kill()
 
+    def let_linger(self) -> None:
+        """From now on, what the child leaves behind lives on as if it had been started so."""
+        self._family.lingers = True
+
     @property
     def is_gone(self) -> bool:
         """Whether the child and everything that it started is gone."""

@@ -114,7 +114,6 @@ class AdapterProcess:
                 cwd=command.cwd,
                 env=command.env,
                 stdin="pipe" if command.transport == "stdio" else "null",
-                lingers=True,  # a program that is let go lives on when its adapter has ended
             )
         except SpawnFailed as failure:
             raise AdapterEnded(f"{command.argv[0]} cannot be started: {failure.reason}") from None

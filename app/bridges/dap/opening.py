@@ -99,7 +99,11 @@ class Conversations:
     async def part(self, *, terminate: bool) -> None:
         """Ask the adapters to part from the program, for a short time at most."""
         self._closed = True
-        # An ended child takes itself out; the parent goes last.
+        root = self._program.links[0] if self._program.links else None
+        process = root.connection.process if root is not None and root.connection is not None else None
+        if not terminate and process is not None:
+            process.child.let_linger()
+        # The parent goes last.
         for link in reversed(self._program.links):
             if link.closed or (terminate and link.number > 0):
                 continue
@@ -109,7 +113,6 @@ class Conversations:
             with suppress(AdapterRefusal, PeerClosed, TimeoutError):
                 async with asyncio.timeout(self._limits.disconnect_seconds):
                     await link.send("disconnect", arguments)
-        root = self._program.links[0] if self._program.links else None
         if not terminate and root is not None and root.connection is not None:
             # It parts from the program only by ending: to be killed while it does is no parting.
             await root.connection.process_ended_within(self._limits.disconnect_seconds)

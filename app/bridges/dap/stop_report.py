@@ -5,6 +5,7 @@ Owns: asking the adapter for what its events leave out. Never: the state.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from app.bridges.dap.breakpoint_binding import ENTRY_FUNCTION, Binding
@@ -14,6 +15,9 @@ from app.bridges.dap.peer import AdapterRefusal
 from app.bridges.dap.program import Program
 from app.bridges.dap.stops import BREAKPOINT_REASONS, Standing, Stop, StopEvent, whole
 from app.bridges.message_stream import PeerClosed
+
+_QUIET_SECONDS = 1.0
+"""How long further events of one stop are waited for, as long as they come."""
 
 
 class StopReports:
@@ -29,16 +33,17 @@ class StopReports:
         """Return what there is to tell of the stop that a link stands at, without output; None when the
         program has gone on meanwhile.
 
-        Asking for the frame also lets the other events of the same stop come in: adapters send them
-        before they answer."""
+        Asking for the frame also lets the other events of the same stop come in: most adapters send them
+        before they answer. While some come, it is asked again, so that none is taken for the next stop."""
         standing = link.standing
         if standing is None:
             return None
-        event = standing.best
-        thread, frame = await self._place(link, event)
-        if standing.best is not event:
-            event = standing.best
+        until = asyncio.get_running_loop().time() + _QUIET_SECONDS
+        while True:
+            event, count = standing.best, standing.count
             thread, frame = await self._place(link, event)
+            if standing.count == count or asyncio.get_running_loop().time() > until:
+                break
         if link.standing is not standing:
             return None
         hits = self._hits(link, standing, event, frame)

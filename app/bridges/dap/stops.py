@@ -81,8 +81,11 @@ class Standing:
 
     events: list[StopEvent] = field(default_factory=list)
     told: bool = False
+    count: int = 0
+    """How many events there were, those included that are not kept."""
 
     def add(self, event: StopEvent) -> None:
+        self.count += 1
         if len(self.events) < MAX_EVENTS:
             self.events.append(event)
 
