@@ -37,6 +37,7 @@ BEHAVIOURS = (
         hit_count=">= {count}",
         exception_filters=("uncaught",),
         children="named_address",
+        terminal=True,
     ),
 )
 

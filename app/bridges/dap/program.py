@@ -7,6 +7,7 @@ anything, or ending a process.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from app.errors import ToolError
 from app.states import DebugState, move
 
 MAX_LOADED = 20_000
+MAX_EXIT_TEXT = 1_000
 MAX_LAST_OUTPUT = 2_000
 _ACTIVE = (DebugState.STOPPED, DebugState.RUNNING)
 
@@ -45,6 +47,7 @@ class Program:
         self.loads_at_start = loads_at_start
         """Whether all its sources were fixed when it was built."""
         self.limits = limits
+        self._exit_pattern = re.compile(behaviour.exit_pattern) if behaviour.exit_pattern else None
         self.output = Output(limits.output_head, limits.output_tail)
         self.links: list[Link] = []
         self.current: Link | None = None
@@ -168,6 +171,7 @@ class Program:
         match event:
             case "output":
                 self.output.event(body)
+                self._look_for_exit_code(link, body.get("output"))
                 return
             case "initialized":
                 link.initialized.set()
@@ -187,13 +191,22 @@ class Program:
             case "module":
                 self._has_loaded(body.get("module"))
             case "exited":
-                link.exited, link.exit_code = True, whole(body.get("exitCode"))
+                link.exited = True
+                link.exit_code = whole(body.get("exitCode"))
             case "terminated":
                 link.terminated, link.standing = True, None
                 link.finished.set()
         if event in ("exited", "terminated") and link.number == 0:
             self._wait_for_rest()
         self.settle()
+
+    def _look_for_exit_code(self, link: Link, text: Any) -> None:
+        """Some adapters tell the exit code in words only."""
+        if self._exit_pattern is None or not isinstance(text, str):
+            return
+        found = self._exit_pattern.search(text[:MAX_EXIT_TEXT])
+        if found is not None and link.exit_code is None:
+            link.exit_code = int(found["code"])
 
     def _wrote(self, channel: str, text: str) -> None:
         """Take what the adapter's process wrote beside the protocol: with some, the program's output."""
