@@ -14,7 +14,8 @@ from app.errors import ToolError
 from app.tools.debug.call import DebugCall
 from app.tools.debug.frames import frame_of
 from app.tools.debug.results import DebugResult
-from app.tools.debug.values import Shown, reference_of
+from app.tools.debug.shown import Shown
+from app.tools.debug.values import reference_of
 from app.tools.foreign_text import clean, one_line
 
 MAX_RESULT = 20_000

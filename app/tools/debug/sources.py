@@ -12,7 +12,7 @@ from typing import Any
 
 from app.tools.debug.call import DebugCall, shown_path
 from app.tools.debug.results import Frame, Location, Source
-from app.tools.foreign_text import one_line, whole_number
+from app.tools.foreign_text import clean, one_line, whole_number
 from app.tools.view import Verdict
 
 MAX_NAME = 300
@@ -141,4 +141,4 @@ def _preview(text: str) -> str:
     """Keep the indentation: it tells where in its block a line is."""
     plain = text.rstrip().expandtabs(4)
     indentation = len(plain) - len(plain.lstrip())
-    return " " * min(indentation, 40) + one_line(plain, MAX_PREVIEW)
+    return " " * min(indentation, 40) + clean(plain.lstrip(), MAX_PREVIEW)

@@ -12,9 +12,11 @@ from typing import Any
 from app.errors import ToolError
 from app.tools.debug.call import DebugCall
 from app.tools.debug.frames import FrameScope, frame_of, scopes_of
+from app.tools.debug.long_lists import Page, child_by_index, page_of
 from app.tools.debug.parameters import Scope
-from app.tools.debug.results import DebugResult
-from app.tools.debug.values import Raw, Shown, children_of, indexed_child, page_of, proper, step_into
+from app.tools.debug.results import DebugResult, Variable
+from app.tools.debug.shown import Shown
+from app.tools.debug.values import MAX_FETCHED, Raw, children_of, leading_index, proper, step_into
 from app.tools.foreign_text import one_line
 from app.tools.naming import closest
 
@@ -42,26 +44,27 @@ async def variables(call: DebugCall) -> DebugResult:
     params = call.params
     frame = await frame_of(call)
     scopes = await scopes_of(call, frame)
-    shown = Shown(call)
     if params.expand:
-        parent = (await find(call, frame, scopes, params.expand)).raw
-        if not parent.reference:
-            row = await shown.rows([parent], "", 1)
-            return DebugResult(variables=row, total=1, note=f"There is nothing in {params.expand}.")
-        if params.filter:
-            part, total = _filtered(call, proper(await children_of(call, parent.reference)))
-        else:
-            part, total = await page_of(call, parent, params.start, params.limit)
-        rows = await shown.rows(part, params.expand.strip(), params.depth)
-        return _result(call, rows, total)
+        return await _expanded(call, (await find(call, frame, scopes, params.expand)).raw)
     kind = params.scope or "local"
-    part, total = _filtered(call, await of_kind(call, frame, scopes, kind))
-    rows = await shown.rows(part, "", params.depth)
-    result = _result(call, rows, total)
+    page = _filtered(call, await of_kind(call, frame, scopes, kind))
+    rows = await Shown(call).rows(page.rows, "", params.depth)
+    result = _result(call, rows, page)
     if any(one.kind == kind for one in scopes) or kind == "closure":
         return result
     names = ", ".join(one.name for one in scopes) or "none"
     return result.model_copy(update={"note": f"This frame has no {kind} scope; it has: {names}."})
+
+
+async def _expanded(call: DebugCall, parent: Raw) -> DebugResult:
+    params, shown, name = call.params, Shown(call), (call.params.expand or "").strip()
+    if not parent.reference:
+        return DebugResult(variables=[shown.alone(parent, name)], total=1)
+    if params.filter:
+        page = _filtered(call, proper(await children_of(call, parent.reference)))
+    else:
+        page = await page_of(call, parent, params.start, params.limit)
+    return _result(call, await shown.rows(page.rows, name, params.depth), page)
 
 
 async def of_kind(call: DebugCall, frame: dict[str, Any], scopes: list[FrameScope], kind: Scope) -> list[Raw]:
@@ -111,12 +114,13 @@ async def _follow(call: DebugCall, path: str, within: int, raw: Raw, rest: str) 
         done = path[: len(path) - len(rest)] or raw.name
         if not raw.reference:
             raise _not_found(path, f"there is nothing in {done}, its value is {raw.value}", "", [])
-        children, within = await _all_children(call, raw, rest), raw.reference
-        following = step_into(rest, children)
+        within = raw.reference
+        long = (raw.indexed or 0) > MAX_FETCHED and leading_index(rest) is not None
+        children = [] if long else await children_of(call, within)
+        following = step_into(rest, children) or await _beyond(call, raw, children, rest)
         if following is None:
             for group in (one for one in children if one.is_group):
-                inside = await children_of(call, group.reference)
-                following = step_into(rest, inside)
+                following = step_into(rest, await children_of(call, group.reference))
                 if following is not None:
                     within = group.reference
                     break
@@ -127,13 +131,13 @@ async def _follow(call: DebugCall, path: str, within: int, raw: Raw, rest: str) 
     raise _not_found(path, "the path is too long", "", [])
 
 
-async def _all_children(call: DebugCall, raw: Raw, rest: str) -> list[Raw]:
-    """Return the children among which a path goes on; of a long list only the one that is meant."""
-    if (raw.indexed or 0) > 1_000:
-        digits = rest.lstrip(".[").partition("]")[0].partition(".")[0]
-        if digits.isdecimal() and len(digits) < 10:
-            return await indexed_child(call, raw, int(digits))
-    return await children_of(call, raw.reference)
+async def _beyond(call: DebugCall, raw: Raw, children: list[Raw], rest: str) -> tuple[Raw, str] | None:
+    """Return the element that a path goes on with, when it is further back in a long list."""
+    index = leading_index(rest)
+    if index is None:
+        return None
+    found = await child_by_index(call, raw, children, index[0])
+    return (found[0], rest[index[1] :]) if found else None
 
 
 async def _captured_names(call: DebugCall, frame: dict[str, Any]) -> frozenset[str]:
@@ -154,21 +158,21 @@ async def _captured_names(call: DebugCall, frame: dict[str, Any]) -> frozenset[s
     )
 
 
-def _filtered(call: DebugCall, every: list[Raw]) -> tuple[list[Raw], int]:
+def _filtered(call: DebugCall, every: list[Raw]) -> Page:
     """Return the page of those whose names have the filter in them, and how many these are."""
     params = call.params
     wanted = (params.filter or "").casefold()
     fitting = [one for one in every if wanted in one.name.casefold()]
-    return fitting[params.start : params.start + params.limit], len(fitting)
+    return Page(fitting[params.start : params.start + params.limit], len(fitting))
 
 
-def _result(call: DebugCall, rows: list[Any], total: int) -> DebugResult:
+def _result(call: DebugCall, rows: list[Variable], page: Page) -> DebugResult:
     after = call.params.start + len(rows)
+    more, note = after < page.total, f"start {after} shows more."
+    if page.cut and len(rows) == len(page.rows):
+        note = "The debugger lists no more of them; evaluate tells of one by its key."
     return DebugResult(
-        variables=rows,
-        total=total,
-        truncated=True if after < total else None,
-        note=f"start {after} shows more." if after < total else None,
+        variables=rows, total=page.total, truncated=True if more else None, note=note if more else None
     )
 
 
