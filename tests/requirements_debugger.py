@@ -41,6 +41,7 @@ DEBUGGER: dict[str, str] = {
     "R5.capabilities.breakpoints": "hit counts and log messages are refused where they would be ignored",
     "R5.capabilities.hits": "a hit count means the same with every adapter",
     # 5 order of the handshake
+    "R5.order.handshake": "launch, breakpoints, filters, configurationDone: in the order of each adapter",
     "R5.order.late": "adapters that answer launch only after configurationDone are served",
     "R5.order.early": "adapters that answer launch before initialized are served",
     "R5.order.error": "a launch error after which initialized never comes is told at once",
@@ -146,6 +147,7 @@ IN_HAND: tuple[str, ...] = (
     "R5.capabilities.custom",
     "R5.capabilities.breakpoints",
     "R5.capabilities.hits",
+    "R5.order.handshake": "launch, breakpoints, filters, configurationDone: in the order of each adapter",
     "R5.order.late",
     "R5.order.early",
     "R5.order.error",
