@@ -147,7 +147,6 @@ IN_HAND: tuple[str, ...] = (
     "R5.capabilities.custom",
     "R5.capabilities.breakpoints",
     "R5.capabilities.hits",
-    "R5.order.handshake": "launch, breakpoints, filters, configurationDone: in the order of each adapter",
     "R5.order.late",
     "R5.order.early",
     "R5.order.error",
