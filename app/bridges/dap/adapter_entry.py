@@ -37,6 +37,7 @@ class AdapterBehaviour:
     left out. Placeholders of `launch`: script, args, cwd, env (a mapping), env_list (`NAME=value`),
     stop_on_entry, root; interpreter (a list: the program that runs the script, with its arguments),
     runtime (its first word) and runtime_args (the others); main_class and class_paths (Java), mode (Go).
+    `environment` is what the program has with env added to it, `output` a path for what Go builds.
     Of `attach`: host, port, cwd, root. Of `attach_to_process`: pid, cwd, root.
     """
 
@@ -79,10 +80,14 @@ class AdapterBehaviour:
     N - 1. None: it has no such condition, or ignores it and stops at every hit."""
     log_points: bool = True
     """It logs where it says that it can; False: it would stop instead."""
+    plain_log_points: bool = False
+    """With a log message it ignores a condition and a hit count, and logs each time."""
     resolves_links: bool = True
     """A breakpoint set by a path that goes through a link binds; False: it must be told real paths."""
     safe_context: str | None = None
     """The context of `evaluate` in which it refuses what has side effects; None: it has none."""
+    free_context: str = "repl"
+    """The context of `evaluate` in which any expression is evaluated, whatever it changes."""
     exception_filters: tuple[str, ...] = ()
     """The exception filters that are set unless others are asked for: those that end the program."""
     children: Literal["none", "same_address", "named_address"] = "none"
@@ -123,7 +128,8 @@ class RuntimeEntry:
     `interpreter`: the program that runs a script, looked up unless the project names one; empty where
     programs run by themselves. `install`: how to get it, as for a candidate. `sources`: endings of the
     source files. `build`: for `binary`, the command that builds a source with what a debugger needs, with
-    `{script}` and `{program}` in it.
+    `{script}` and `{program}` in it. `entry_function`: where a stop on entry is, for adapters that do it by
+    a function breakpoint; `{crate}` is the program's name as Rust spells it.
     """
 
     runtime: str
@@ -133,6 +139,7 @@ class RuntimeEntry:
     install: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     sources: tuple[str, ...] = ()
     build: str = ""
+    entry_function: str = "main"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from app.bridges.dap import adapters_scripting
+from app.bridges.dap import adapters_native, adapters_scripting
 from app.bridges.dap.adapter_entry import AdapterBehaviour, RuntimeEntry
 
-_PARTS = (adapters_scripting,)
+_PARTS = (adapters_scripting, adapters_native)
 _RELEASE = re.compile(r"-?\d+(\.\d+)*$")
 
 RUNTIMES: Mapping[str, RuntimeEntry] = {entry.runtime: entry for part in _PARTS for entry in part.RUNTIMES}

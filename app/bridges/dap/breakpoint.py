@@ -79,7 +79,9 @@ def lacking(breakpoint_: Breakpoint, capabilities: frozenset[str], behaviour: Ad
     ):
         return "supportsHitConditionalBreakpoints"
     if breakpoint_.log_message is not None and (
-        "supportsLogPoints" not in capabilities or not behaviour.log_points
+        "supportsLogPoints" not in capabilities
+        or not behaviour.log_points
+        or (behaviour.plain_log_points and (breakpoint_.condition is not None or _counts(breakpoint_)))
     ):
         return "supportsLogPoints"
     return None

@@ -18,7 +18,6 @@ from app.bridges.dap.stops import whole
 from app.errors import ToolError
 
 MAX_MESSAGE = 1_000
-ENTRY_FUNCTION = "main"
 NOT_ANSWERED = "the adapter did not say whether it is bound"
 
 
@@ -44,10 +43,11 @@ class Answered:
 
 
 class Binding:
-    """Made with its session. `entry` is set while a breakpoint of ours stands on the program's beginning."""
+    """Made with its session. `entry` is the function in which a breakpoint of ours stands, on the program's
+    beginning, while it does."""
 
     def __init__(self, program: Program, seconds: float) -> None:
-        self.entry = False
+        self.entry: str | None = None
         self._program = program
         self._behaviour: AdapterBehaviour = program.behaviour
         self._seconds = seconds
@@ -92,7 +92,7 @@ class Binding:
 
     async def without_entry(self, breakpoints: Sequence[Breakpoint]) -> None:
         """Take the breakpoint on the program's beginning away."""
-        self.entry = False
+        self.entry = None
         functions = [one for one in breakpoints if one.kind == "function"]
         for link in self._program.speakers():
             await self._leniently(link, functions, self._send_functions)
@@ -186,9 +186,9 @@ class Binding:
     async def _send_functions(self, link: Link, breakpoints: Sequence[Breakpoint]) -> None:
         usable = self._usable(link, breakpoints)
         sent = [as_sent(one, self._behaviour) for one in usable]
-        own_entry = self.entry and all(one.function != ENTRY_FUNCTION for one in usable)
+        own_entry = self.entry is not None and all(one.function != self.entry for one in usable)
         if own_entry:
-            sent.append({"name": ENTRY_FUNCTION})
+            sent.append({"name": self.entry})
         answers = await self._request(link, "setFunctionBreakpoints", {"breakpoints": sent}, usable)
         if own_entry and len(answers) == len(sent):
             number = Answered(answers[-1]).id

@@ -25,6 +25,7 @@ from app.bridges.dap.session import DebugSession
 from app.bridges.dap.start_arguments import (
     attach_arguments,
     command_line,
+    entry_function,
     launch_arguments,
     launch_values,
 )
@@ -79,7 +80,8 @@ class SessionLife:
             loads_at_start=resolved.entry.program in _BUILT,
         )
         self._binding = Binding(self.program, means.limits.request_seconds)
-        self._binding.entry = entry and resolved.behaviour.entry == "main"
+        if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "main":
+            self._binding.entry = entry_function(resolved.entry, request.program)
         cwd = request.cwd if isinstance(request, LaunchRequest) else owner.project_root
         self._conversations = Conversations(
             self.program,
@@ -201,6 +203,7 @@ class SessionLife:
             script=request.program,
             args=request.args,
             env=request.env,
+            environment={**self._means.environment, **resolved.env},
             cwd=request.cwd,
             root=self.owner.project_root,
             stop_on_entry=request.stop_on_entry and resolved.behaviour.entry == "flag",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,10 @@ def launch_values(
     cwd: Path,
     root: Path,
     stop_on_entry: bool,
+    environment: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the values for the templates of one launch. `script` is absolute. Blocks: looks at the script.
+    """Return the values for the templates of one launch. `script` is absolute; `environment` is that of the
+    adapter, without `env`. Blocks: looks at the script.
 
     Raises ToolError `debug_launch_failed` when the script is not a program of this runtime: a source file
     that has to be built first, or no program at all.
@@ -42,6 +45,7 @@ def launch_values(
         "script": str(script),
         "args": list(args),
         "env": dict(env),
+        "environment": {**(environment or {}), **env},
         "env_list": [f"{name}={value}" for name, value in env.items()],
         "cwd": str(cwd),
         "root": str(root),
@@ -54,12 +58,17 @@ def launch_values(
     if entry.program == "binary":
         _check_binary(entry, script, cwd)
     elif entry.program == "go":
-        values |= _of_go(script)
+        values |= _of_go(script, values["environment"])
     elif entry.program == "java":
         values |= _of_java(script)
     elif script.is_dir():
         raise ToolError("debug_launch_failed", f"{script.name} is a folder: name the file that is to be run")
     return values
+
+
+def entry_function(entry: RuntimeEntry, script: Path) -> str:
+    """Return the function in which a program of this runtime begins, as its debug information names it."""
+    return entry.entry_function.format(crate=script.name.replace("-", "_"))
 
 
 def command_line(adapter: ResolvedAdapter, values: Values) -> tuple[str, ...]:
@@ -162,12 +171,14 @@ def _is_binary(path: Path) -> bool:
         return False
 
 
-def _of_go(script: Path) -> dict[str, Any]:
-    """A test file stands for the tests of its package."""
+def _of_go(script: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+    """A test file stands for the tests of its package. What is built lies outside of the project, into which
+    delve would build otherwise; it removes the program at its end."""
+    output = f"{environment.get('TMPDIR') or '/tmp'}/kaged-{secrets.token_hex(8)}"
     if script.name.endswith("_test.go"):
-        return {"mode": "test", "script": str(script.parent)}
+        return {"mode": "test", "script": str(script.parent), "output": output}
     if script.is_dir() or script.suffix == ".go":
-        return {"mode": "debug"}
+        return {"mode": "debug", "output": output}
     return {"mode": "exec"}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from app.bridges.dap.breakpoint_binding import ENTRY_FUNCTION, Binding
+from app.bridges.dap.breakpoint_binding import Binding
 from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.links import Link
 from app.bridges.dap.peer import AdapterRefusal
@@ -108,7 +108,7 @@ class StopReports:
             return event.reason
         if event.reason in self._program.behaviour.entry_reasons:
             return "entry"
-        by_name = frame is not None and str(frame.get("name", "")).split("(")[0] == ENTRY_FUNCTION
+        by_name = frame is not None and str(frame.get("name", "")).split("(")[0] == self._binding.entry
         if self._binding.entry and (self._binding.is_entry(link, standing.hits()) or by_name):
             return "entry"
         return event.reason

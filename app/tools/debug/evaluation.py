@@ -39,15 +39,15 @@ async def evaluate(call: DebugCall) -> DebugResult:
     params, session = call.params, call.session
     expression = (params.expression or "").strip()
     watching = params.context == "watch"
-    safe = session.behaviour.safe_context if watching else None
-    language = "python" if session.behaviour.name == "debugpy" else session.runtime
+    behaviour = session.behaviour
+    safe = behaviour.safe_context if watching else None
+    language = "python" if behaviour.name == "debugpy" else session.runtime
     if watching and certainly_changes(language, expression):
         raise _refused("it assigns or is no expression")
+    context = (safe or params.context) if watching else behaviour.free_context
     frame = await frame_of(call)
     try:
-        answer = await call.ask(
-            "evaluate", expression=expression, frameId=frame["id"], context=safe or params.context
-        )
+        answer = await call.ask("evaluate", expression=expression, frameId=frame["id"], context=context)
     except ToolError as error:
         if safe is not None and _REFUSED.search(error.message):
             raise _refused(one_line(error.message, 500)) from None

@@ -1,0 +1,199 @@
+"""Runtimes whose programs are built first, and their debug adapters.
+
+Owns: this part of the table, found by running each of them. Never: starting one.
+"""
+
+from __future__ import annotations
+
+from app.bridges.dap.adapter_entry import (
+    USUAL_LAUNCH,
+    AdapterBehaviour,
+    AdapterCandidate,
+    RuntimeEntry,
+    adapter,
+)
+
+BEHAVIOURS = (
+    # Its flag stops in the loader, where there is no source. A hit count that is more than a number counts
+    # nothing. It finds variables for hover by a language of its own, without arithmetic.
+    AdapterBehaviour(
+        name="lldb-dap",
+        adapter_id="lldb-dap",
+        known_as=frozenset({"lldb-vscode"}),
+        types=frozenset({"lldb-vscode"}),
+        launch={
+            "program": "{script}",
+            "args": "{args}",
+            "cwd": "{cwd}",
+            "env": "{env}",
+            "enableAutoVariableSummaries": True,
+        },
+        attach={"gdb-remote-hostname": "{host}", "gdb-remote-port": "{port}"},
+        attach_to_process={"pid": "{pid}"},
+        uses_ptrace=True,
+        entry="main",
+        commands=frozenset({"locations", "compileUnits", "__lldb_moduleSymbols"}),
+        hit_count="{count}",
+        resolves_links=False,
+    ),
+    AdapterBehaviour(
+        name="codelldb",
+        adapter_id="lldb",
+        types=frozenset({"codelldb"}),
+        launch={
+            "program": "{script}",
+            "args": "{args}",
+            "cwd": "{cwd}",
+            "env": "{env}",
+            "terminal": "console",
+            "consoleMode": "evaluate",
+        },
+        attach_to_process={"pid": "{pid}"},
+        uses_ptrace=True,
+        entry="main",
+        hit_count=">= {count}",
+        resolves_links=False,
+    ),
+    # `env` is the whole environment of the program. Its stop on entry is a breakpoint of its own on main;
+    # `repl` takes its commands, not expressions.
+    AdapterBehaviour(
+        name="gdb",
+        adapter_id="gdb",
+        launch={
+            "program": "{script}",
+            "args": "{args}",
+            "cwd": "{cwd}",
+            "env": "{environment}",
+            "stopAtBeginningOfMainSubprogram": "{stop_on_entry}",
+        },
+        attach={"target": "{host}:{port}"},
+        attach_to_process={"pid": "{pid}"},
+        uses_ptrace=True,
+        entry_reasons=frozenset({"entry", "breakpoint"}),
+        hit_count="{before}",
+        plain_log_points=True,
+        safe_context="hover",
+        free_context="watch",
+    ),
+    # Its flag stops before Go's own beginning, where there is no goroutine to look at.
+    AdapterBehaviour(
+        name="delve",
+        adapter_id="go",
+        known_as=frozenset({"dlv", "dlv-dap"}),
+        types=frozenset({"delve"}),
+        transport="announced",
+        port_pattern=r"DAP server listening at: (?P<host>[^\s:]+):(?P<port>\d+)",
+        launch={
+            **{name: value for name, value in USUAL_LAUNCH.items() if name != "stopOnEntry"},
+            "mode": "{mode}",
+            "output": "{output}",
+            "outputMode": "remote",
+            "showGlobalVariables": True,
+            "hideSystemGoroutines": True,
+        },
+        attach={"mode": "remote", "showGlobalVariables": True, "hideSystemGoroutines": True},
+        attaches_itself=True,
+        attach_to_process={
+            "mode": "local",
+            "processId": "{pid}",
+            "showGlobalVariables": True,
+            "hideSystemGoroutines": True,
+        },
+        uses_ptrace=True,
+        answers_launch="early",
+        entry="main",
+        has=frozenset({"supportsHitConditionalBreakpoints"}),
+        hit_count=">= {count}",
+        resolves_links=False,
+        exit_pattern=r"^Process \d+ has exited with status (?P<code>-?\d+)",
+    ),
+)
+
+_LLDB = tuple(
+    adapter(
+        name,
+        behaviour="lldb-dap",
+        apt="lldb-22",
+        dnf="lldb",
+        pacman="lldb",
+        apk="lldb",
+        zypper="lldb",
+        brew="llvm",
+        other="install LLDB 18 or newer, which brings lldb-dap",
+    )
+    for name in ("lldb-dap", *(f"lldb-dap-{release}" for release in range(24, 17, -1)))
+)
+_CODELLDB: tuple[AdapterCandidate, ...] = (
+    adapter(
+        "codelldb", behaviour="codelldb", other="unpack a release of CodeLLDB and put its adapter on PATH"
+    ),
+    adapter("mcp-debugger", "vendor/codelldb/*/adapter/codelldb", behaviour="codelldb"),
+)
+_GDB = (
+    adapter(
+        "gdb",
+        "--interpreter=dap",
+        "--quiet",
+        "--nx",
+        behaviour="gdb",
+        pipx="gdb-for-pwndbg",
+        dnf="gdb",
+        pacman="gdb",
+        apk="gdb",
+        zypper="gdb",
+        brew="gdb",
+    ),
+)
+_NATIVE = (*_LLDB, *_CODELLDB, *_GDB)
+
+RUNTIMES = (
+    RuntimeEntry(
+        runtime="c",
+        program="binary",
+        sources=(".c", ".h", ".m"),
+        build="cc -g -O0 -o {program} {script}",
+        candidates=_NATIVE,
+    ),
+    RuntimeEntry(
+        runtime="cpp",
+        program="binary",
+        sources=(".cc", ".cpp", ".cxx", ".c++", ".C", ".hpp", ".h", ".mm"),
+        build="c++ -g -O0 -o {program} {script}",
+        candidates=_NATIVE,
+    ),
+    RuntimeEntry(
+        runtime="rust",
+        program="binary",
+        sources=(".rs",),
+        build="rustc -g -o {program} {script}",
+        entry_function="{crate}::main",
+        candidates=_NATIVE,
+    ),
+    RuntimeEntry(
+        runtime="zig",
+        program="binary",
+        sources=(".zig",),
+        build="zig build-exe -O Debug -femit-bin={program} {script}",
+        candidates=_NATIVE,
+    ),
+    RuntimeEntry(
+        runtime="go",
+        program="go",
+        sources=(".go",),
+        entry_function="main.main",
+        candidates=(
+            adapter(
+                "dlv",
+                "dap",
+                "--listen=127.0.0.1:0",
+                behaviour="delve",
+                go="github.com/go-delve/delve/cmd/dlv",
+                apt="delve",
+                dnf="delve",
+                pacman="delve",
+                apk="delve",
+                brew="delve",
+            ),
+        ),
+    ),
+)
