@@ -51,6 +51,7 @@ class MessageStream(ABC):
         """The size of the message that is being taken, for who has to bound what is kept of it."""
         self.reason: str | None = None
         """Why the conversation is over; None while it goes on."""
+        self._reader = reader
         self._frames = FrameReader(reader)
         self._writer = writer
         self._numbers = itertools.count(1)
@@ -67,6 +68,11 @@ class MessageStream(ABC):
     def bytes_waiting(self) -> int:
         """How many bytes the counterpart has not taken yet."""
         return self._writer.transport.get_write_buffer_size()
+
+    @property
+    def output_ended(self) -> bool:
+        """Whether the counterpart has ended its output, if within a message."""
+        return self._reader.at_eof()
 
     async def run(self) -> str:
         """Take messages until the conversation ends, and return why it did. When this is cancelled

@@ -337,7 +337,7 @@ class Adapter:
         offered |= dict.fromkeys(self.options.claim, True)
         if self.options.wrong_capabilities:
             wrong = {
-                "supportsConfigurationDoneRequest": "yes",
+                "supportsModulesRequest": "yes",
                 "exceptionBreakpointFilters": [7, {"filter": 5}],
             }
             offered |= wrong | {"supportsStepBack": None, "additionalModuleColumns": 1}

@@ -21,7 +21,6 @@ from app.bridges.dap.adapter_process import (
 )
 from app.bridges.dap.peer import DapPeer
 from app.bridges.dap.transport import Address, Streams, connect
-from app.bridges.message_stream import END_OF_OUTPUT
 from app.bridges.process import ChildProcesses
 
 
@@ -50,6 +49,7 @@ class AdapterConnection:
         self.name = name
         self.process = process
         self._owner = owner
+        self._closing = False
         self._writer = streams[1]
         self.peer = DapPeer(*streams, name=name, on_event=handlers.on_event, on_request=handlers.on_request)
         self._reading = asyncio.create_task(self.peer.run(), name=f"read {name}")
@@ -123,7 +123,8 @@ class AdapterConnection:
     async def account(self) -> AdapterEnded:
         """Return why the conversation ended, once it has."""
         reason = self.peer.reason or "it was stopped"
-        if self.process is None or reason not in (END_OF_OUTPUT, _PROCESS_ENDED):
+        by_itself = reason == _PROCESS_ENDED or (self.peer.output_ended and not self._closing)
+        if self.process is None or not by_itself:
             words = f": {self.last_words[-1_000:]}" if self.last_words else ""
             return AdapterEnded(f"{self.name} failed ({reason}){words}")
         return await self.process.account(reason)
@@ -131,6 +132,7 @@ class AdapterConnection:
     async def aclose(self, reason: str = "the session was ended") -> None:
         """End the conversation, and kill the adapter with all that it started when it was started
         for this conversation."""
+        self._closing = True
         self.peer.close(reason)
         try:
             if self.process is not None and self._owner:

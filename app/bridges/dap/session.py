@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -165,14 +166,20 @@ class DebugSession:
         was just sent will get; an error among them is raised."""
         program, timed_out = self._program, False
         async with program.output.handed_to(progress):
-            try:
-                async with asyncio.timeout(seconds):
-                    await self._until_told_of(answers)
-            except TimeoutError:
-                timed_out = True
-            except PeerClosed:
-                raise await self._ended() from None
-            await self._tell()
+            deadline = asyncio.get_running_loop().time() + seconds
+            while not timed_out:
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        await self._until_told_of(answers)
+                except TimeoutError:
+                    timed_out = True
+                except PeerClosed:
+                    raise await self._ended() from None
+                await self._tell()
+                if self.state is not DebugState.RUNNING:
+                    break  # else the adapter let it go on from where it had stopped
+            if self.state is not DebugState.RUNNING:
+                await program.output.calm()
         if self.state is DebugState.ENDED:
             raise program.ended_error()
         if self.state is DebugState.EXITED:
@@ -189,7 +196,7 @@ class DebugSession:
             changed = self._program.changed()
             for answer in [one for one in open_answers if one.done()]:
                 open_answers.discard(answer)
-                if isinstance(problem := answer.exception(), AdapterRefusal):
+                if isinstance(problem := answer.exception(), AdapterRefusal) and not await self._is_ending():
                     raise self._program.front().refused(problem)
             if self.state in (DebugState.EXITED, DebugState.ENDED) or self._program.untold() is not None:
                 return
@@ -197,6 +204,14 @@ class DebugSession:
                 return  # somebody else was told of it in this moment
             awaited: set[asyncio.Future[Any]] = {changed, *open_answers}
             await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _is_ending(self) -> bool:
+        """Tell whether a request was refused because the program is gone: its end is told a moment later."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._program.limits.exit_seconds):
+                while self.state not in (DebugState.EXITED, DebugState.ENDED):
+                    await asyncio.wait({self._program.changed()})
+        return self.state in (DebugState.EXITED, DebugState.ENDED)
 
     async def _tell(self) -> None:
         """Have the present stop, if nobody was told of it, be the last one that was told of."""

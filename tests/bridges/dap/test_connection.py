@@ -153,7 +153,8 @@ async def test_half_an_answer_and_garbage_are_told_as_what_they_are(place: Place
     async with await place.open("--crash-at", "threads", "--half-answer") as connection:
         with pytest.raises(PeerClosed):
             await connection.peer.request("threads")
-        assert "the stream ended within a message" in (await connection.wait_until_ended()).reason
+        assert connection.peer.reason is not None and "within a message" in connection.peer.reason
+        assert (await connection.wait_until_ended()).exit_code == 3
     async with await place.open("--garbage-at", "threads") as connection:
         with pytest.raises(PeerClosed):
             await connection.peer.request("threads")
