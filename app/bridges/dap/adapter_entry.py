@@ -37,7 +37,8 @@ class AdapterBehaviour:
     left out. Placeholders of `launch`: script, args, cwd, env (a mapping), env_list (`NAME=value`),
     stop_on_entry, root; interpreter (a list: the program that runs the script, with its arguments),
     runtime (its first word) and runtime_args (the others); main_class and class_paths (Java), mode (Go).
-    `environment` is what the program has with env added to it, `output` a path for what Go builds.
+    `environment` is what the program has with env added to it, `output` a path for what Go builds, `folder`
+    the one to build it in.
     Of `attach`: host, port, cwd, root. Of `attach_to_process`: pid, cwd, root.
     """
 
@@ -103,6 +104,10 @@ class AdapterBehaviour:
     """Streams of the adapter's own process, beside the protocol, that carry the program's output."""
     exit_pattern: str = ""
     """Finds the program's exit code, group `code`, in an `output` event of an adapter without `exited`."""
+    exit_code_at_parting: bool = False
+    """It says so only when it is asked to part from the program that is over."""
+    chatter: str = ""
+    """Finds `output` events in which the adapter talks of itself, by their beginning; they are left out."""
     env: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     """For the adapter's own process."""
 

@@ -32,6 +32,8 @@ BEHAVIOURS = (
         attach_to_process={"pid": "{pid}"},
         uses_ptrace=True,
         entry="main",
+        chatter=r"To get started with the debug console|For more information visit https://lldb\.|"
+        r"Executable binary set to |Attached to process \d+|Process \d+ exited with ",
         commands=frozenset({"locations", "compileUnits", "__lldb_moduleSymbols"}),
         hit_count="{count}",
         resolves_links=False,
@@ -51,6 +53,8 @@ BEHAVIOURS = (
         attach_to_process={"pid": "{pid}"},
         uses_ptrace=True,
         entry="main",
+        chatter=r"Console is in '|Launching: |Launched process \d+ from |Process exited with code |"
+        r"Stop reason: ",
         hit_count=">= {count}",
         resolves_links=False,
     ),
@@ -70,6 +74,7 @@ BEHAVIOURS = (
         attach_to_process={"pid": "{pid}"},
         uses_ptrace=True,
         entry_reasons=frozenset({"entry", "breakpoint"}),
+        chatter=r"No source file named /|Breakpoint \d+ \(.*\) pending\.$",
         hit_count="{before}",
         plain_log_points=True,
         safe_context="hover",
@@ -87,6 +92,7 @@ BEHAVIOURS = (
             **{name: value for name, value in USUAL_LAUNCH.items() if name != "stopOnEntry"},
             "mode": "{mode}",
             "output": "{output}",
+            "dlvCwd": "{folder}",
             "outputMode": "remote",
             "showGlobalVariables": True,
             "hideSystemGoroutines": True,
@@ -106,6 +112,8 @@ BEHAVIOURS = (
         hit_count=">= {count}",
         resolves_links=False,
         exit_pattern=r"^Process \d+ has exited with status (?P<code>-?\d+)",
+        exit_code_at_parting=True,
+        chatter=r"Type 'dlv help' |Process \d+ has exited with |Detaching\b",
     ),
 )
 

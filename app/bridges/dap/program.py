@@ -48,6 +48,7 @@ class Program:
         """Whether all its sources were fixed when it was built."""
         self.limits = limits
         self._exit_pattern = re.compile(behaviour.exit_pattern) if behaviour.exit_pattern else None
+        self._chatter = re.compile(behaviour.chatter) if behaviour.chatter else None
         self.output = Output(limits.output_head, limits.output_tail)
         self.links: list[Link] = []
         self.current: Link | None = None
@@ -170,9 +171,10 @@ class Program:
     def _happened(self, link: Link, event: str, body: dict[str, Any]) -> None:
         match event:
             case "output":
-                self.output.event(body)
-                self._look_for_exit_code(link, body.get("output"))
-                return
+                if not self._is_chatter(body.get("output")):
+                    self.output.event(body)
+                if not self._look_for_exit_code(link, body.get("output")):
+                    return
             case "initialized":
                 link.initialized.set()
             case "stopped":
@@ -196,17 +198,30 @@ class Program:
             case "terminated":
                 link.terminated, link.standing = True, None
                 link.finished.set()
+                self._ask_for_exit_code(link)
         if event in ("exited", "terminated") and link.number == 0:
             self._wait_for_rest()
         self.settle()
 
-    def _look_for_exit_code(self, link: Link, text: Any) -> None:
-        """Some adapters tell the exit code in words only."""
+    def _is_chatter(self, text: Any) -> bool:
+        if self._chatter is None or not isinstance(text, str):
+            return False
+        return self._chatter.match(text[:MAX_EXIT_TEXT]) is not None
+
+    def _look_for_exit_code(self, link: Link, text: Any) -> bool:
+        """Some adapters tell the exit code in words only; return whether this is it."""
         if self._exit_pattern is None or not isinstance(text, str):
-            return
+            return False
         found = self._exit_pattern.search(text[:MAX_EXIT_TEXT])
-        if found is not None and link.exit_code is None:
-            link.exit_code = int(found["code"])
+        if found is None or link.exit_code is not None:
+            return False
+        link.exit_code, link.exited = int(found["code"]), True
+        return True
+
+    def _ask_for_exit_code(self, link: Link) -> None:
+        if self.behaviour.exit_code_at_parting and link.number == 0 and not (link.exited or link.closed):
+            answer = link.send("disconnect", {})
+            answer.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def _wrote(self, channel: str, text: str) -> None:
         """Take what the adapter's process wrote beside the protocol: with some, the program's output."""

@@ -174,11 +174,12 @@ def _is_binary(path: Path) -> bool:
 def _of_go(script: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     """A test file stands for the tests of its package. What is built lies outside of the project, into which
     delve would build otherwise; it removes the program at its end."""
+    folder = script if script.is_dir() else script.parent
     output = f"{environment.get('TMPDIR') or '/tmp'}/kaged-{secrets.token_hex(8)}"
     if script.name.endswith("_test.go"):
-        return {"mode": "test", "script": str(script.parent), "output": output}
+        return {"mode": "test", "script": str(folder), "folder": str(folder), "output": output}
     if script.is_dir() or script.suffix == ".go":
-        return {"mode": "debug", "output": output}
+        return {"mode": "debug", "folder": str(folder), "output": output}
     return {"mode": "exec"}
 
 
