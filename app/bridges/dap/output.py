@@ -17,6 +17,9 @@ MAX_PIECES = 4_096
 MAX_LIVE = 16_000
 PAUSE_SECONDS = 0.1
 """How long is waited between two pieces that are handed on."""
+FLOOD = 16_000
+"""From how many characters since the last stop on output is a flood."""
+QUIET_SECONDS, MAX_FLOOD_SECONDS = 0.03, 3.0
 _NOT_SHOWN = frozenset({"telemetry"})
 
 
@@ -31,6 +34,7 @@ class Output:
         self._tail: deque[str] = deque()
         self._tail_size = 0
         self._left_out = 0
+        self._came = 0
         self._live: deque[str] = deque()
         self._live_size = 0
         self._news = asyncio.Event()
@@ -46,6 +50,7 @@ class Output:
         """Take a piece of output."""
         if not text:
             return
+        self._came += len(text)
         self._keep(text)
         if self._listeners:
             self._live.append(text[-MAX_LIVE:])
@@ -62,8 +67,19 @@ class Output:
             head += f"\n[... {self._left_out} characters are left out here ...]\n"
         self._head.clear()
         self._tail.clear()
-        self._head_size = self._tail_size = self._left_out = 0
+        self._head_size = self._tail_size = self._left_out = self._came = 0
         return head + tail, truncated
+
+    async def calm(self) -> None:
+        """Wait until a flood of output is over, if there is one, for a short time at most: of much output the
+        end may come after the event that the program has stopped."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + MAX_FLOOD_SECONDS
+        while self._came > FLOOD and loop.time() < until:
+            before = self._came
+            await asyncio.sleep(QUIET_SECONDS)
+            if self._came == before:
+                return
 
     def peek(self, size: int) -> str:
         """Return the end of the output, which stays."""

@@ -236,6 +236,8 @@ class DebugSession:
         for link in links:
             need(link.capabilities, self.behaviour, self.adapter, action, command)
         threads = [await self._thread_of(link, thread_id) for link in links]
+        if self.state is DebugState.EXITED or program.untold() is not None:
+            return await self.outcome(0.0)
         self._check(action)
         before = self._let_run(links)
         answers = []

@@ -28,6 +28,7 @@ def line_of(program: Path, mark: str) -> int:
 
 
 @pytest.mark.requirement("R5.order.handshake")
+@pytest.mark.requirement("R5.order.late")
 async def test_a_program_stops_on_entry(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("two.py", TWO_LINES)
@@ -48,7 +49,7 @@ async def test_a_program_stops_on_entry(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.requirement("R5.order.handshake")
+@pytest.mark.requirement("R5.order.before")
 async def test_breakpoints_set_before_launch_are_kept_and_bound(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("two.py", TWO_LINES)
@@ -78,18 +79,18 @@ async def test_a_program_that_is_over_at_once(tmp_path: Path, stop_on_entry: boo
         assert session.state is DebugState.EXITED
 
 
-@pytest.mark.requirement("R5.order.handshake")
+@pytest.mark.requirement("R5.order.error")
 async def test_what_the_adapter_refuses_to_launch_is_told_in_its_words(tmp_path: Path) -> None:
     entry = Declared(runtime="python", launch={"console": "nowhere"})
     async with open_place(tmp_path, declared=[entry]) as place:
         problem = await place.refused_launch(place.put("two.py", TWO_LINES), runtime="python")
         assert problem.code == "debug_launch_failed"
-        assert "nowhere" in problem.message and "debugpy" in problem.message
+        assert "must be one of" in problem.message and "debugpy" in problem.message
         assert place.debugging.session(place.owner) is None
         assert place.events("session_started") == [] == place.events("session_ended")
 
 
-@pytest.mark.requirement("R5.order.handshake")
+@pytest.mark.requirement("R5.failure.launch")
 async def test_an_adapter_that_cannot_run_is_told_with_its_last_words(tmp_path: Path) -> None:
     broken = (sys.executable, "-c", "import sys; sys.exit('it wants to be left alone')")
     entry = Declared(runtime="broken", adapter=broken)
