@@ -19,8 +19,8 @@ Transport = Literal["stdio", "announced", "chosen"]
 """`stdio`: over its own streams. `announced`: it listens on a port that it chooses and prints.
 `chosen`: the bridge chooses a free port and puts it in place of `{port}` in the command."""
 Entry = Literal["flag", "main", "none"]
-"""How a stop on entry is done: the adapter has a flag for it; by a function breakpoint on `main` that the
-bridge sets for the purpose; not at all."""
+"""How a stop on entry is done: the adapter has a flag for it; by a function breakpoint on `main`, or what
+the runtime has in its place, that the bridge sets for the purpose; not at all."""
 Program = Literal["script", "binary", "go", "java"]
 """What is launched: a source file that an interpreter runs; a built program; a Go package, test or built
 program; a Java source file, class or archive."""
@@ -89,6 +89,8 @@ class AdapterBehaviour:
     """The context of `evaluate` in which it refuses what has side effects; None: it has none."""
     free_context: str = "repl"
     """The context of `evaluate` in which any expression is evaluated, whatever it changes."""
+    free_prefix: str = ""
+    """What an expression must begin with there."""
     exception_filters: tuple[str, ...] = ()
     """The exception filters that are set unless others are asked for: those that end the program."""
     children: Literal["none", "same_address", "named_address"] = "none"
@@ -108,6 +110,8 @@ class AdapterBehaviour:
     """It says so only when it is asked to part from the program that is over."""
     chatter: str = ""
     """Finds `output` events in which the adapter talks of itself, by their beginning; they are left out."""
+    bare_lines: bool = False
+    """Its `output` of the category `console` are lines without their ends."""
     env: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     """For the adapter's own process."""
 
@@ -133,8 +137,8 @@ class RuntimeEntry:
     `interpreter`: the program that runs a script, looked up unless the project names one; empty where
     programs run by themselves. `install`: how to get it, as for a candidate. `sources`: endings of the
     source files. `build`: for `binary`, the command that builds a source with what a debugger needs, with
-    `{script}` and `{program}` in it. `entry_function`: where a stop on entry is, for adapters that do it by
-    a function breakpoint; `{crate}` is the program's name as Rust spells it.
+    `{script}` and `{program}` in it. `entry_functions`: where a stop on entry may be, for adapters that do
+    it by function breakpoints; `{crate}` is the program's name as Rust spells it.
     """
 
     runtime: str
@@ -144,7 +148,7 @@ class RuntimeEntry:
     install: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     sources: tuple[str, ...] = ()
     build: str = ""
-    entry_function: str = "main"
+    entry_functions: tuple[str, ...] = ("main",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,7 @@ BEHAVIOURS = (
         hit_count="{count}",
         resolves_links=False,
     ),
+    # Its console takes commands of LLDB; its own expressions change nothing.
     AdapterBehaviour(
         name="codelldb",
         adapter_id="lldb",
@@ -48,13 +49,14 @@ BEHAVIOURS = (
             "cwd": "{cwd}",
             "env": "{env}",
             "terminal": "console",
-            "consoleMode": "evaluate",
         },
         attach_to_process={"pid": "{pid}"},
         uses_ptrace=True,
         entry="main",
         chatter=r"Console is in '|Launching: |Launched process \d+ from |Process exited with code |"
         r"Stop reason: ",
+        free_context="watch",
+        free_prefix="/nat ",
         hit_count=">= {count}",
         resolves_links=False,
     ),
@@ -74,7 +76,8 @@ BEHAVIOURS = (
         attach_to_process={"pid": "{pid}"},
         uses_ptrace=True,
         entry_reasons=frozenset({"entry", "breakpoint"}),
-        chatter=r"No source file named /|Breakpoint \d+ \(.*\) pending\.$",
+        chatter=r"No source file named /|Breakpoint \d+ (\(.*\) pending\.$|at 0x[0-9a-f]+: file )",
+        bare_lines=True,
         hit_count="{before}",
         plain_log_points=True,
         safe_context="hover",
@@ -174,7 +177,7 @@ RUNTIMES = (
         program="binary",
         sources=(".rs",),
         build="rustc -g -o {program} {script}",
-        entry_function="{crate}::main",
+        entry_functions=("{crate}::main",),
         candidates=_NATIVE,
     ),
     RuntimeEntry(
@@ -182,13 +185,14 @@ RUNTIMES = (
         program="binary",
         sources=(".zig",),
         build="zig build-exe -O Debug -femit-bin={program} {script}",
+        entry_functions=("main.main", "{crate}.main"),
         candidates=_NATIVE,
     ),
     RuntimeEntry(
         runtime="go",
         program="go",
         sources=(".go",),
-        entry_function="main.main",
+        entry_functions=("main.main",),
         candidates=(
             adapter(
                 "dlv",

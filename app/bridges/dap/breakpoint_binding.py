@@ -43,11 +43,11 @@ class Answered:
 
 
 class Binding:
-    """Made with its session. `entry` is the function in which a breakpoint of ours stands, on the program's
-    beginning, while it does."""
+    """Made with its session. `entry` are the functions in which breakpoints of ours stand, on the program's
+    beginning, while they do."""
 
     def __init__(self, program: Program, seconds: float) -> None:
-        self.entry: str | None = None
+        self.entry: tuple[str, ...] = ()
         self._program = program
         self._behaviour: AdapterBehaviour = program.behaviour
         self._seconds = seconds
@@ -92,7 +92,7 @@ class Binding:
 
     async def without_entry(self, breakpoints: Sequence[Breakpoint]) -> None:
         """Take the breakpoint on the program's beginning away."""
-        self.entry = None
+        self.entry = ()
         functions = [one for one in breakpoints if one.kind == "function"]
         for link in self._program.speakers():
             await self._leniently(link, functions, self._send_functions)
@@ -186,13 +186,12 @@ class Binding:
     async def _send_functions(self, link: Link, breakpoints: Sequence[Breakpoint]) -> None:
         usable = self._usable(link, breakpoints)
         sent = [as_sent(one, self._behaviour) for one in usable]
-        own_entry = self.entry is not None and all(one.function != self.entry for one in usable)
-        if own_entry:
-            sent.append({"name": self.entry})
+        taken = {one.function for one in usable}
+        own = [{"name": name} for name in self.entry if name not in taken]
+        sent += own
         answers = await self._request(link, "setFunctionBreakpoints", {"breakpoints": sent}, usable)
-        if own_entry and len(answers) == len(sent):
-            number = Answered(answers[-1]).id
-            if number is not None:
+        for answer in answers[len(usable) : len(sent)]:
+            if (number := Answered(answer).id) is not None:
                 self._entry_ids.add((link.number, number))
 
     async def _send_low(self, link: Link, breakpoints: Sequence[Breakpoint], kind: str) -> None:

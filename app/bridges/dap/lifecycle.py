@@ -25,7 +25,7 @@ from app.bridges.dap.session import DebugSession
 from app.bridges.dap.start_arguments import (
     attach_arguments,
     command_line,
-    entry_function,
+    entry_functions,
     launch_arguments,
     launch_values,
 )
@@ -81,7 +81,7 @@ class SessionLife:
         )
         self._binding = Binding(self.program, means.limits.request_seconds)
         if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "main":
-            self._binding.entry = entry_function(resolved.entry, request.program)
+            self._binding.entry = entry_functions(resolved.entry, request.program)
         cwd = request.cwd if isinstance(request, LaunchRequest) else owner.project_root
         self._conversations = Conversations(
             self.program,

@@ -172,7 +172,7 @@ class Program:
         match event:
             case "output":
                 if not self._is_chatter(body.get("output")):
-                    self.output.event(body)
+                    self.output.event(self._whole_line(body))
                 if not self._look_for_exit_code(link, body.get("output")):
                     return
             case "initialized":
@@ -207,6 +207,12 @@ class Program:
         if self._chatter is None or not isinstance(text, str):
             return False
         return self._chatter.match(text[:MAX_EXIT_TEXT]) is not None
+
+    def _whole_line(self, body: dict[str, Any]) -> dict[str, Any]:
+        text = body.get("output")
+        if not self.behaviour.bare_lines or body.get("category") != "console" or not isinstance(text, str):
+            return body
+        return body if text.endswith("\n") else {**body, "output": text + "\n"}
 
     def _look_for_exit_code(self, link: Link, text: Any) -> bool:
         """Some adapters tell the exit code in words only; return whether this is it."""

@@ -66,9 +66,10 @@ def launch_values(
     return values
 
 
-def entry_function(entry: RuntimeEntry, script: Path) -> str:
-    """Return the function in which a program of this runtime begins, as its debug information names it."""
-    return entry.entry_function.format(crate=script.name.replace("-", "_"))
+def entry_functions(entry: RuntimeEntry, script: Path) -> tuple[str, ...]:
+    """Return the functions of which one is where the program begins, as its debug information names them."""
+    crate = script.stem.replace("-", "_")
+    return tuple(name.format(crate=crate) for name in entry.entry_functions)
 
 
 def command_line(adapter: ResolvedAdapter, values: Values) -> tuple[str, ...]:

@@ -108,7 +108,7 @@ class StopReports:
             return event.reason
         if event.reason in self._program.behaviour.entry_reasons:
             return "entry"
-        by_name = frame is not None and str(frame.get("name", "")).split("(")[0] == self._binding.entry
+        by_name = frame is not None and str(frame.get("name", "")).split("(")[0] in self._binding.entry
         if self._binding.entry and (self._binding.is_entry(link, standing.hits()) or by_name):
             return "entry"
         return event.reason

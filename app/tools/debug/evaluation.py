@@ -45,9 +45,10 @@ async def evaluate(call: DebugCall) -> DebugResult:
     if watching and certainly_changes(language, expression):
         raise _refused("it assigns or is no expression")
     context = (safe or params.context) if watching else behaviour.free_context
+    asked = expression if watching else behaviour.free_prefix + expression
     frame = await frame_of(call)
     try:
-        answer = await call.ask("evaluate", expression=expression, frameId=frame["id"], context=context)
+        answer = await call.ask("evaluate", expression=asked, frameId=frame["id"], context=context)
     except ToolError as error:
         if safe is not None and _REFUSED.search(error.message):
             raise _refused(one_line(error.message, 500)) from None
