@@ -39,6 +39,15 @@ class Found:
     within: int
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A variable on a path, the rest of the path after it, and what it is in."""
+
+    raw: Raw
+    rest: str
+    within: int
+
+
 async def variables(call: DebugCall) -> DebugResult:
     """Return the variables of a scope, or what `expand` names."""
     params = call.params
@@ -86,14 +95,19 @@ async def of_kind(call: DebugCall, frame: dict[str, Any], scopes: list[FrameScop
 async def find(call: DebugCall, frame: dict[str, Any], scopes: list[FrameScope], path: str) -> Found:
     """Follow a path from the scope that the call names, or from the first scope that has its beginning.
     Raises ToolError `variable_not_found`."""
-    rest = path.strip().replace("->", ".")
-    kinds = (call.params.scope,) if call.params.scope else _ORDER
+    path = rest = path.strip().replace("->", ".")
+    wanted = call.params.scope
+    captured = None
+    if wanted == "closure" and not any(one.kind == wanted for one in scopes):
+        wanted, captured = "local", await _captured_names(call, frame)
     known: list[str] = []
-    for scope in _in_order(scopes, kinds):
+    for scope in _in_order(scopes, (wanted,) if wanted else _ORDER):
         children = await children_of(call, scope.reference)
-        first = step_into(rest, children)
+        if captured is not None:
+            children = [one for one in children if one.name in captured]
+        first = await _step_into(call, rest, children, scope.reference)
         if first is not None:
-            return await _follow(call, path, scope.reference, *first)
+            return await _follow(call, path, first)
         known += [one.name for one in proper(children)]
     where = f"in scope {call.params.scope}" if call.params.scope else "in this frame"
     raise _not_found(path, f"{path} begins with no variable {where}", path, known)
@@ -107,37 +121,45 @@ def _in_order(scopes: list[FrameScope], kinds: tuple[Scope, ...]) -> list[FrameS
     return sorted(chosen, key=lambda one: one.expensive)
 
 
-async def _follow(call: DebugCall, path: str, within: int, raw: Raw, rest: str) -> Found:
+async def _follow(call: DebugCall, path: str, at: Step) -> Found:
     for _ in range(MAX_STEPS):
+        raw, rest = at.raw, at.rest
         if not rest:
-            return Found(raw, within)
+            return Found(raw, at.within)
         done = path[: len(path) - len(rest)] or raw.name
         if not raw.reference:
             raise _not_found(path, f"there is nothing in {done}, its value is {raw.value}", "", [])
-        within = raw.reference
         long = (raw.indexed or 0) > MAX_FETCHED and leading_index(rest) is not None
-        children = [] if long else await children_of(call, within)
-        following = step_into(rest, children) or await _beyond(call, raw, children, rest)
+        children = [] if long else await children_of(call, raw.reference)
+        following = await _step_into(call, rest, children, raw.reference)
         if following is None:
-            for group in (one for one in children if one.is_group):
-                following = step_into(rest, await children_of(call, group.reference))
-                if following is not None:
-                    within = group.reference
-                    break
+            following = await _beyond(call, raw, children, rest)
         if following is None:
             names = [one.name for one in proper(children)]
             raise _not_found(path, f"{done} has nothing called {rest.lstrip('.')}", rest.lstrip("."), names)
-        raw, rest = following
+        at = following
     raise _not_found(path, "the path is too long", "", [])
 
 
-async def _beyond(call: DebugCall, raw: Raw, children: list[Raw], rest: str) -> tuple[Raw, str] | None:
+async def _step_into(call: DebugCall, rest: str, children: list[Raw], within: int) -> Step | None:
+    """Go one step, also to what stands under a heading."""
+    step = step_into(rest, children)
+    if step is not None:
+        return Step(*step, within)
+    for group in (one for one in children if one.is_group):
+        step = step_into(rest, await children_of(call, group.reference))
+        if step is not None:
+            return Step(*step, group.reference)
+    return None
+
+
+async def _beyond(call: DebugCall, raw: Raw, children: list[Raw], rest: str) -> Step | None:
     """Return the element that a path goes on with, when it is further back in a long list."""
     index = leading_index(rest)
     if index is None:
         return None
     found = await child_by_index(call, raw, children, index[0])
-    return (found[0], rest[index[1] :]) if found else None
+    return Step(found[0], rest[index[1] :], raw.reference) if found else None
 
 
 async def _captured_names(call: DebugCall, frame: dict[str, Any]) -> frozenset[str]:
