@@ -70,6 +70,8 @@ class AdapterBehaviour:
     entry: Entry = "flag"
     entry_reasons: frozenset[str] = frozenset({"entry"})
     """The reasons that `stopped` gives for the stop on entry."""
+    reasons: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    """The reasons of the protocol for those that it gives, by its reason or its description of the stop."""
     lacks: frozenset[str] = frozenset()
     """Capabilities, by their names in the protocol, that it claims and has not."""
     has: frozenset[str] = frozenset()

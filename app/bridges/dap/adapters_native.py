@@ -32,13 +32,14 @@ BEHAVIOURS = (
         attach_to_process={"pid": "{pid}"},
         uses_ptrace=True,
         entry="main",
+        reasons={"signal SIGSTOP": "pause"},
         chatter=r"To get started with the debug console|For more information visit https://lldb\.|"
         r"Executable binary set to |Attached to process \d+|Process \d+ exited with ",
         commands=frozenset({"locations", "compileUnits", "__lldb_moduleSymbols"}),
         hit_count="{count}",
         resolves_links=False,
     ),
-    # Its console takes commands of LLDB; its own expressions change nothing.
+    # Its console takes commands of LLDB. Its own expressions are not those of C, and change nothing.
     AdapterBehaviour(
         name="codelldb",
         adapter_id="lldb",
@@ -53,8 +54,9 @@ BEHAVIOURS = (
         attach_to_process={"pid": "{pid}"},
         uses_ptrace=True,
         entry="main",
+        reasons={"signal SIGSTOP": "pause"},
         chatter=r"Console is in '|Launching: |Launched process \d+ from |Process exited with code |"
-        r"Stop reason: ",
+        r"Stop reason: |Attached to process \d+$",
         free_context="watch",
         free_prefix="/nat ",
         hit_count=">= {count}",
@@ -76,7 +78,9 @@ BEHAVIOURS = (
         attach_to_process={"pid": "{pid}"},
         uses_ptrace=True,
         entry_reasons=frozenset({"entry", "breakpoint"}),
-        chatter=r"No source file named /|Breakpoint \d+ (\(.*\) pending\.$|at 0x[0-9a-f]+: file )",
+        reasons={"signal": "exception"},
+        chatter=r"No source file named /|Breakpoint \d+ (\(.*\) pending\.$|at 0x[0-9a-f]+: file )|"
+        r"\[(Switching to thread \d|Thread 0x|New Thread 0x|Inferior \d+ \()",
         bare_lines=True,
         hit_count="{before}",
         plain_log_points=True,
@@ -120,6 +124,16 @@ BEHAVIOURS = (
     ),
 )
 
+
+def _codelldb(**launch: str) -> tuple[AdapterCandidate, ...]:
+    inside = "vendor/codelldb/*/adapter/codelldb"
+    hint = "unpack a release of CodeLLDB and put its adapter on PATH"
+    return (
+        adapter("codelldb", behaviour="codelldb", launch=launch, other=hint),
+        adapter("mcp-debugger", inside, behaviour="codelldb", launch=launch),
+    )
+
+
 _LLDB = tuple(
     adapter(
         name,
@@ -133,12 +147,6 @@ _LLDB = tuple(
         other="install LLDB 18 or newer, which brings lldb-dap",
     )
     for name in ("lldb-dap", *(f"lldb-dap-{release}" for release in range(24, 17, -1)))
-)
-_CODELLDB: tuple[AdapterCandidate, ...] = (
-    adapter(
-        "codelldb", behaviour="codelldb", other="unpack a release of CodeLLDB and put its adapter on PATH"
-    ),
-    adapter("mcp-debugger", "vendor/codelldb/*/adapter/codelldb", behaviour="codelldb"),
 )
 _GDB = (
     adapter(
@@ -155,7 +163,8 @@ _GDB = (
         brew="gdb",
     ),
 )
-_NATIVE = (*_LLDB, *_CODELLDB, *_GDB)
+_C = (*_LLDB, *_codelldb(expressions="native"), *_GDB)
+_OTHERS = (*_LLDB, *_codelldb(), *_GDB)
 
 RUNTIMES = (
     RuntimeEntry(
@@ -163,14 +172,14 @@ RUNTIMES = (
         program="binary",
         sources=(".c", ".h", ".m"),
         build="cc -g -O0 -o {program} {script}",
-        candidates=_NATIVE,
+        candidates=_C,
     ),
     RuntimeEntry(
         runtime="cpp",
         program="binary",
         sources=(".cc", ".cpp", ".cxx", ".c++", ".C", ".hpp", ".h", ".mm"),
         build="c++ -g -O0 -o {program} {script}",
-        candidates=_NATIVE,
+        candidates=_C,
     ),
     RuntimeEntry(
         runtime="rust",
@@ -178,7 +187,7 @@ RUNTIMES = (
         sources=(".rs",),
         build="rustc -g -o {program} {script}",
         entry_functions=("{crate}::main",),
-        candidates=_NATIVE,
+        candidates=_OTHERS,
     ),
     RuntimeEntry(
         runtime="zig",
@@ -186,7 +195,7 @@ RUNTIMES = (
         sources=(".zig",),
         build="zig build-exe -O Debug -femit-bin={program} {script}",
         entry_functions=("main.main", "{crate}.main"),
-        candidates=_NATIVE,
+        candidates=_OTHERS,
     ),
     RuntimeEntry(
         runtime="go",

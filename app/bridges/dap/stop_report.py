@@ -47,10 +47,10 @@ class StopReports:
         if link.standing is not standing:
             return None
         hits = self._hits(link, standing, event, frame)
-        reason = event.reason
+        reason = self._reason(event)
         if self._entry:
             self._entry = False
-            reason = self._entry_reason(link, standing, event, frame, hits)
+            reason = self._entry_reason(link, standing, event, frame, hits) or reason
             if self._binding.entry:
                 await self._breakpoints.without_entry()
         standing.told = True
@@ -103,15 +103,20 @@ class StopReports:
         event: StopEvent,
         frame: dict[str, Any] | None,
         hits: tuple[int, ...],
-    ) -> str:
+    ) -> str | None:
         if hits or event.reason == "exception":
-            return event.reason
+            return None
         if event.reason in self._program.behaviour.entry_reasons:
             return "entry"
         by_name = frame is not None and str(frame.get("name", "")).split("(")[0] in self._binding.entry
         if self._binding.entry and (self._binding.is_entry(link, standing.hits()) or by_name):
             return "entry"
-        return event.reason
+        return None
+
+    def _reason(self, event: StopEvent) -> str:
+        """Return the protocol's reason for what the adapter calls otherwise."""
+        named = self._program.behaviour.reasons
+        return named.get(event.description or "") or named.get(event.reason, event.reason)
 
 
 async def first_thread(link: Link, seconds: float) -> int | None:
