@@ -62,7 +62,8 @@ BEHAVIOURS = (
         hit_count=">= {count}",
         resolves_links=False,
     ),
-    # `env` is the whole environment of the program. Its stop on entry is a breakpoint of its own on main;
+    # Its command has the program, or a condition that is none would be told nobody. `env` is the whole
+    # environment of the program. Its stop on entry is a breakpoint of its own on main;
     # `repl` takes its commands, not expressions.
     AdapterBehaviour(
         name="gdb",
@@ -79,7 +80,8 @@ BEHAVIOURS = (
         uses_ptrace=True,
         entry_reasons=frozenset({"entry", "breakpoint"}),
         reasons={"signal": "exception"},
-        chatter=r"No source file named /|Breakpoint \d+ (\(.*\) pending\.$|at 0x[0-9a-f]+: file )|"
+        chatter=r"Reading symbols from /|No source file named /|Function \".*\" not defined\.$|"
+        r"Breakpoint \d+ (\(.*\) pending\.$|at 0x[0-9a-f]+: file )|"
         r"\[(Switching to thread \d|Thread 0x|New Thread 0x|Inferior \d+ \()",
         bare_lines=True,
         hit_count="{before}",
@@ -154,6 +156,7 @@ _GDB = (
         "--interpreter=dap",
         "--quiet",
         "--nx",
+        "{script}",
         behaviour="gdb",
         pipx="gdb-for-pwndbg",
         dnf="gdb",
