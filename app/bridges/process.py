@@ -78,6 +78,12 @@ class Child:
         return self._exit.result() if self._exit.done() else None
 
     @property
+    def mark(self) -> dict[str, str]:
+        """The variable by which what the child starts is known as its own; for who has it start something
+        with another environment than the child's."""
+        return {MARKER: self._family.marker}
+
+    @property
     def left_behind(self) -> tuple[int, ...]:
         """The processes that the child has left behind and that are still there."""
         return tuple(self._family.members)

@@ -98,6 +98,12 @@ class AdapterConnection:
         return self._reading.done()
 
     @property
+    def mark(self) -> dict[str, str]:
+        """The variable that a program's environment needs for the program to be known as the adapter's, and
+        to be gone with it, wherever it is; nothing when the adapter was not started here."""
+        return self.process.child.mark if self.process is not None else {}
+
+    @property
     def last_words(self) -> str:
         """What the adapter wrote beside the protocol at the end, bounded; empty when it was not
         started here."""
