@@ -138,8 +138,6 @@ IN_HAND: tuple[str, ...] = (
     "R5.cage.attach",
     "R5.paths.real",
     "R5.paths.outside",
-    "R5.matrix.cells",
-    "R5.matrix.all",
     "R5.real.js-debug",
     "R5.real.lldb",
     "R5.real.gdb",

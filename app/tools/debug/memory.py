@@ -32,7 +32,7 @@ async def disassemble(call: DebugCall) -> DebugResult:
         frame = await frame_of(call)
         current = one_line(frame.get("instructionPointerReference"), MAX_TEXT)
         reference = current
-    if not reference:
+    if not reference and call.session.supports(params.action):
         raise wrong("memory_reference", "is required: the adapter does not say where the frame stands")
     answer = await call.ask(
         "disassemble",

@@ -1,0 +1,332 @@
+"""Every action of `debug`, called on one adapter at work, and what came of each."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.debug_adapters import built, copy_of, line_of
+from tests.tools.debug.debug_desk import DebugDesk
+from tests.tools.debug.targets import Target
+
+WORKS = "works"
+NOWHERE = "0x1000"
+"""An address for adapters that name none: they must refuse before they look at it."""
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A runtime's fixture programs, as one adapter debugs them.
+
+    `script`: adds up orders in a loop; built first where it is C. `endless`: never stops; a file of the
+    fixtures, or a text that is written. `local`: the name of the variable `total`, `word`: the expression for
+    it, `pointer`: for its address. `function`: what the loop calls. `custom`: a custom request that the
+    adapter is known to answer. `target`: starts a program to be attached to; None where the adapter cannot.
+    `arguments`: of the adapter, where it is not the one that is found for the runtime by itself.
+    """
+
+    runtime: str
+    script: str
+    endless: str
+    written: str = ""
+    word: str = "total"
+    local: str = "total"
+    pointer: str = ""
+    function: str = "price_of"
+    custom: tuple[str, dict[str, Any]] = ("adapterInfo", {})
+    target: Callable[[Path, AsyncExitStack], Awaitable[Target]] | None = None
+    arguments: tuple[str, ...] | None = None
+
+
+class RefusedError(Exception):
+    """A call answered with an error; the text is its code and the capability that it names."""
+
+
+@dataclass
+class Walk:
+    """One adapter, one desk, and the cells that have been seen."""
+
+    desk: DebugDesk
+    subject: Subject
+    cells: dict[str, str] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
+
+    async def ask(self, action: str, /, **params: Any) -> Any:
+        """Return what a call answers. Raises RefusedError."""
+        envelope = await self.desk.answer(action, **params)
+        if envelope.type == "error":
+            detail = envelope.detail or {}
+            self.why[action] = envelope.model_text()
+            raise RefusedError(": ".join(filter(None, (envelope.code, detail.get("capability")))))
+        return envelope.data
+
+    async def cell(self, action: str, look: Awaitable[Any]) -> Any:
+        """Note what became of an action, and return what was looked up, None where it did not work."""
+        try:
+            seen = await look
+        except RefusedError as refusal:
+            self.cells[action] = str(refusal)
+            return None
+        except AssertionError as wrong:
+            self.cells[action] = "wrong"
+            self.why[action] = str(wrong)
+            return None
+        self.cells.setdefault(action, WORKS)
+        return seen
+
+    @property
+    def source(self) -> Path:
+        return self.desk.root / self.subject.script
+
+    def line(self, mark: str) -> int:
+        return line_of(self.source, mark)
+
+    async def everything(self) -> Mapping[str, str]:
+        """Call every action, and return what came of each."""
+        program = self._program(self.subject.script)
+        await self._begin(program)
+        await self._look_around()
+        await self._addresses()
+        await self._data()
+        await self._end()
+        await self._pause(self._program(self.subject.endless, self.subject.written))
+        await self._attach()
+        return self.cells
+
+    def _program(self, name: str, text: str = "") -> str:
+        path = self.desk.root / name
+        if text:
+            path.write_text(text)
+        return built(path).name if path.suffix == ".c" else name
+
+    async def _begin(self, program: str) -> None:
+        """Breakpoint before the launch, the launch, the steps."""
+        call = self.line("loop") - 1
+
+        async def set_there() -> None:
+            found = await self.ask("set_breakpoint", path=self.subject.script, line=call)
+            assert found["breakpoint_id"] == 1
+
+        async def launch() -> None:
+            found = await self.ask(
+                "launch", runtime=self.subject.runtime, script=program, stop_on_entry=False
+            )
+            assert found["status"] == "stopped", found
+            assert found["location"]["line"] == call, found
+            assert found["breakpoint_id"] == 1, found
+
+        async def listed() -> None:
+            [found] = (await self.ask("list_breakpoints"))["breakpoints"]
+            assert (found["line"], found["verified"]) == (call, True), found
+
+        async def proceed() -> None:
+            found = await self.ask("continue")
+            assert (found["status"], found["location"]["line"]) == ("stopped", call), found
+
+        await self.cell("set_breakpoint", set_there())
+        await self.cell("launch", launch())
+        await self.cell("list_breakpoints", listed())
+        await self.cell("step_over", self._stepped("step_over", self.line("loop")))
+        await self.cell("continue", proceed())
+        await self.cell("step_into", self._stepped("step_into", None))
+        await self.cell("threads", self._threads())
+        await self.cell("stack_trace", self._stack())
+        await self._instruction()
+        await self.cell("step_out", self._stepped("step_out", call, self.line("loop")))
+
+    async def _stepped(self, action: str, *lines: int | None) -> None:
+        found = await self.ask(action)
+        assert found["status"] == "stopped", found
+        if lines == (None,):
+            assert self.subject.function in found["location"]["function"], found
+        else:
+            assert found["location"]["line"] in lines, found
+
+    async def _threads(self) -> None:
+        found = await self.ask("threads")
+        assert found["thread_id"] in {one["id"] for one in found["threads"]}, found
+
+    async def _stack(self) -> None:
+        first, second, *_ = (await self.ask("stack_trace"))["frames"]
+        assert self.subject.function in first["name"], first
+        assert (first["path"], second["line"]) == (f"./{self.subject.script}", self.line("loop") - 1)
+
+    async def _instruction(self) -> None:
+        """A breakpoint on the instruction where the program stands; met in the next round."""
+        frames = (await self.ask("stack_trace"))["frames"]
+        address = frames[0].get("address") or NOWHERE
+
+        async def set_there() -> None:
+            found = await self.ask("set_instruction_breakpoint", instruction_reference=address)
+            assert found["verified"], found
+            await self.ask("remove_breakpoint", path=self.subject.script, line=self.line("loop") - 1)
+            stopped = await self.ask("continue")
+            assert stopped["stopped_reason"] in {"instruction breakpoint", "breakpoint"}, stopped
+            assert stopped["breakpoint_id"] == found["breakpoint_id"], stopped
+
+        async def remove() -> None:
+            found = await self.ask("remove_instruction_breakpoint", instruction_reference=address)
+            assert found["removed"]
+
+        await self.cell("set_instruction_breakpoint", set_there())
+        await self.cell("remove_instruction_breakpoint", remove())
+
+    async def _look_around(self) -> None:
+        word, local = self.subject.word, self.subject.local
+
+        async def scopes() -> None:
+            found = await self.ask("scopes")
+            assert "local" in {one.get("scope") for one in found["scopes"]}, found
+
+        async def variables() -> None:
+            found = await self.ask("variables")
+            values = {one["name"]: one["value"] for one in found["variables"]}
+            assert re.search(r"\d", values[local]), values
+
+        async def evaluate() -> None:
+            assert re.search(r"\d", (await self.ask("evaluate", expression=word))["result"])
+
+        async def modules() -> None:
+            found = await self.ask("modules")
+            assert found["modules"], found
+
+        async def loaded_sources() -> None:
+            found = await self.ask("loaded_sources")
+            assert f"./{self.subject.script}" in {one["path"] for one in found["sources"]}, found
+
+        async def custom() -> None:
+            command, arguments = self.subject.custom
+            found = await self.ask("custom_request", command=command, arguments=arguments)
+            assert found.get("response") or found.get("head"), found  # head: of a long answer
+
+        await self.cell("scopes", scopes())
+        await self.cell("variables", variables())
+        await self.cell("evaluate", evaluate())
+        await self.cell("modules", modules())
+        await self.cell("loaded_sources", loaded_sources())
+        await self.cell("custom_request", custom())
+
+    async def _addresses(self) -> None:
+        async def disassemble() -> None:
+            found = await self.ask("disassemble", instruction_count=5)
+            assert len(found["instructions"]) == 5, found
+            assert found["instructions"][0]["instruction"], found
+
+        async def read() -> bytes:
+            found = await self.ask("read_memory", memory_reference=address, count=4)
+            assert found["count"] == 4, found
+            return base64.b64decode(found["data"])
+
+        async def write() -> None:
+            before = await self._number(self.subject.word)
+            other = base64.b64encode((before + 256).to_bytes(4, "little")).decode()
+            found = await self.ask("write_memory", memory_reference=address, data=other)
+            assert found["bytes_written"] == 4, found
+            assert await self._number(self.subject.word) == before + 256
+            same = base64.b64encode(before.to_bytes(4, "little")).decode()
+            await self.ask("write_memory", memory_reference=address, data=same)
+
+        if "disassemble" not in self.cells:
+            await self.cell("disassemble", disassemble())
+        address = await self._address()
+        data = await self.cell("read_memory", read())
+        if data is not None:
+            assert int.from_bytes(data, "little") == await self._number(self.subject.word)
+        await self.cell("write_memory", write())
+
+    async def _number(self, expression: str) -> int:
+        return int((await self.ask("evaluate", expression=expression))["result"])
+
+    async def _address(self) -> str:
+        """Return where the variable is, as the adapter has it."""
+        if not self.subject.pointer:
+            return NOWHERE
+        found = await self.ask("evaluate", expression=self.subject.pointer)
+        address = _ADDRESS.search(found.get("memory_reference") or found["result"])
+        return address[0] if address else NOWHERE
+
+    async def _data(self) -> None:
+        """Stop where the variable is written."""
+
+        async def info() -> str:
+            found = await self.ask("data_breakpoint_info", name=self.subject.local)
+            assert found["data_id"], found
+            return str(found["data_id"])
+
+        async def set_there() -> None:
+            await self.ask("set_data_breakpoint", data_id=data_id, access_type="write")
+            found = await self.ask("continue")
+            assert found["stopped_reason"] == "data breakpoint", found
+            assert "total" in {one["name"] for one in found["changed"]}, found
+
+        async def remove() -> None:
+            assert (await self.ask("remove_data_breakpoint", data_id=data_id))["removed"]
+
+        data_id = await self.cell("data_breakpoint_info", info()) or "none"
+        await self.cell("set_data_breakpoint", set_there())
+        await self.cell("remove_data_breakpoint", remove())
+
+    async def _end(self) -> None:
+        """From the last breakpoint to the end of the program, and of the session."""
+
+        async def remove() -> None:
+            await self.ask("set_breakpoint", path=self.subject.script, line=self.line("end"))
+            for one in (await self.ask("list_breakpoints"))["breakpoints"]:
+                if one["line"] != self.line("end"):
+                    await self.ask("remove_breakpoint", path=one["path"], line=one["line"])
+            found = await self.ask("continue")
+            assert found["location"]["line"] == self.line("end"), found
+            found = await self.ask("continue")
+            assert (found["status"], found.get("exit_code")) == ("exited", 0), found
+            await self.ask("remove_breakpoint", path=self.subject.script, line=self.line("end"))
+
+        async def disconnect() -> None:
+            found = await self.ask("disconnect")
+            assert found["disconnected"], found
+            assert (await self.desk.refused("threads")).code == "dap_session_ended"
+
+        await self.cell("remove_breakpoint", remove())
+        await self.cell("disconnect", disconnect())
+
+    async def _pause(self, program: str) -> None:
+        async def pause() -> None:
+            found = await self.ask(
+                "launch", runtime=self.subject.runtime, script=program, stop_on_entry=False, timeout=2_000
+            )
+            assert found["status"] == "running", found
+            found = await self.ask("pause")
+            assert found["stopped_reason"] == "pause", found
+            found = await self.ask("continue", timeout=300)
+            assert found["timed_out"], found
+
+        await self.cell("pause", pause())
+        await self.desk.answer("disconnect")
+
+    async def _attach(self) -> None:
+        """Take a program under the debugger that runs already, and let it go again."""
+
+        async def attach() -> None:
+            found = await self.ask("attach", runtime=self.subject.runtime, **where)
+            assert found["status"] in {"running", "stopped"}, found
+            left = await self.ask("disconnect")
+            assert left["debuggee_terminated"] is False, left
+            await asyncio.sleep(0)
+            assert target is None or await target.runs(), f"it ended with {target.process.returncode}"
+
+        async with AsyncExitStack() as stack:
+            start = self.subject.target
+            target = None if start is None else await start(self.desk.root, stack)
+            where = {"port": 1} if target is None else target.where
+            await self.cell("attach", attach())
+
+
+def project_of(subject: Subject, base: Path) -> Path:
+    """Copy the fixture programs of the subject's runtime and return their folder."""
+    return copy_of(subject.runtime, base)

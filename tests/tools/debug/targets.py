@@ -1,0 +1,105 @@
+"""Programs that run already, to be attached to."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.bridges.conftest import until
+from tests.debug_adapters import built
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A running program. `where`: how the tool is told of it, by port or pid."""
+
+    process: asyncio.subprocess.Process
+    where: dict[str, Any]
+
+    def state(self) -> str:
+        """Return the state of the process as the system has it: R, S, T for stopped, t for traced."""
+        return Path(f"/proc/{self.process.pid}/stat").read_bytes().rpartition(b")")[2].split()[0].decode()
+
+    async def runs(self) -> bool:
+        """Tell whether it lives and runs, under no debugger's hand."""
+        if self.process.returncode is not None:
+            return False
+        await until(lambda: self.state() not in "Tt")
+        return True
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert isinstance(port, int)
+        return port
+
+
+async def running(command: Sequence[str], cwd: Path, stack: AsyncExitStack) -> asyncio.subprocess.Process:
+    """Start a program, and kill it at the end. It is of this process' own session: what is of another would
+    be taken for something that an adapter has left behind."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=cwd,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+
+    async def end() -> None:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+    stack.push_async_callback(end)
+    return process
+
+
+def by_port(*command: str, wait: bool = True) -> Callable[[Path, AsyncExitStack], Any]:
+    """Make targets of a command with `{port}` in it, where it listens for debuggers."""
+
+    async def start(root: Path, stack: AsyncExitStack) -> Target:
+        port = free_port()
+        process = await running([word.replace("{port}", str(port)) for word in command], root, stack)
+        if wait:
+            await until(lambda: listens(port), 20)
+        return Target(process, {"port": port, "host": "127.0.0.1"})
+
+    return start
+
+
+def by_process(*command: str, source: str = "") -> Callable[[Path, AsyncExitStack], Any]:
+    """Make targets of a command that writes a line when it is at work, by process id; of a `source` that is
+    built first."""
+
+    async def start(root: Path, stack: AsyncExitStack) -> Target:
+        if source:
+            await asyncio.to_thread(built, root / source)
+        process = await running(command, root, stack)
+        assert process.stdout is not None
+        async with asyncio.timeout(20):
+            assert await process.stdout.readline()
+        return Target(process, {"pid": process.pid})
+
+    return start
+
+
+def listens(port: int) -> bool:
+    """Tell whether somebody listens on a port, without disturbing who does."""
+    wanted = f":{port:04X}"
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines = Path(table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            words = line.split()
+            if words[1].endswith(wanted) and words[3] == "0A":
+                return True
+    return False
