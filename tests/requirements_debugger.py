@@ -118,7 +118,6 @@ DEBUGGER: dict[str, str] = {
 }
 
 IN_HAND: tuple[str, ...] = (
-    "R5.tool.actions",
     "R5.tool.instructions",
     "R5.tool.data",
     "R5.tool.memory",
@@ -132,12 +131,6 @@ IN_HAND: tuple[str, ...] = (
     "R5.adapters.listed",
     "R5.capabilities.overrides",
     "R5.order.early",
-    "R5.cage.ptrace",
-    "R5.cage.inspector",
-    "R5.cage.inside",
-    "R5.cage.attach",
-    "R5.paths.real",
-    "R5.paths.outside",
     "R5.real.js-debug",
     "R5.real.lldb",
     "R5.real.gdb",

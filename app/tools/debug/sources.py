@@ -31,6 +31,10 @@ class Seen:
     verdict: Verdict
 
     @property
+    def is_readable(self) -> bool:
+        return self.parts is not None and self.verdict == "inside"
+
+    @property
     def beyond(self) -> bool | None:
         return True if self.parts is None and self.shown else None
 
@@ -72,11 +76,10 @@ class Sources:
         address = one_line(frame.get("instructionPointerReference"), MAX_ADDRESS) or None
         if seen is None or not line:
             return Location(function=name, address=address)
-        readable = seen.verdict == "inside" and seen.parts is not None
         return Location(
             path=seen.shown,
             line=line,
-            column=_column(frame) if readable else None,
+            column=_column(frame) if seen.is_readable else None,
             function=name,
             source_preview=self.preview(seen, line),
             outside_cage=self.outside_cage(seen),
@@ -87,12 +90,13 @@ class Sources:
         """Return a StackFrame of the protocol as a row of the stack."""
         seen, line = self.of(frame.get("source")), whole_number(frame.get("line"))
         label = frame.get("presentationHint") == "label"
+        readable = seen is not None and seen.is_readable
         return Frame(
             id=number,
             name=one_line(frame.get("name"), MAX_NAME) or "?",
             path=seen.shown if seen is not None else None,
             line=line or None if seen is not None else None,
-            column=_column(frame) if seen is not None and line else None,
+            column=_column(frame) if readable and line else None,
             address=one_line(frame.get("instructionPointerReference"), MAX_ADDRESS) or None,
             label=label or None,
             outside_cage=self.outside_cage(seen) if seen is not None else None,
@@ -108,7 +112,7 @@ class Sources:
 
     def preview(self, seen: Seen, line: int) -> str | None:
         """Return a line of a file that the caller may read."""
-        if seen.parts is None or seen.verdict != "inside":
+        if seen.parts is None or not seen.is_readable:
             return None
         path = "./" + "/".join(seen.parts)
         text = self._call.tooling.lines.line(self._call.workspace, path, line)

@@ -1,0 +1,237 @@
+"""What a caged agent may debug, and what it learns of what is outside its cage."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.tools.authorisation.rules import PermissionRule
+from tests.bridges.conftest import until
+from tests.debug_adapters import adapter_path, built, copy_of, line_of, python_program
+from tests.tools.debug.debug_desk import DebugDesk, debug_desk, lives
+
+CAGE = {"capabilities": ["exec"]}
+RUN = {"runtime": "python", "script": "src/main.py"}
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[DebugDesk]:
+    async with debug_desk(tmp_path) as opened:
+        opened.put("lib/secret.py", "def hidden(x):\n    password = x  # the password\n    return password\n")
+        opened.put(
+            "src/main.py",
+            "import sys\nsys.path.insert(0, 'lib')\nfrom secret import hidden\n\n"
+            "answer = hidden(42)\nprint(answer)\n",
+        )
+        yield opened
+
+
+@pytest.mark.requirement("R5.cage.ptrace")
+async def test_default_seccomp_rejection(tmp_path: Path) -> None:
+    """default seccomp rejection: subagent in default cage calls debug with action launch with
+    ptrace-based debugger. Assert `dap_requires_relaxed_seccomp`."""
+    adapter_path("lldb-dap")
+    root = copy_of("c", tmp_path)
+    built(root / "orders.c")
+    async with debug_desk(tmp_path, root) as desk:
+        launch = {"runtime": "c", "script": "orders"}
+        for cage in (CAGE, {**CAGE, "seccomp": "default"}):
+            refused = await desk.caged(("rw", "."), **cage).refused("launch", **launch)
+            assert refused.code == "dap_requires_relaxed_seccomp"
+            for word in ("ptrace", "relaxed", "debugpy", "js-debug", "rdbg", "bash", "java", "perl"):
+                assert word in refused.error_text, word
+            assert refused.detail["required"] == "relaxed"
+        by_process = await desk.caged(("rw", "."), **CAGE).refused("attach", runtime="c", pid=os.getpid())
+        assert by_process.code == "dap_requires_relaxed_seccomp"
+        assert desk.events("session_started") == []
+        relaxed = desk.caged(("rw", "."), **CAGE, seccomp="relaxed")
+        assert (await relaxed.debug("launch", **launch))["status"] == "stopped"
+        await relaxed.debug("disconnect")
+        assert (await desk.debug("launch", **launch))["status"] == "stopped"
+
+
+@pytest.mark.requirement("R5.cage.inspector")
+async def test_inspect_works_under_default_seccomp(tmp_path: Path) -> None:
+    """Bun --inspect works under default seccomp: the inspector does not need ptrace. Assert debug launch
+    succeeds. Bun and Node are debugged by the same adapter."""
+    adapter_path("js-debug")
+    root = copy_of("node", tmp_path)
+    async with debug_desk(tmp_path, root) as desk:
+        caged = desk.caged(("ro", "."), **CAGE)
+        for runtime in ("bun", "node"):
+            adapter = desk.debuggers.table("prj_1", root).resolve(runtime)
+            assert (adapter.behaviour.name, adapter.behaviour.uses_ptrace) == ("js-debug", False)
+        begun = await caged.debug("launch", runtime="node", script="orders.js")
+        assert begun["status"] == "stopped" and begun["location"]["path"] == "./orders.js"
+
+
+@pytest.mark.requirement("R5.cage.inspector", "R5.cage.inside")
+async def test_python_is_debugged_under_default_seccomp(desk: DebugDesk) -> None:
+    caged = desk.caged(("ro", "."), **CAGE)
+    begun = await caged.debug("launch", **RUN)
+    assert begun["location"]["path"] == "./src/main.py"
+    refused = await caged.refused("attach", runtime="python", pid=os.getpid())
+    assert refused.code == "dap_requires_relaxed_seccomp"
+
+
+@pytest.mark.requirement("R5.cage.inside")
+async def test_a_cage_must_grant_exec_and_the_files(desk: DebugDesk) -> None:
+    for capabilities in ([], ["shell"]):
+        refused = await desk.caged(("rw", "."), capabilities=capabilities).refused("launch", **RUN)
+        assert refused.code == "capability_denied" and "exec" in refused.error_text
+    only_src = desk.caged(("ro", "src"), **CAGE)
+    for call in (
+        {"action": "launch", "runtime": "python", "script": "lib/secret.py", "cwd": "src"},
+        {"action": "launch", **RUN},
+        {"action": "set_breakpoint", "path": "lib/secret.py", "line": 2},
+        {"action": "set_breakpoint", "path": "src/../lib/secret.py", "line": 2},
+    ):
+        assert (await only_src.call("debug", call)).code == "capability_denied", call
+    (desk.root / "src" / "link.py").symlink_to("../lib/secret.py")
+    for call in (
+        {"action": "launch", "runtime": "python", "script": "src/link.py", "cwd": "src"},
+        {"action": "set_breakpoint", "path": "src/link.py", "line": 2},
+    ):
+        assert (await only_src.call("debug", call)).code == "capability_denied", call
+    begun = await only_src.debug("launch", **RUN, cwd="src")
+    assert begun["location"]["path"] == "./src/main.py"
+
+
+@pytest.mark.requirement("R5.paths.outside")
+@pytest.mark.parametrize("outside", ["mark", "none"])
+async def test_sources_outside_the_cage_are_shown_by_path_only(desk: DebugDesk, outside: str) -> None:
+    caged = desk.caged(("ro", "src"), ("deny", "src/no"), **CAGE, outside=outside)
+    call = 5
+    await caged.debug("set_breakpoint", path="src/main.py", line=call)
+    await caged.debug(
+        "launch", runtime="python", script="src/main.py", cwd="src", env={"PYTHONPATH": "../lib"},
+        stop_on_entry=False,
+    )  # fmt: skip
+    inside = await caged.debug("step_into")
+    stack = await caged.answer("stack_trace")
+    assert "the password" not in stack.model_text() and inside["location"]["function"] == "hidden"
+    place, frame = inside["location"], stack.data["frames"][0]
+    if outside == "mark":
+        for shown in (place, frame):
+            assert (shown["path"], shown["line"], shown["outside_cage"]) == ("./lib/secret.py", 2, True)
+            assert "column" not in shown and "source_preview" not in shown
+        assert stack.data["frames"][-1]["outside_cage"] is True
+    else:
+        assert "path" not in place and "path" not in frame and "line" not in frame
+    modules = (await caged.debug("modules"))["modules"]
+    secret = next(one for one in modules if one["name"] == "secret")
+    assert secret.get("path") == ("./lib/secret.py" if outside == "mark" else None)
+    own = next(one for one in stack.data["frames"] if one["name"] == "<module>")
+    assert (own["path"], own["line"]) == ("./src/main.py", call)
+
+
+@pytest.mark.requirement("R5.paths.outside")
+async def test_rules_hide_sources_as_a_cage_does(desk: DebugDesk) -> None:
+    ruled = desk.ruled(PermissionRule("fs.read", "lib", "deny", "project"))
+    await ruled.debug("set_breakpoint", path="src/main.py", line=5)
+    await ruled.debug("launch", **RUN, stop_on_entry=False)
+    stopped = await ruled.debug("step_into")
+    assert "path" not in stopped["location"] and stopped["location"]["function"] == "hidden"
+    assert "source_preview" not in stopped["location"]
+
+
+@pytest.mark.requirement("R5.paths.real")
+async def test_a_project_behind_a_link_is_debugged_by_its_real_paths(tmp_path: Path) -> None:
+    real = copy_of("python", tmp_path, name="real")
+    link = tmp_path / "link"
+    link.symlink_to(real)
+    async with debug_desk(tmp_path, link) as desk:
+        (real / "alias.py").symlink_to("orders.py")
+        price = line_of(real / "orders.py", "price")
+        made = await desk.debug("set_breakpoint", path="alias.py", line=price)
+        assert made["path"] == "./orders.py"
+        begun = await desk.debug("launch", runtime="python", script="alias.py", stop_on_entry=False)
+        assert (begun["location"]["path"], begun["location"]["line"]) == ("./orders.py", price)
+        assert "outside_project" not in begun["location"]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+SERVER = "import time\nticks = 0\nwhile True:\n    ticks += 1\n    time.sleep(0.01)\n"
+
+
+async def listens(port: int) -> None:
+    """Wait until somebody listens there. A connection would count as that of a debugger."""
+    wanted = f":{port:04X} 00000000:0000 0A "
+    async with asyncio.timeout(20):
+        await until(lambda: wanted in Path("/proc/net/tcp").read_text())
+
+
+def debugged_server(port: int) -> str:
+    return f"{python_program()} -m debugpy --listen 127.0.0.1:{port} server.py"
+
+
+@pytest.mark.requirement("R5.cage.attach", "R5.tool.attach")
+async def test_a_caged_agent_attaches_to_what_it_has_started_only(desk: DebugDesk) -> None:
+    desk.put("server.py", SERVER)
+    port, foreign_port = free_port(), free_port()
+    net = {"allow": [f"127.0.0.1:{port}", f"127.0.0.1:{foreign_port}", "debug.example.org:5678"]}
+    worker = desk.caged(("rw", "."), capabilities=["exec", "shell"], net=net)
+    await worker.ok("shell.bash", command=f"{debugged_server(port)} >/dev/null 2>&1 &")
+    await desk.ok("shell.bash", command=f"{debugged_server(foreign_port)} >/dev/null 2>&1 &")
+    await asyncio.gather(listens(port), listens(foreign_port))
+
+    foreign = await worker.refused("attach", runtime="python", host="127.0.0.1", port=foreign_port)
+    assert foreign.code == "capability_denied" and "inside this agent's cage" in foreign.error_text
+    nobody = await worker.refused("attach", runtime="python", host="debug.example.org", port=5678)
+    assert nobody.code == "capability_denied"
+    unlisted = desk.caged(("rw", "."), capabilities=["exec", "shell"])
+    refused = await unlisted.refused("attach", runtime="python", host="127.0.0.1", port=port)
+    assert refused.code == "capability_denied" and f"net 127.0.0.1:{port}" in refused.error_text
+
+    begun = await worker.debug("attach", runtime="python", host="127.0.0.1", port=port)
+    assert begun["status"] == "running"
+    stopped = await worker.debug("pause")
+    assert stopped["location"]["path"] == "./server.py" and int(await worker.value("ticks")) > 0
+    assert await worker.debug("disconnect") == {"disconnected": True, "debuggee_terminated": False}
+    assert len((await worker.ok("shell.background", action="list"))["commands"]) == 1
+
+    # The root agent may attach to what it likes.
+    assert (await desk.debug("attach", runtime="python", host="127.0.0.1", port=foreign_port))["status"]
+    await stop_commands(desk)
+
+
+@pytest.mark.requirement("R5.cage.attach")
+async def test_a_caged_agent_attaches_to_no_foreign_process(tmp_path: Path) -> None:
+    adapter_path("lldb-dap")
+    root = copy_of("c", tmp_path)
+    built(root / "never_stops.c")
+    async with debug_desk(tmp_path, root) as desk:
+        worker = desk.caged(("rw", "."), capabilities=["exec", "shell"], seccomp="relaxed")
+        for agent in (worker, desk):
+            await agent.ok("shell.bash", command="./never_stops >/dev/null 2>&1 &")
+        mine, theirs = await pid_of(worker), await pid_of(desk, "primary")
+        refused = await worker.refused("attach", runtime="c", pid=theirs)
+        assert refused.code == "capability_denied"
+        assert (await worker.refused("attach", runtime="c", pid=1)).code == "capability_denied"
+        begun = await worker.debug("attach", runtime="c", pid=mine)
+        assert begun["status"] in {"running", "stopped"}
+        await worker.debug("disconnect")
+        assert lives(mine) and lives(theirs)
+        await stop_commands(desk)
+
+
+async def stop_commands(desk: DebugDesk) -> None:
+    for one in (await desk.ok("shell.background", action="list"))["commands"]:
+        await desk.ok("shell.background", action="stop", id=one["id"])
+
+
+async def pid_of(desk: DebugDesk, agent_path: str = "") -> int:
+    """Return the process of the only background command of the desk's agent itself."""
+    commands = (await desk.ok("shell.background", action="list"))["commands"]
+    pids = [int(one["pid"]) for one in commands]
+    return pids[0] if agent_path == "" else pids[-1]
