@@ -32,6 +32,7 @@ BEHAVIOURS = (
             "breakOnSystemExit": [],
         },
         attaches_itself=True,
+        has=frozenset({"supportTerminateDebuggee"}),
         attach_to_process={"processId": "{pid}", "justMyCode": False},
         commands=frozenset({"debugpySystemInfo", "pydevdSystemInfo", "setDebuggerProperty"}),
         hit_count=">= {count}",

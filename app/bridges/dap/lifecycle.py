@@ -189,7 +189,7 @@ class SessionLife:
             "debug.session_started",
             {
                 "runtime": self.session.runtime,
-                "script": self.session.script,
+                "script": self._shown(self.session.script),
                 "caller": self.owner.agent_path,
             },
         )
@@ -246,7 +246,8 @@ class SessionLife:
                 "disconnect without it leaves the program running",
             )
         await self.end("disconnect", terminate=wanted, keeps=launched and not wanted)
-        return wanted
+        # Some adapters never let go of what they have launched.
+        return wanted or (launched and self._conversations.all_gone)
 
     def _begin_end(self, reason: str, *, terminate: bool = True, keeps: bool = False) -> None:
         if self._ending is None:
@@ -262,7 +263,9 @@ class SessionLife:
         if self._beginning is not None and not self._beginning.done():
             await asyncio.wait({self._beginning})
         launched = self.session.launched
-        await self._conversations.part(terminate=terminate and (launched or reason == "disconnect"))
+        await self._conversations.part(
+            terminate=terminate and (launched or reason == "disconnect"), launched=launched
+        )
         if not keeps:
             await self.aclose()
 
@@ -276,14 +279,20 @@ class SessionLife:
         for number in stop.breakpoint_ids:
             one = self._breakpoints.get(number)
             own = one is not None and one.path is not None
+            at = str(one.path) if one is not None and own else path
             self._record(
                 "debug.breakpoint_hit",
                 {
                     "breakpoint_id": number,
-                    "path": str(one.path) if one is not None and own else path,
+                    "path": self._shown(at) if isinstance(at, str) else None,
                     "line": one.actual_line if one is not None and own else frame.get("line"),
                 },
             )
+
+    def _shown(self, path: str) -> str:
+        """Return a path as the audit trail has it: below the project's root relative to that."""
+        root = f"{self.owner.project_root}/"
+        return f"./{path.removeprefix(root)}" if path.startswith(root) else path
 
     def _failed(self, reason: str) -> ToolError:
         output, _ = self.program.output.take()

@@ -80,7 +80,7 @@ class Conversations:
             )
         except AdapterEnded as ended:
             raise StartFailed(ended.reason) from None
-        await self._shake_hands(link, request, arguments)
+        await self._shake_hands(link, request, _marked(arguments, link.connection.mark))
 
     async def dial(self, host: str, port: int, arguments: Mapping[str, Any]) -> None:
         """Connect to the adapter that a running program has, and attach. Raises StartFailed."""
@@ -96,7 +96,14 @@ class Conversations:
             raise RequestRefused("no further child session can be had")
         self._own(self._child(parent, self._program.new_link(), child), "child session")
 
-    async def part(self, *, terminate: bool) -> None:
+    @property
+    def all_gone(self) -> bool:
+        """Whether nothing is left of the adapter's process and what it has started."""
+        connections = [link.connection for link in self._program.links]
+        processes = [one.process for one in connections if one is not None and one.process is not None]
+        return all(process.child.is_gone for process in processes)
+
+    async def part(self, *, terminate: bool, launched: bool) -> None:
         """Ask the adapters to part from the program, for a short time at most."""
         self._closed = True
         root = self._program.links[0] if self._program.links else None
@@ -114,8 +121,10 @@ class Conversations:
                 async with asyncio.timeout(self._limits.disconnect_seconds):
                     await link.send("disconnect", arguments)
         if not terminate and root is not None and root.connection is not None:
-            # It parts from the program only by ending: to be killed while it does is no parting.
-            await root.connection.process_ended_within(self._limits.disconnect_seconds)
+            # It parts from the program only by ending: to be killed while it does is no parting. What it
+            # has launched may go on under it.
+            seconds = self._limits.exit_seconds if launched else self._limits.disconnect_seconds
+            await root.connection.process_ended_within(seconds)
 
     async def aclose(self) -> None:
         """Close everything, and kill the adapters with all that they started."""
@@ -191,3 +200,10 @@ class Conversations:
         self._tasks.discard(task)
         if not task.cancelled() and (problem := task.exception()) is not None:
             log.error("a debug session: %s failed", task.get_name(), exc_info=problem)
+
+
+def _marked(arguments: Mapping[str, Any], mark: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return the arguments with the mark of the adapter's children in the program's environment, which with
+    some adapters is nothing but what is asked for."""
+    env = arguments.get("env")
+    return {**arguments, "env": {**env, **mark}} if isinstance(env, dict) else arguments

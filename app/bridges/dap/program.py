@@ -193,13 +193,13 @@ class Program:
             case "module":
                 self._has_loaded(body.get("module"))
             case "exited":
-                link.exited = True
-                link.exit_code = whole(body.get("exitCode"))
+                code = whole(body.get("exitCode"))
+                link.exited, link.exit_code = True, link.exit_code if code is None else code
             case "terminated":
                 link.terminated, link.standing = True, None
                 link.finished.set()
                 self._ask_for_exit_code(link)
-        if event in ("exited", "terminated") and link.number == 0:
+        if (link.exited or link.terminated) and link.number == 0:
             self._wait_for_rest()
         self.settle()
 

@@ -108,7 +108,7 @@ class DebugSession:
 
     async def pause(self, thread_id: int | None = None, *, seconds: float) -> Stop:
         """Stop the program. Raises as `resume` does, and `not_running` when it is stopped already."""
-        if self.state is DebugState.EXITED or self._program.untold() is not None:
+        if self._has_news():
             return await self.outcome(0.0)
         self._check("pause")
         links = self._program.speakers()
@@ -227,8 +227,7 @@ class DebugSession:
     async def _go(
         self, action: str, command: str, thread_id: int | None, seconds: float, progress: Progress | None
     ) -> Stop:
-        program = self._program
-        if self.state is DebugState.EXITED or program.untold() is not None:
+        if self._has_news():
             return await self.outcome(0.0)
         self._check(action)
         await self._breakpoints.follow_edits()
@@ -236,7 +235,7 @@ class DebugSession:
         for link in links:
             need(link.capabilities, self.behaviour, self.adapter, action, command)
         threads = [await self._thread_of(link, thread_id) for link in links]
-        if self.state is DebugState.EXITED or program.untold() is not None:
+        if self._has_news():
             return await self.outcome(0.0)
         self._check(action)
         before = self._let_run(links)
@@ -246,6 +245,10 @@ class DebugSession:
             answer.add_done_callback(self._if_refused(link, standing))
             answers.append(answer)
         return await self.outcome(seconds, progress, answers=answers)
+
+    def _has_news(self) -> bool:
+        """Tell whether there is something to tell of before anything is sent: the end, or a stop."""
+        return self.state is DebugState.EXITED or self._program.untold() is not None
 
     def _to_move(self, command: str, thread_id: int | None) -> list[Link]:
         """Return the links that are let run: a step is one thread's; `continue` without a thread is

@@ -43,7 +43,7 @@ async def test_a_program_stops_on_entry(tmp_path: Path) -> None:
             {
                 "debug_session_id": session.id,
                 "runtime": "python",
-                "script": str(program),
+                "script": "./two.py",
                 "caller": "main",
             }
         ]
@@ -62,7 +62,7 @@ async def test_breakpoints_set_before_launch_are_kept_and_bound(tmp_path: Path) 
         (listed,) = await breakpoints.listed()
         assert listed.verified and listed.actual_line == 3 and listed.message is None
         assert place.events("breakpoint_hit") == [
-            {"debug_session_id": session.id, "breakpoint_id": early.id, "path": str(program), "line": 3}
+            {"debug_session_id": session.id, "breakpoint_id": early.id, "path": "./two.py", "line": 3}
         ]
 
 
