@@ -113,9 +113,10 @@ class Binding:
             answer.updated(fields)
         self._settle(one)
 
-    def hit(self, link: Link, numbers: Iterable[int]) -> tuple[int, ...]:
-        """Return our ids of the breakpoints that an adapter names."""
-        found = (self._of(link, number) for number in numbers)
+    def hit(self, link: Link, numbers: Iterable[int], *, data: bool = False) -> tuple[int, ...]:
+        """Return our ids of the breakpoints that an adapter names. `data`: data was accessed; some adapters
+        count those breakpoints apart from all others."""
+        found = (self._of(link, number, data) for number in numbers)
         return tuple(dict.fromkeys(one.id for one in found if one is not None))
 
     def is_entry(self, link: Link, numbers: Iterable[int]) -> bool:
@@ -127,12 +128,15 @@ class Binding:
         self._answers.pop(one.id, None)
         self._breakpoints.pop(one.id, None)
 
-    def _of(self, link: Link, number: int | None) -> Breakpoint | None:
+    def _of(self, link: Link, number: int | None, data: bool = False) -> Breakpoint | None:
         if number is None:
             return None
         for own, answers in self._answers.items():
+            one = self._breakpoints.get(own)
+            if one is None or (one.kind == "data") is not data:
+                continue
             if link.number in answers and answers[link.number].id == number:
-                return self._breakpoints.get(own)
+                return one
         return None
 
     def _links(self, like: Breakpoint) -> list[Link]:

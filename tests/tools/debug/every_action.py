@@ -261,9 +261,10 @@ class Walk:
             return str(found["data_id"])
 
         async def set_there() -> None:
-            await self.ask("set_data_breakpoint", data_id=data_id, access_type="write")
+            made = await self.ask("set_data_breakpoint", data_id=data_id, access_type="write")
             found = await self.ask("continue")
             assert found["stopped_reason"] == "data breakpoint", found
+            assert found["breakpoint_id"] == made["breakpoint_id"], found
             assert "total" in {one["name"] for one in found["changed"]}, found
 
         async def remove() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from tests.debug_adapters import ROOT, copy_of, line_of, python_program
 from tests.tools.debug.debug_desk import DebugDesk, debug_desk, gone, lives
+from tests.tools.debug.targets import free_port
 
 RUN = {"runtime": "python", "stop_on_entry": False}
 
@@ -162,13 +162,6 @@ async def next_stop(desk: DebugDesk) -> Any:
             await asyncio.sleep(0.02)
     assert envelope.type == "output", envelope.model_text()
     return envelope.data
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        assert isinstance(port, int)
-        return port
 
 
 @pytest.mark.requirement("R5.stories.server", "R5.tool.attach", "R5.session.detach")
