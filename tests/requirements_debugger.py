@@ -123,7 +123,6 @@ IN_HAND: tuple[str, ...] = (
     "R5.tool.memory",
     "R5.adapters.table",
     "R5.adapters.order",
-    "R5.adapters.declared",
     "R5.adapters.absent",
     "R5.adapters.untrusted",
     "R5.adapters.python",

@@ -1,0 +1,204 @@
+"""Debug sessions end with the run that they belong to, with the kaged session, and with the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.config import load_settings
+from app.harness.debug_adapters import debug_declarations
+from app.harness.dsl.spec_sections import DapSection
+from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall, text_reply
+from tests.fakes.provider_server import FakeProvider
+from tests.harness.driving import PROJECT_YAML, Driver, Watch, check_stream, driven, write_project
+from tests.tools.debug.debug_desk import gone, lives
+
+ENDLESS = """\
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+print("pids", os.getpid(), flush=True)
+while True:
+    time.sleep(0.05)
+"""
+LAUNCH = {
+    "action": "launch",
+    "runtime": "python",
+    "script": "endless.py",
+    "stop_on_entry": False,
+    "timeout": 1500,
+}
+YAML = PROJECT_YAML + "    debug: { enabled: true }\n"
+
+
+@pytest.fixture
+async def driver(tmp_path: Path, settings_overrides: dict[str, Any]) -> AsyncIterator[Driver]:
+    root = write_project(tmp_path / "shop", YAML)
+    (root / "endless.py").write_text(ENDLESS)
+    (root / "short.py").write_text("total = 1\nprint('total', total)\n")
+    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+        yield driver
+
+
+def pids_in(watch: Watch) -> list[int]:
+    shown = "".join(frame["payload"]["text"] for frame in watch.of("tool.progress"))
+    return [int(pid) for pid in re.findall(r"pids (\d+)", shown)]
+
+
+async def until_launched(watch: Watch) -> list[int]:
+    """Wait for the answer of the launch; return the processes of the program."""
+    result = await watch.until_type("message.tool_result")
+    assert not result["payload"]["isError"], result
+    pids = pids_in(watch)
+    assert len(pids) == 2 and all(map(lives, pids))
+    return pids
+
+
+async def audited(driver: Driver, event: str) -> list[dict[str, Any]]:
+    """Return the events once there is one: nobody waits for their being stored."""
+    async with asyncio.timeout(10):
+        while True:
+            found = (await driver.call("GET", f"/audit?event={event}&limit=50"))["items"]
+            if found:
+                return [one["data"] for one in found]
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.requirement("R5.session.run_end", "R5.stop.progress")
+async def test_auto_cleanup_on_run_end(driver: Driver, fake: FakeProvider) -> None:
+    """Auto-cleanup on run end: cancel a run while a debug session is active. Assert debug session is
+    cleaned up."""
+    fake.script(Reply((ToolCall("debug", LAUNCH),)), Reply((Text("It runs."), Stall())))
+    async with driver.watching() as watch:
+        await driver.post("Debug it")
+        pids = await until_launched(watch)
+        await watch.until_text("It runs.")
+        await driver.session_call("POST", "/cancel")
+        assert not any(map(lives, pids))
+        await watch.until_type("run.ended")
+    check_stream(watch.frames)
+    (ended,) = await audited(driver, "debug.session_ended")
+    assert ended["reason"] == "run_ended"
+    (started,) = await audited(driver, "debug.session_started")
+    assert started["debug_session_id"] == ended["debug_session_id"]
+    assert started["caller"] == "primary"
+
+
+@pytest.mark.requirement("R5.session.run_end")
+async def test_a_cancel_during_the_launch_leaves_nothing(driver: Driver, fake: FakeProvider) -> None:
+    fake.script(Reply((ToolCall("debug", {**LAUNCH, "timeout": 60_000}),)))
+    async with driver.watching() as watch:
+        await driver.post("Debug it")
+        await watch.until(lambda _: len(pids_in(watch)) == 2)
+        await driver.session_call("POST", "/cancel")
+        await gone(*pids_in(watch))
+        await watch.until_type("run.ended")
+    check_stream(watch.frames)
+
+
+@pytest.mark.requirement("R5.session.run_end")
+@pytest.mark.parametrize("how", ["completes", "fails"])
+async def test_a_run_that_ends_by_itself_ends_its_debug_session(
+    driver: Driver, fake: FakeProvider, how: str
+) -> None:
+    last = (
+        text_reply("Done.") if how == "completes" else Document(400, {"error": {"message": "no such thing"}})
+    )
+    fake.script(Reply((ToolCall("debug", LAUNCH),)), last)
+    async with driver.watching() as watch:
+        await driver.post("Debug it")
+        pids = await until_launched(watch)
+        await watch.until_type("run.ended", seconds=30)
+        assert not any(map(lives, pids))
+    told = (await driver.last_run())["state"]
+    assert told == ("succeeded" if how == "completes" else "failed")
+
+
+@pytest.mark.requirement("R5.session.run_end")
+async def test_the_next_run_begins_anew_with_the_breakpoints_kept(driver: Driver, fake: FakeProvider) -> None:
+    short = {**LAUNCH, "script": "short.py"}
+    place = {"action": "set_breakpoint", "path": "short.py", "line": 2}
+    fake.script(
+        Reply((ToolCall("debug", place, "a"), ToolCall("debug", short, "b"))),
+        text_reply("Stopped."),
+        Reply((ToolCall("debug", {"action": "stack_trace"}, "c"), ToolCall("debug", short, "d"))),
+        text_reply("Stopped again."),
+    )
+    first = await driver.run("Debug it")
+    stopped = first.of("message.tool_result")[1]["payload"]
+    assert '"breakpoint_id":1' in stopped["content"] and '"total"' in stopped["content"]
+    second = await driver.run("Once more")
+    gone_by_now, again = (frame["payload"] for frame in second.of("message.tool_result"))
+    assert gone_by_now["isError"] and "dap_session_ended" in gone_by_now["content"]
+    assert '"breakpoint_id":1' in again["content"]
+
+
+async def launched_directly(driver: Driver) -> list[int]:
+    async with driver.watching() as watch:
+        answer = await driver.session_call(
+            "POST", "/tools/debug", {"params": LAUNCH, "agent_path": "primary"}
+        )
+        assert answer["type"] == "output", answer
+        await watch.until(lambda _: len(pids_in(watch)) == 2)
+    pids = pids_in(watch)
+    assert all(map(lives, pids))
+    return pids
+
+
+@pytest.mark.requirement("R5.session.end")
+@pytest.mark.parametrize("end", ["archive", "delete"])
+async def test_the_end_of_the_session_ends_its_debug_sessions(driver: Driver, end: str) -> None:
+    pids = await launched_directly(driver)
+    if end == "archive":
+        await driver.session_call("POST", "/archive")
+    else:
+        await driver.session_call("DELETE", status=204)
+    assert not any(map(lives, pids))
+    (ended,) = await audited(driver, "debug.session_ended")
+    assert ended["reason"] == "session_ended"
+
+
+@pytest.mark.requirement("R5.session.end")
+async def test_the_end_of_the_daemon_ends_all_debug_sessions(
+    tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    root = write_project(tmp_path / "shop", YAML)
+    (root / "endless.py").write_text(ENDLESS)
+    async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+        pids = await launched_directly(driver)
+    assert not any(map(lives, pids))
+
+
+CONFIG = """
+[dap.adapters.go]
+adapter = ["dlv", "dap"]
+[dap.adapters.node]
+command = ["node", "--inspect-brk"]
+type = "pwa-node"
+[dap.adapters.node.launch]
+smartStep = false
+"""
+
+
+@pytest.mark.requirement("R5.adapters.declared")
+def test_every_key_of_a_declared_adapter_is_taken_over(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(CONFIG)
+    local = load_settings(config_file=file, environ={}).dap
+    adapter = {"runtime": "python", "command": ["python3", "-X", "dev"], "adapter": ["debugpy"], "type": "x"}
+    project = DapSection.model_validate({"adapters": [{**adapter, "launch": {"justMyCode": True}}]})
+    found = debug_declarations(project, local)
+    (mine,) = found.project
+    assert (mine.runtime, mine.command, mine.adapter) == ("python", ("python3", "-X", "dev"), ("debugpy",))
+    assert (mine.type, mine.launch) == ("x", {"justMyCode": True})
+    theirs = {one.runtime: one for one in found.local}
+    assert (theirs["go"].adapter, theirs["go"].command) == (("dlv", "dap"), ())
+    assert (theirs["node"].adapter, theirs["node"].command) == (None, ("node", "--inspect-brk"))
+    assert (theirs["node"].type, theirs["node"].launch) == ("pwa-node", {"smartStep": False})
+    assert debug_declarations(None, local).project == ()
