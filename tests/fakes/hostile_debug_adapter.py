@@ -188,7 +188,7 @@ WRONG: dict[str, Any] = {
         "result": "x" * TEN_MEGABYTES,
         "variables": [{"name": "n", "value": "y" * TEN_MEGABYTES}],
     },
-    "many": lambda: {name: [{"id": 1, "name": "n", "value": "v", "line": 1}] * 50_000 for name in LISTS},
+    "many": lambda: {name: [{"id": 1, "name": "n", "value": "v", "line": 1}] * 10_000 for name in LISTS},
 }
 WRONG_EVENTS: tuple[tuple[Any, Any], ...] = (
     ("stopped", {"reason": 5, "threadId": "one", "hitBreakpointIds": "all", "allThreadsStopped": "x"}),
@@ -300,7 +300,9 @@ class Adapter:
             self.answer(message, success=False, message=self.refusals[command])
             return
         act = getattr(self, f"do_{command}", None)
-        if act is None and self.options.odd_refusals:
+        if act is None and self.options.wrong_types in (command, "all"):
+            self.answer(message)
+        elif act is None and self.options.odd_refusals:
             self.odd += 1
             self.answer(message, **ODD_REFUSALS[self.odd % len(ODD_REFUSALS)])
         elif act is None:

@@ -76,15 +76,20 @@ class DapPeer(MessageStream):
         """Send a request, and return the future body of its answer.
 
         It leaves at once, in the order of calls. The future fails with AdapterRefusal when the answer
-        is an error and with PeerClosed when the conversation ends before it, or has; nobody has to
-        look. When it is cancelled, a late answer is dropped, and an adapter that takes `cancel` is told.
+        is an error, or the arguments are nothing that can be sent (numbers beyond 64 bits, lists within
+        lists without end), and with PeerClosed when the conversation ends before it, or has; nobody has
+        to look. When it is cancelled, a late answer is dropped, and an adapter that takes `cancel` is told.
         """
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(_looked_at)
         if self.reason is not None:
             answer.set_exception(PeerClosed(self.reason))
             return answer
-        number, body = self._request(command, arguments)
+        try:
+            number, body = self._request(command, arguments)
+        except TypeError as problem:
+            answer.set_exception(AdapterRefusal(command, f"the arguments cannot be sent: {problem}", {}))
+            return answer
         self._waiting[number] = answer
         self._commands[number] = command
         answer.add_done_callback(lambda _: self._settled(number, answer))

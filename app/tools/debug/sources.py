@@ -126,7 +126,7 @@ class Sources:
 
     def _below(self, path: str) -> tuple[str, ...] | None:
         """Also by its real name: an adapter may know a file by a link."""
-        if not path.startswith("/"):
+        if not path.startswith("/") or "\0" in path or len(path) > MAX_PATH:
             return None
         for name in (os.path.normpath(path), os.path.realpath(path)):
             for root in self._roots:

@@ -6,6 +6,7 @@ is shown.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ MAX_REFERENCE = 2**53
 MAX_VALUE = 1_000
 MAX_FETCHED = 10_000
 MAX_DIGITS = 15
+TAKEN_AT_ONCE = 200
+"""More variables than that are taken apart in a thread: cleaning 3,000 long ones takes 0.2 s."""
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _DIGITS = re.compile(r"\d+")
 _INDEX = re.compile(r"\.?(?:\[(\d{1,15})\]|(\d{1,15}))(?=[.\[]|$)")
@@ -102,7 +105,9 @@ def _raw(one: dict[str, Any]) -> Raw:
 
 async def children_of(call: DebugCall, reference: int) -> list[Raw]:
     """Return what is in a scope or a variable, as much as is ever looked at."""
-    return raw_variables(await call.ask("variables", variablesReference=reference))
+    answer = await call.ask("variables", variablesReference=reference)
+    few = len(objects(answer.get("variables"))) <= TAKEN_AT_ONCE
+    return raw_variables(answer) if few else await asyncio.to_thread(raw_variables, answer)
 
 
 def proper(rows: Iterable[Raw]) -> list[Raw]:

@@ -232,6 +232,17 @@ echo()
         assert str(found[0]) == "m: plain words"
 
 
+async def test_what_cannot_be_sent_is_refused_and_does_no_harm(talk: Any) -> None:
+    deep: list[Any] = []
+    for _ in range(2_000):
+        deep = [deep]
+    async with talk("echo()") as it:
+        for wrong in (deep, 2**70, "\ud83d", object()):
+            with pytest.raises(AdapterRefusal, match="cannot be sent"):
+                await it.peer.request("m", {"n": wrong})
+        assert await it.peer.request("m", {"n": 1}) == {"n": 1}
+
+
 @pytest.mark.requirement("R5.peer.hostile")
 @pytest.mark.parametrize(
     ("raw", "reason"),

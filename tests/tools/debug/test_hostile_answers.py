@@ -1,0 +1,132 @@
+"""What a model is told when an adapter answers nonsense: always something, never too much of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.bridges.dap.manager import DebugLimits, Declared
+from tests.debug_adapters import ROOT
+from tests.tools.debug.debug_desk import DebugDesk, debug_desk
+
+HOSTILE = ROOT / "tests" / "fakes" / "hostile_debug_adapter.py"
+CAPABILITIES = (
+    "supportsModulesRequest",
+    "supportsLoadedSourcesRequest",
+    "supportsDisassembleRequest",
+    "supportsReadMemoryRequest",
+    "supportsWriteMemoryRequest",
+    "supportsDataBreakpoints",
+    "supportsInstructionBreakpoints",
+    "supportsFunctionBreakpoints",
+    "supportsConditionalBreakpoints",
+    "supportsSetVariable",
+    "supportsExceptionInfoRequest",
+)
+KINDS = ("mixed", "objects", "far", "deep", "null", "number", "string", "list", "empty", "long", "many")
+CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("stack_trace", {}),
+    ("threads", {}),
+    ("scopes", {}),
+    ("variables", {}),
+    ("variables", {"scope": "global"}),
+    ("variables", {"expand": "user.name"}),
+    ("variables", {"filter": "n"}),
+    ("evaluate", {"expression": "line"}),
+    ("evaluate", {"expression": "line", "context": "repl"}),
+    ("set_breakpoint", {"path": "program.hostile", "line": 3}),
+    ("set_breakpoint", {"path": "program.hostile", "line": 5, "condition": "x > 1"}),
+    ("list_breakpoints", {}),
+    ("set_instruction_breakpoint", {"instruction_reference": "0x1000"}),
+    ("remove_instruction_breakpoint", {"instruction_reference": "0x1000"}),
+    ("data_breakpoint_info", {"name": "line"}),
+    ("set_data_breakpoint", {"data_id": "line", "access_type": "write"}),
+    ("remove_data_breakpoint", {"data_id": "line"}),
+    ("disassemble", {"memory_reference": "0x1000", "instruction_count": 5}),
+    ("read_memory", {"memory_reference": "0x1000", "count": 16}),
+    ("write_memory", {"memory_reference": "0x1000", "data": "AAAA"}),
+    ("modules", {}),
+    ("loaded_sources", {}),
+    ("step_over", {}),
+    ("step_into", {}),
+    ("continue", {}),
+    ("remove_breakpoint", {"path": "program.hostile", "line": 5}),
+    ("step_out", {}),
+    ("disconnect", {}),
+)
+MOST = 120_000
+"""How many characters of nonsense a model may be told at most."""
+
+
+@asynccontextmanager
+async def nonsense(base: Path, *arguments: str) -> AsyncIterator[DebugDesk]:
+    claims = [word for name in CAPABILITIES for word in ("--claim", name)]
+    log = str(base / "adapter.log")
+    adapter = (sys.executable, "-I", str(HOSTILE), "--log", log, *claims, *arguments)
+    declared = [Declared(runtime="hostile", adapter=adapter)]
+    limits = DebugLimits(request_seconds=5, frame_seconds=2, disconnect_seconds=1)
+    async with debug_desk(base, declared=declared, limits=limits) as desk:
+        (desk.root / "program.hostile").write_text(
+            "print one\nnothing\nprint three\nnothing\nnothing\nexit 3\n"
+        )
+        yield desk
+
+
+async def told(desk: DebugDesk, action: str, params: dict[str, Any]) -> str:
+    """Return what the model is told, which is an answer or a reason."""
+    envelope = await desk.answer(action, **params)
+    text = envelope.model_text()
+    if envelope.type == "error" and "frame_id" not in text:
+        assert envelope.code not in (None, "internal_error", "invalid_params"), (action, params, text)
+    assert 0 < len(text) < MOST, (action, params, len(text))
+    text.encode()
+    return text
+
+
+@pytest.mark.requirement("R5.hostile.answers")
+@pytest.mark.parametrize("kind", KINDS)
+async def test_nonsense_is_answered_within_bounds(tmp_path: Path, kind: str) -> None:
+    async with nonsense(tmp_path, "--wrong-types", "all", "--wrong", kind) as desk, asyncio.timeout(60):
+        await told(desk, "launch", {"runtime": "hostile", "script": "program.hostile"})
+        for action, params in CALLS:
+            await told(desk, action, params)
+
+
+@pytest.mark.requirement("R5.hostile.answers")
+@pytest.mark.parametrize(
+    "way", [("--odd-refusals",), ("--wrong-events",), ("--wrong-capabilities",), ("--huge", "3000")]
+)
+async def test_odd_ways_are_answered_within_bounds(tmp_path: Path, way: tuple[str, ...]) -> None:
+    async with nonsense(tmp_path, *way) as desk, asyncio.timeout(60):
+        await told(desk, "launch", {"runtime": "hostile", "script": "program.hostile"})
+        for action, params in CALLS:
+            await told(desk, action, params)
+
+
+@pytest.mark.requirement("R5.hostile.answers")
+@pytest.mark.parametrize(
+    "way",
+    [
+        ("--huge", "3000"),
+        ("--wrong-types", "all", "--wrong", "many"),
+        ("--wrong-types", "all", "--wrong", "long"),
+    ],
+)
+async def test_much_nonsense_lets_others_have_the_loop(tmp_path: Path, way: tuple[str, ...]) -> None:
+    async with nonsense(tmp_path, *way) as desk, asyncio.timeout(60):
+        await told(desk, "launch", {"runtime": "hostile", "script": "program.hostile"})
+        loop = asyncio.get_running_loop()
+        for action, params in CALLS[:12]:
+            asking, longest = asyncio.create_task(told(desk, action, params)), 0.0
+            while not asking.done():
+                before = loop.time()
+                await asyncio.sleep(0.001)
+                longest = max(longest, loop.time() - before)
+            await asking
+            assert longest < 1.0, (action, params, longest)
