@@ -7,11 +7,11 @@ half done, and the audit of it all. Never: what is asked in between.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from app.bridges.dap.adapter_entry import ResolvedAdapter
+from app.bridges.dap.audit import Record, SessionAudit
 from app.bridges.dap.breakpoint_binding import Binding
 from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.capabilities import not_supported
@@ -42,13 +42,12 @@ _BUILT = frozenset({"binary", "go"})
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What sessions are run with; the same for all of a daemon. `record` takes an audit event's name, the
-    project's id and the data."""
+    """What sessions are run with; the same for all of a daemon."""
 
     children: ChildProcesses
     terminals: Terminals | None
     environment: Mapping[str, str]
-    record: Callable[[str, str, dict[str, Any]], None]
+    record: Record
     limits: DebugLimits
 
 
@@ -68,7 +67,6 @@ class SessionLife:
         self._resolved = resolved
         self._breakpoints = breakpoints
         self._means = means
-        launched = isinstance(request, LaunchRequest)
         entry = isinstance(request, LaunchRequest) and request.stop_on_entry
         self.program = Program(
             resolved.behaviour,
@@ -82,41 +80,26 @@ class SessionLife:
         self._binding = Binding(self.program, means.limits.request_seconds)
         if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "main":
             self._binding.entry = entry_functions(resolved.entry, request.program)
-        cwd = request.cwd if isinstance(request, LaunchRequest) else owner.project_root
-        self._conversations = Conversations(
-            self.program,
-            breakpoints,
-            means.children,
-            resolved,
-            means.limits,
-            cwd=cwd,
-            environment=means.environment,
-            terminal=means.terminals is not None,
-            host=request.host if isinstance(request, AttachRequest) else "localhost",
-        )
-        self._reverse = ReverseRequests(
-            owner,
-            means.terminals,
-            cwd=cwd,
-            environment={**means.environment, **resolved.env},
-            received=self.program.output.add,
-            begin=self._conversations.begin_child,
-        )
+        session_id = new_id("dap")
+        self._audit = SessionAudit(session_id, owner, breakpoints, means.record)
+        self._cwd = request.cwd if isinstance(request, LaunchRequest) else owner.project_root
+        self._conversations = self._make_conversations()
+        self._reverse = self._make_reverse_requests()
         self.session = DebugSession(
-            new_id("dap"),
+            session_id,
             self.program,
             breakpoints,
             StopReports(self.program, breakpoints, self._binding, entry=entry),
             runtime=request.runtime,
             script=_script(request),
             adapter=resolved.behaviour.name or resolved.program.name,
-            launched=launched,
-            on_hit=self._record_hits,
+            launched=isinstance(request, LaunchRequest),
+            on_hit=self._audit.hit,
         )
         self.session.ends_by(self._disconnect)
         self._beginning: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
-        self._is_recorded = self._is_parted = False
+        self._is_parted = False
         self.keeps = False
         """Whether the program and its adapter's process were left running, until `aclose`."""
 
@@ -162,6 +145,31 @@ class SessionLife:
         await self._conversations.aclose()
         await self._reverse.aclose()
 
+    def _make_conversations(self) -> Conversations:
+        request, means = self._request, self._means
+        return Conversations(
+            self.program,
+            self._breakpoints,
+            means.children,
+            self._resolved,
+            means.limits,
+            cwd=self._cwd,
+            environment=means.environment,
+            terminal=means.terminals is not None,
+            host=request.host if isinstance(request, AttachRequest) else "localhost",
+        )
+
+    def _make_reverse_requests(self) -> ReverseRequests:
+        means = self._means
+        return ReverseRequests(
+            self.owner,
+            means.terminals,
+            cwd=self._cwd,
+            environment={**means.environment, **self._resolved.env},
+            received=self.program.output.add,
+            begin=self._conversations.begin_child,
+        )
+
     async def _begun(self) -> None:
         """Have the handshake done, by a task that `end` can stop."""
         self._beginning = beginning = asyncio.create_task(self._begin(), name="begin a debug session")
@@ -184,15 +192,7 @@ class SessionLife:
                 await self._attach(self._request)
         except StartFailed as failed:
             raise self._failed(failed.reason) from None
-        self._is_recorded = True
-        self._record(
-            "debug.session_started",
-            {
-                "runtime": self.session.runtime,
-                "script": self._shown(self.session.script),
-                "caller": self.owner.agent_path,
-            },
-        )
+        self._audit.started(self.session.runtime, self.session.script)
         self.program.started()
 
     async def _launch(self, request: LaunchRequest) -> None:
@@ -257,8 +257,7 @@ class SessionLife:
             )
 
     async def _end(self, reason: str, *, terminate: bool, keeps: bool) -> None:
-        if self._is_recorded:
-            self._record("debug.session_ended", {"reason": reason})
+        self._audit.ended(reason)
         self._breakpoints.detach(self.program)
         if self._beginning is not None and not self._beginning.done():
             await asyncio.wait({self._beginning})
@@ -268,31 +267,6 @@ class SessionLife:
         )
         if not keeps:
             await self.aclose()
-
-    def _record(self, event: str, data: dict[str, Any]) -> None:
-        self._means.record(event, self.owner.project_id, {"debug_session_id": self.session.id, **data})
-
-    def _record_hits(self, stop: Stop) -> None:
-        frame = stop.frame or {}
-        source = frame.get("source")
-        path = source.get("path") if isinstance(source, dict) else None
-        for number in stop.breakpoint_ids:
-            one = self._breakpoints.get(number)
-            own = one is not None and one.path is not None
-            at = str(one.path) if one is not None and own else path
-            self._record(
-                "debug.breakpoint_hit",
-                {
-                    "breakpoint_id": number,
-                    "path": self._shown(at) if isinstance(at, str) else None,
-                    "line": one.actual_line if one is not None and own else frame.get("line"),
-                },
-            )
-
-    def _shown(self, path: str) -> str:
-        """Return a path as the audit trail has it: below the project's root relative to that."""
-        root = f"{self.owner.project_root}/"
-        return f"./{path.removeprefix(root)}" if path.startswith(root) else path
 
     def _failed(self, reason: str) -> ToolError:
         output, _ = self.program.output.take()

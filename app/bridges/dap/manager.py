@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.audit import Record
 from app.bridges.dap.breakpoints import Access, Breakpoint, Breakpoints
 from app.bridges.dap.lifecycle import Means, SessionLife
 from app.bridges.dap.limits import DebugLimits
@@ -44,8 +44,6 @@ __all__ = [
     "Terminals",
 ]
 
-Record = Callable[[str, str, dict[str, Any]], None]
-"""Takes an audit event's name, the project's id and the data."""
 Key = tuple[str, str]
 """A session and the path of an agent in it."""
 

@@ -19,8 +19,9 @@ from app.bridges.dap.links import Link, link_of
 from app.bridges.dap.peer import AdapterRefusal
 from app.bridges.dap.program import Program
 from app.bridges.dap.requests import Progress
-from app.bridges.dap.stop_report import StopReports, first_thread
+from app.bridges.dap.stop_report import StopReports
 from app.bridges.dap.stops import Standing, Stop
+from app.bridges.dap.threads import all_threads, any_thread
 from app.bridges.message_stream import PeerClosed
 from app.errors import ToolError
 from app.states import DebugState
@@ -118,7 +119,7 @@ class DebugSession:
         for link in links:
             need(link.capabilities, self.behaviour, self.adapter, "pause", "pause")
             thread = thread_id if thread_id is not None else await self._any_thread(link)
-            answers.append(self._send(link, "pause", {"threadId": thread}))
+            answers.append(link.send("pause", {"threadId": thread}))
         return await self.outcome(seconds, answers=answers)
 
     async def request(self, action: str, command: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -136,7 +137,7 @@ class DebugSession:
         need(link.capabilities, self.behaviour, self.adapter, action, command)
         try:
             if command == "threads":
-                return await self._threads()
+                return await all_threads(program)
             if action == "custom_request" and command in MOVING:
                 self._let_run([link])
             return await link.request(command, arguments, program.limits.request_seconds)
@@ -241,7 +242,7 @@ class DebugSession:
         before = self._let_run(links)
         answers = []
         for link, standing, thread in zip(links, before, threads, strict=True):
-            answer = self._send(link, command, {"threadId": thread})
+            answer = link.send(command, {"threadId": thread})
             answer.add_done_callback(self._if_refused(link, standing))
             answers.append(answer)
         return await self.outcome(seconds, progress, answers=answers)
@@ -281,9 +282,6 @@ class DebugSession:
 
         return look
 
-    def _send(self, link: Link, command: str, arguments: dict[str, Any]) -> asyncio.Future[dict[str, Any]]:
-        return link.send(command, arguments)
-
     async def _thread_of(self, link: Link, thread_id: int | None) -> int:
         if thread_id is not None:
             return thread_id
@@ -296,22 +294,10 @@ class DebugSession:
 
     async def _any_thread(self, link: Link) -> int:
         """Return the session's id of a thread, where any will do."""
-        known = next(iter(link.threads), None)
-        if known is None:
-            try:
-                known = await first_thread(link, self._program.limits.frame_seconds)
-            except PeerClosed:
-                raise await self._ended() from None
-        return (1 if known is None else known) + link.shift
-
-    async def _threads(self) -> dict[str, Any]:
-        """Return the threads of all links in one answer."""
-        threads: list[Any] = []
-        for link in self._program.speakers() or [self._program.front()]:
-            body = await link.request("threads", {}, self._program.limits.request_seconds)
-            found = body.get("threads")
-            threads += found if isinstance(found, list) else []
-        return {"threads": threads}
+        try:
+            return await any_thread(link, self._program.limits.frame_seconds)
+        except PeerClosed:
+            raise await self._ended() from None
 
     def _check(self, action: str) -> None:
         if self.state is DebugState.ENDED:

@@ -14,6 +14,7 @@ from app.bridges.dap.links import Link
 from app.bridges.dap.peer import AdapterRefusal
 from app.bridges.dap.program import Program
 from app.bridges.dap.stops import BREAKPOINT_REASONS, Standing, Stop, StopEvent, whole
+from app.bridges.dap.threads import first_thread
 from app.bridges.message_stream import PeerClosed
 
 _QUIET_SECONDS = 1.0
@@ -90,7 +91,8 @@ class StopReports:
         self, link: Link, standing: Standing, event: StopEvent, frame: dict[str, Any] | None
     ) -> tuple[int, ...]:
         """Return our ids of the breakpoints that were hit: those named, else those at the place."""
-        named = self._binding.hit(link, standing.hits())
+        data = event.reason == "data breakpoint"
+        named = self._binding.hit(link, standing.hits(), data=data)
         if named or event.reason not in BREAKPOINT_REASONS or frame is None or standing.hits():
             return named
         path, line = _path(frame), whole(frame.get("line"))
@@ -117,20 +119,6 @@ class StopReports:
         """Return the protocol's reason for what the adapter calls otherwise."""
         named = self._program.behaviour.reasons
         return named.get(event.description or "") or named.get(event.reason, event.reason)
-
-
-async def first_thread(link: Link, seconds: float) -> int | None:
-    """Return the adapter's id of the first thread that it tells of."""
-    try:
-        body = await link.ask("threads", {}, seconds)
-    except (AdapterRefusal, TimeoutError):
-        return None
-    threads = body.get("threads")
-    for one in threads if isinstance(threads, list) else ():
-        number = whole(one.get("id")) if isinstance(one, dict) else None
-        if number is not None:
-            return number - link.shift
-    return None
 
 
 def _path(frame: dict[str, Any]) -> str | None:

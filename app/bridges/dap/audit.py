@@ -1,0 +1,67 @@
+"""What the audit trail is told of one debug session.
+
+Owns: the events and their data. Never: keeping them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from app.bridges.dap.breakpoints import Breakpoints
+from app.bridges.dap.requests import DebugOwner
+from app.bridges.dap.stops import Stop
+
+Record = Callable[[str, str, dict[str, Any]], None]
+"""Takes an audit event's name, the project's id and the data."""
+
+
+class SessionAudit:
+    """Of the session with `session_id`. Paths below the project's root are relative to that."""
+
+    def __init__(self, session_id: str, owner: DebugOwner, breakpoints: Breakpoints, record: Record) -> None:
+        self._session_id = session_id
+        self._owner = owner
+        self._breakpoints = breakpoints
+        self._record = record
+        self._is_started = False
+
+    def started(self, runtime: str, script: str) -> None:
+        """The program is under the debugger."""
+        self._is_started = True
+        self._told(
+            "debug.session_started",
+            {"runtime": runtime, "script": self._shown(script), "caller": self._owner.agent_path},
+        )
+
+    def ended(self, reason: str) -> None:
+        """The session is over; one that never started is not told of."""
+        if self._is_started:
+            self._told("debug.session_ended", {"reason": reason})
+
+    def hit(self, stop: Stop) -> None:
+        """The program stands at breakpoints."""
+        frame = stop.frame or {}
+        source = frame.get("source")
+        path = source.get("path") if isinstance(source, dict) else None
+        line = frame.get("line")
+        for number in stop.breakpoint_ids:
+            one = self._breakpoints.get(number)
+            at, there = path, line
+            if one is not None and one.path is not None:
+                at, there = str(one.path), one.actual_line
+            self._told(
+                "debug.breakpoint_hit",
+                {
+                    "breakpoint_id": number,
+                    "path": self._shown(at) if isinstance(at, str) else None,
+                    "line": there if isinstance(there, int) else None,
+                },
+            )
+
+    def _told(self, event: str, data: dict[str, Any]) -> None:
+        self._record(event, self._owner.project_id, {"debug_session_id": self._session_id, **data})
+
+    def _shown(self, path: str) -> str:
+        root = f"{self._owner.project_root}/"
+        return f"./{path.removeprefix(root)}" if path.startswith(root) else path
