@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from app.bridges.dap.manager import AdapterTable
 from bench.__main__ import names
+from bench.debug_client import RawDebugger
+from tests.debug_adapters import debug_environment
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,6 +25,23 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.requirement("R3.bench.figures")
 def test_each_figure_of_the_tools_has_a_benchmark() -> None:
     assert {"search_grep", "search_glob", "search_ast", "file_tools", "shell", "dispatch"} <= set(names())
+
+
+@pytest.mark.requirement("R5.bench.figures")
+def test_the_debugger_is_measured_beside_a_raw_client_with_the_same_adapter(tmp_path: Path) -> None:
+    assert "debug" in names()
+    script = tmp_path / "turns.py"
+    script.write_text("total = 0\nfor turn in range(100):\n    total += turn\n")
+    environment = debug_environment(tmp_path / "home")
+    adapter = AdapterTable((), (), environment, root=tmp_path).resolve("python")
+    debugger = RawDebugger(adapter.command, {**environment, **adapter.env}, tmp_path)
+    try:
+        debugger.launch({"program": str(script), "python": list(adapter.interpreter)}, (script, 3))
+        assert debugger.look()[0] == 3
+        debugger.step()
+        assert debugger.look()[0] == 2
+    finally:
+        debugger.close()
 
 
 @pytest.mark.requirement("R3.bench.figures")
