@@ -119,27 +119,18 @@ DEBUGGER: dict[str, str] = {
 
 IN_HAND: tuple[str, ...] = (
     "R5.tool.instructions",
-    "R5.tool.data",
-    "R5.tool.memory",
     "R5.adapters.table",
     "R5.adapters.order",
     "R5.adapters.absent",
     "R5.adapters.untrusted",
     "R5.adapters.python",
-    "R5.adapters.compiled",
     "R5.adapters.listed",
     "R5.capabilities.overrides",
     "R5.order.early",
     "R5.real.js-debug",
-    "R5.real.lldb",
-    "R5.real.gdb",
-    "R5.real.codelldb",
-    "R5.real.delve",
     "R5.real.rdbg",
     "R5.real.bash",
     "R5.real.perl",
-    "R5.stories.crash",
-    "R5.stories.data",
     "R5.stories.node",
 )
 """Ids that have no test yet: whoever marks a test with one removes it here."""
