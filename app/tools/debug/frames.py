@@ -43,8 +43,12 @@ class FrameScope:
     variables: int | None
 
 
-def thread_of(call: DebugCall) -> int:
+async def thread_of(call: DebugCall) -> int:
     """Return the thread that the call means. Raises ToolError `not_stopped` when none has stopped."""
+    if call.session.stop.status != "stopped":
+        await call.ask(
+            "threads"
+        )  # so a stop that nobody was told of becomes known, or it is said that none is
     wanted = call.params.thread_id
     if wanted is None:
         wanted = call.session.current_thread
@@ -59,7 +63,7 @@ async def frame_of(call: DebugCall) -> dict[str, Any]:
     number, session = call.params.frame_id, call.session
     if number > MAX_FRAME:
         raise wrong("frame_id", f"is {number}; at most {MAX_FRAME}")
-    thread = thread_of(call)
+    thread = await thread_of(call)
     top = session.stop.frame if session.stop.status == "stopped" else None
     if number == 0 and thread == session.stop.thread_id and top is not None:
         return top

@@ -23,7 +23,7 @@ MAX_NAME = 200
 async def stack_trace(call: DebugCall) -> DebugResult:
     """Return the frames of a thread from `start` on, numbered from the top."""
     params = call.params
-    thread = thread_of(call)
+    thread = await thread_of(call)
     wanted = params.start + params.levels
     answer = await call.ask("stackTrace", threadId=thread, startFrame=0, levels=wanted)
     frames = objects(answer.get("stackFrames"))

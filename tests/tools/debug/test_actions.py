@@ -140,7 +140,9 @@ async def test_step_into_step_over_step_out(desk: DebugDesk) -> None:
 @pytest.mark.requirement("R5.tool.disconnect")
 async def test_disconnect_cleanup(desk: DebugDesk) -> None:
     """disconnect cleanup: disconnect, assert debug adapter process is gone and debuggee is killed."""
-    await desk.debug("launch", **{**RUN, "script": "ignores_sigterm.py"}, stop_on_entry=False, timeout=500)
+    deaf_at = line(desk, LOOP, "ignores_sigterm.py")
+    await desk.debug("set_breakpoint", path="ignores_sigterm.py", line=deaf_at)
+    await desk.debug("launch", **{**RUN, "script": "ignores_sigterm.py"}, stop_on_entry=False)
     told = "".join(desk.ports.shown)
     deaf = int(re.search(r"deaf (\d+)", told)[1])  # type: ignore[index]
     adapter = _parent(_parent(deaf))
@@ -270,9 +272,8 @@ async def test_what_the_adapter_cannot_do_is_not_sent(desk: DebugDesk, call: dic
 
 @pytest.mark.requirement("R5.stop.timeout", "R5.state.actions")
 async def test_a_program_that_does_not_stop_in_time_goes_on(desk: DebugDesk) -> None:
-    running = await desk.debug(
-        "launch", **{**RUN, "script": "never_stops.py"}, stop_on_entry=False, timeout=300
-    )
+    await desk.debug("launch", **{**RUN, "script": "never_stops.py"})
+    running = await desk.debug("continue", timeout=300)
     assert (running["status"], running["timed_out"]) == ("running", True)
     assert "pause" in running["note"]
     refused = await desk.refused("continue")
@@ -286,6 +287,20 @@ async def test_a_program_that_does_not_stop_in_time_goes_on(desk: DebugDesk) -> 
     assert (await desk.refused("pause")).code == "not_running"
     await desk.debug("set_breakpoint", path="never_stops.py", line=line(desk, LOOP, "never_stops.py"))
     assert (await desk.debug("continue"))["stopped_reason"] == "breakpoint"
+
+
+@pytest.mark.requirement("R5.stop.timeout")
+async def test_a_stop_that_comes_after_the_wait_is_seen_by_looking(desk: DebugDesk) -> None:
+    desk.put("slow.py", "import time\n\ntime.sleep(2)\nx = 1\nprint(x)\n")
+    await desk.debug("set_breakpoint", path="slow.py", line=5)
+    running = await desk.debug("launch", runtime="python", script="slow.py", stop_on_entry=False, timeout=100)
+    assert running["timed_out"] is True
+    async with asyncio.timeout(20):
+        while (found := await desk.answer("variables")).code == "not_stopped":  # noqa: ASYNC110  (it is asked)
+            await asyncio.sleep(0.05)
+    assert {one["name"]: one["value"] for one in found.data["variables"]}["x"] == "1"
+    assert (await desk.debug("stack_trace"))["frames"][0]["line"] == 5
+    assert (await desk.debug("continue"))["status"] == "exited"
 
 
 @pytest.mark.requirement("R5.failure.exit")
