@@ -56,6 +56,14 @@ class DebugDesk(Desk):
         assert isinstance(result, str)
         return result
 
+    async def next_stop(self) -> Any:
+        """Wait until a program that runs has stopped by itself, and return the answer that tells it."""
+        async with asyncio.timeout(20):
+            while (envelope := await self.answer("continue")).code == "not_stopped":  # noqa: ASYNC110  (it is asked)
+                await asyncio.sleep(0.02)
+        assert envelope.type == "output", envelope.model_text()
+        return envelope.data
+
     def events(self, name: str) -> list[dict[str, Any]]:
         return [data for event, _, data in self.audited if event == f"debug.{name}"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,3 +103,30 @@ def listens(port: int) -> bool:
             if words[1].endswith(wanted) and words[3] == "0A":
                 return True
     return False
+
+
+@asynccontextmanager
+async def listening(*command: str, cwd: Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, int]]:
+    """Start a program that says where it listens; yield it with that port, and end it."""
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=cwd, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    try:
+        assert process.stdout is not None
+        async with asyncio.timeout(20):
+            line = await process.stdout.readline()
+        yield process, int(line.split()[-1])
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def asked(port: int, text: str) -> str:
+    """Ask the fixture server, and return its answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"{text}\n".encode())
+    async with asyncio.timeout(20):
+        answer = await reader.readline()
+    writer.close()
+    return answer.decode().strip()

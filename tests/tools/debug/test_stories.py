@@ -6,7 +6,6 @@ import asyncio
 import re
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 
 from tests.debug_adapters import ROOT, copy_of, line_of, python_program
 from tests.tools.debug.debug_desk import DebugDesk, debug_desk, gone, lives
-from tests.tools.debug.targets import free_port
+from tests.tools.debug.targets import asked, free_port, listening
 
 RUN = {"runtime": "python", "stop_on_entry": False}
 
@@ -128,42 +127,6 @@ async def test_a_child_process_stops_at_a_breakpoint_of_its_own(desk: DebugDesk)
     assert "parent heard: from the child" in found["output"]
 
 
-@asynccontextmanager
-async def listening(*command: str, cwd: Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, int]]:
-    """Start a program that says where it listens; yield it with that port, and end it."""
-    process = await asyncio.create_subprocess_exec(
-        *command, cwd=cwd, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
-    )
-    try:
-        assert process.stdout is not None
-        async with asyncio.timeout(20):
-            line = await process.stdout.readline()
-        yield process, int(line.split()[-1])
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-async def asked(port: int, text: str) -> str:
-    """Ask the fixture server, and return its answer."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"{text}\n".encode())
-    async with asyncio.timeout(20):
-        answer = await reader.readline()
-    writer.close()
-    return answer.decode().strip()
-
-
-async def next_stop(desk: DebugDesk) -> Any:
-    """Wait until a program that runs has stopped by itself, and return the answer that tells it."""
-    async with asyncio.timeout(20):
-        while (envelope := await desk.answer("continue")).code == "not_stopped":  # noqa: ASYNC110  (it is asked)
-            await asyncio.sleep(0.02)
-    assert envelope.type == "output", envelope.model_text()
-    return envelope.data
-
-
 @pytest.mark.requirement("R5.stories.server", "R5.tool.attach", "R5.session.detach")
 async def test_a_running_server_is_attached_to_looked_at_and_left_running(desk: DebugDesk) -> None:
     debug_port = free_port()
@@ -179,7 +142,7 @@ async def test_a_running_server_is_attached_to_looked_at_and_left_running(desk: 
         assert set_there["verified"]
         assert await asked(port, "four") == "4"
         asking = asyncio.create_task(asked(port, "five!"))
-        found = await next_stop(desk)
+        found = await desk.next_stop()
         assert found["location"]["line"] == line
         assert await desk.local("text") == "'five!'"
         await desk.debug("evaluate", expression="text = 'changed'", context="repl")
@@ -200,7 +163,7 @@ async def test_a_server_can_be_attached_to_again(desk: DebugDesk) -> None:
         for _ in range(2):
             await desk.debug("attach", runtime="python", host="127.0.0.1", port=debug_port)
             asking = asyncio.create_task(asked(port, "hello"))
-            assert (await next_stop(desk))["location"]["line"] == line
+            assert (await desk.next_stop())["location"]["line"] == line
             await desk.debug("disconnect")
             assert await asking == "5"
 
