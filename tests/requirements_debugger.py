@@ -124,7 +124,6 @@ IN_HAND: tuple[str, ...] = (
     "R5.adapters.absent",
     "R5.adapters.untrusted",
     "R5.adapters.python",
-    "R5.adapters.listed",
     "R5.capabilities.overrides",
     "R5.order.early",
     "R5.real.js-debug",

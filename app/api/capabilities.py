@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from app.api.schemas.projects import Capability
+from app.bridges.dap.manager import AdapterTable
 from app.bridges.lsp.manager import ServerTable
 from app.config import Settings, child_environment
 from app.errors import ToolError
+from app.harness.debug_adapters import debug_declarations
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.language_servers import declarations
 from app.programs import find_program
@@ -35,11 +37,7 @@ def _look(settings: Settings, project: CompiledProject) -> list[Capability]:
         )
     ]
     found += _language_servers(settings, project, environment)
-    adapters = {entry.runtime: tuple(entry.adapter or entry.command or ()) for entry in project.dap.adapters}
-    adapters.update(
-        {runtime: entry.adapter or entry.command or () for runtime, entry in settings.dap.adapters.items()}
-    )
-    found += [_program(runtime, "debug_adapter", command) for runtime, command in sorted(adapters.items())]
+    found += _debug_adapters(settings, project, environment)
     programs = {"git": "git"}
     programs |= {name: str(find_program(name, environment) or name) for name in ("rg", "ast-grep")}
     found += [_program(name, "program", (command,)) for name, command in programs.items()]
@@ -59,6 +57,21 @@ def _language_servers(
         except ToolError as absent:
             reason = absent.message
         yield Capability(name=language, kind="language_server", available=reason is None, reason=reason)
+
+
+def _debug_adapters(
+    settings: Settings, project: CompiledProject, environment: Mapping[str, str]
+) -> Iterator[Capability]:
+    """Every runtime, with why it cannot be debugged and how to get its adapter."""
+    declared = debug_declarations(project.dap, settings.dap)
+    table = AdapterTable(declared.project, declared.local, environment, root=Path(project.root_dir))
+    for runtime in table.runtimes():
+        reason = None
+        try:
+            table.resolve(runtime)
+        except ToolError as absent:
+            reason = absent.message
+        yield Capability(name=runtime, kind="debug_adapter", available=reason is None, reason=reason)
 
 
 def _program(name: str, kind: str, command: tuple[str, ...]) -> Capability:

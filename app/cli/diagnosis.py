@@ -6,7 +6,6 @@ Owns: the findings of `kaged doctor`. Never: their layout, or the value of any c
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import platform
 import shutil
@@ -18,6 +17,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from app import __version__
+from app.bridges.dap.manager import AdapterTable
 from app.bridges.lsp.manager import ServerTable
 from app.cli.install_advice import how_to_install
 from app.config import (
@@ -29,6 +29,7 @@ from app.config import (
     without_credentials,
 )
 from app.errors import KagedError, ToolError
+from app.harness.debug_adapters import debug_declarations
 from app.harness.language_servers import declarations
 from app.programs import find_program
 from app.storage import backup
@@ -37,7 +38,6 @@ from app.storage.versions import sqlite_version
 
 Status = Literal["ok", "absent", "problem"]
 
-_DEBUG_ADAPTERS = {"node": "js-debug-adapter", "go": "dlv"}
 _CONNECT_SECONDS = 1.0
 _LOW_DISK_BYTES = 1024**3
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -67,7 +67,7 @@ async def diagnose(settings: Settings) -> list[Finding]:
         *_sandbox(),
         *await asyncio.gather(*(_provider(name, entry) for name, entry in settings.providers.items())),
         *await asyncio.to_thread(_language_servers, settings),
-        *_debug_adapters(settings),
+        *await asyncio.to_thread(_debug_adapters, settings),
     ]
 
 
@@ -215,16 +215,23 @@ def _language_servers(settings: Settings) -> list[Finding]:
     return found
 
 
-def _debug_adapters(settings: Settings) -> Iterator[Finding]:
-    group = "debuggers (not used by this version yet)"
-    if importlib.util.find_spec("debugpy") is not None:
-        yield Finding(group, "python", "ok", "debugpy")
-    else:
-        yield Finding(group, "python", "absent", "debugpy is not installed", how_to_install("debugpy"))
-    configured = {name: (entry.adapter or entry.command) for name, entry in settings.dap.adapters.items()}
-    adapters = {**_DEBUG_ADAPTERS, **{name: words[0] for name, words in configured.items() if words}}
-    for runtime, program in adapters.items():
-        yield _program(group, runtime, program)
+def _debug_adapters(settings: Settings) -> list[Finding]:
+    """Blocks: looks for programs."""
+    group = "debug adapters"
+    declared = debug_declarations(None, settings.dap)
+    table = AdapterTable((), declared.local, child_environment())
+    found = []
+    for runtime in table.runtimes():
+        try:
+            adapter = table.resolve(runtime)
+        except ToolError as absent:
+            install = absent.detail.get("install") or {}
+            hint = next(iter(install.values()), "correct dap.adapters in the config file")
+            found.append(Finding(group, runtime, "absent", absent.detail["problem"], hint))
+        else:
+            name = adapter.behaviour.name or adapter.program.name
+            found.append(Finding(group, runtime, "ok", f"{name}: {adapter.program}"))
+    return found
 
 
 def _program(group: str, name: str, program: str) -> Finding:

@@ -18,9 +18,6 @@ _MANAGERS: Mapping[str, str] = {
 }
 _PACKAGES: Mapping[str, str] = {"git": "git", "rg": "ripgrep", "bwrap": "bubblewrap"}
 _COMMANDS: Mapping[str, str] = {
-    "debugpy": "pip install debugpy, in the environment that you debug",
-    "js-debug-adapter": "install vscode-js-debug and put js-debug-adapter on the path",
-    "dlv": "go install github.com/go-delve/delve/cmd/dlv@latest",
     "ollama": "install Ollama and start it with `ollama serve`",
 }
 

@@ -111,6 +111,18 @@ async def test_capabilities_list_every_language_with_its_server_or_how_to_get_on
         assert entry["available"] or (f"for {name}" in entry["reason"] and "Install it: " in entry["reason"])
 
 
+@pytest.mark.requirement("R5.adapters.listed")
+async def test_capabilities_list_every_runtime_with_its_debug_adapter_or_how_to_get_one(
+    client: httpx2.AsyncClient, project_id: str
+) -> None:
+    answer = (await client.get(f"/api/v1/projects/{project_id}/capabilities")).json()
+    adapters = {entry["name"]: entry for entry in answer["capabilities"] if entry["kind"] == "debug_adapter"}
+    assert {"python", "c", "cpp", "rust", "zig", "go"} <= adapters.keys()
+    assert adapters["python"]["available"] and adapters["python"]["reason"] is None
+    for name, entry in adapters.items():
+        assert entry["available"] or (f"for {name}" in entry["reason"] and "nstall" in entry["reason"])
+
+
 async def test_a_project_file_can_be_checked_without_a_project(client: httpx2.AsyncClient) -> None:
     bad = await client.post(
         "/api/v1/dsl/validate",

@@ -163,7 +163,7 @@ def test_doctor_says_what_is_there_and_how_to_get_what_is_not(home: Home) -> Non
     assert "ANTHROPIC_API_KEY" in found["providers", "anthropic"]["advice"]
     for entry in report["findings"]:
         assert entry["status"] == "ok" or entry["advice"] or entry["name"] in ("landlock", "cages")
-    assert {"sandbox", "language servers", "debuggers"} <= {group for group, _ in found}
+    assert {"sandbox", "language servers", "debug adapters"} <= {group for group, _ in found}
 
 
 @pytest.mark.requirement("R4.servers.listed")
@@ -176,6 +176,19 @@ def test_doctor_lists_every_language_with_its_server_or_how_to_get_one(home: Hom
     assert {"python", "typescript", "rust", "zig", "elixir"} <= found.keys() and len(found) >= 21
     assert found["python"]["status"] == "ok"
     assert found["elixir"]["status"] == "absent" and "/none/elixir-ls" in found["elixir"]["detail"]
+    assert all(entry["status"] == "ok" or entry["advice"] for entry in found.values())
+
+
+@pytest.mark.requirement("R5.adapters.listed")
+def test_doctor_lists_every_runtime_with_its_debug_adapter_or_how_to_get_one(home: Home) -> None:
+    home.config.write_text(
+        home.config.read_text() + '\n[dap.adapters.elixir]\nadapter = ["/none/elixir-dap"]\n'
+    )
+    findings = home.json("doctor")["findings"]
+    found = {entry["name"]: entry for entry in findings if entry["group"] == "debug adapters"}
+    assert {"python", "c", "cpp", "rust", "zig", "go", "elixir"} <= found.keys()
+    assert found["python"]["status"] == "ok" and "debugpy" in found["python"]["detail"]
+    assert found["elixir"]["status"] == "absent" and "/none/elixir-dap" in found["elixir"]["detail"]
     assert all(entry["status"] == "ok" or entry["advice"] for entry in found.values())
 
 
