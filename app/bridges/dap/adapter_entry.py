@@ -94,7 +94,10 @@ class AdapterBehaviour:
     free_prefix: str = ""
     """What an expression must begin with there."""
     exception_filters: tuple[str, ...] = ()
-    """The exception filters that are set unless others are asked for: those that end the program."""
+    """The exception filters that are set beside those that it has on by default: those that end the
+    program."""
+    needless_filters: frozenset[str] = frozenset()
+    """Exception filters that it has on by default, and that would stop where the program goes on."""
     children: Literal["none", "same_address", "named_address"] = "none"
     """`startDebugging` is asked for; the child session connects to this adapter's own address, or to the
     one that its configuration names under `connect`."""

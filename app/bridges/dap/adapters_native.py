@@ -59,6 +59,7 @@ BEHAVIOURS = (
         r"Stop reason: |Attached to process \d+$",
         free_context="watch",
         free_prefix="/nat ",
+        needless_filters=frozenset({"cpp_throw"}),
         hit_count=">= {count}",
         resolves_links=False,
     ),

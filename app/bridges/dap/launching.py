@@ -163,14 +163,17 @@ class Handshake:
 
 
 def exception_filters(link: Link) -> list[str] | None:
-    """Return the exception filters to set: those that the adapter has on by default, and those that stop
-    where the program would die; None when the adapter has no filters."""
+    """Return the exception filters to set: those that the adapter has on by default, if they are of use,
+    and those that stop where the program would die; None when the adapter has no filters."""
     told = link.advertised.get(FILTERS)
     if not isinstance(told, list) or not told or FILTERS not in link.capabilities:
         return None
     filters = []
     for one in told[:MAX_FILTERS]:
         name = one.get("filter") if isinstance(one, dict) else None
-        if isinstance(name, str) and (one.get("default") is True or name in link.behaviour.exception_filters):
+        if not isinstance(name, str):
+            continue
+        usual = one.get("default") is True and name not in link.behaviour.needless_filters
+        if usual or name in link.behaviour.exception_filters:
             filters.append(name)
     return filters
