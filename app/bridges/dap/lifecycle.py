@@ -262,11 +262,13 @@ class SessionLife:
         if self._beginning is not None and not self._beginning.done():
             await asyncio.wait({self._beginning})
         launched = self.session.launched
-        await self._conversations.part(
-            terminate=terminate and (launched or reason == "disconnect"), launched=launched
-        )
-        if not keeps:
-            await self.aclose()
+        try:
+            await self._conversations.part(
+                terminate=terminate and (launched or reason == "disconnect"), launched=launched
+            )
+        finally:
+            if not keeps:
+                await self.aclose()
 
     def _failed(self, reason: str) -> ToolError:
         output, _ = self.program.output.take()

@@ -13,10 +13,11 @@ class DebugLimits:
     """Times in seconds, output in characters.
 
     `launch_seconds`: from the start of the adapter until the program runs under it. `request_seconds`: for
-    one answer. `disconnect_seconds`: for an adapter to part from the program by itself before everything is
-    killed. `exit_seconds`: how long the rest is waited for when an adapter has told one half of the
-    program's end. `attach_seconds`: how long a program that was attached to may take to stop, if it does.
-    `output_head` and `output_tail`: what is kept of the output since the last stop.
+    one answer. `disconnect_seconds`: for an adapter to part from a program that goes on; `terminate_seconds`:
+    to end one by itself, before it is ended by force; `over_seconds`: to part from one that has ended.
+    `exit_seconds`: how long the rest is waited for when an adapter has told one half of the program's end.
+    `attach_seconds`: how long a program that was attached to may take to stop, if it does. `output_head` and
+    `output_tail`: what is kept of the output since the last stop.
     """
 
     launch_seconds: float = 60.0
@@ -24,6 +25,8 @@ class DebugLimits:
     request_seconds: float = 30.0
     frame_seconds: float = 10.0
     disconnect_seconds: float = 3.0
+    terminate_seconds: float = 1.0
+    over_seconds: float = 0.5
     exit_seconds: float = 1.0
     attach_seconds: float = 0.5
     output_head: int = 8_000

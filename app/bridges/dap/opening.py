@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,9 @@ from app.bridges.dap.connection import AdapterConnection
 from app.bridges.dap.launching import Handshake, Request, StartFailed, client_arguments
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.links import Link
-from app.bridges.dap.peer import AdapterRefusal, RequestRefused
+from app.bridges.dap.peer import RequestRefused
 from app.bridges.dap.program import Program
 from app.bridges.dap.reverse_requests import ChildSession
-from app.bridges.message_stream import PeerClosed
 from app.bridges.process import ChildProcesses
 
 log = logging.getLogger("kaged.debugging")
@@ -110,21 +108,26 @@ class Conversations:
         process = root.connection.process if root is not None and root.connection is not None else None
         if not terminate and process is not None:
             process.child.let_linger()
-        # The parent goes last.
-        for link in reversed(self._program.links):
-            if link.closed or (terminate and link.number > 0):
-                continue
-            arguments: dict[str, Any] = {"restart": False}
-            if "supportTerminateDebuggee" in link.capabilities:
-                arguments["terminateDebuggee"] = terminate and link.number == 0
-            with suppress(AdapterRefusal, PeerClosed, TimeoutError):
-                async with asyncio.timeout(self._limits.disconnect_seconds):
-                    await link.send("disconnect", arguments)
+        # A parent may wait for its children; what it has to say of its own end comes after theirs.
+        links = [link for link in self._program.links if not link.closed]
+        asked = [link.send("disconnect", _parting(link, terminate=terminate)) for link in reversed(links)]
+        if asked:
+            await asyncio.wait(asked, timeout=self._seconds_to_part(terminate=terminate and launched))
         if not terminate and root is not None and root.connection is not None:
             # It parts from the program only by ending: to be killed while it does is no parting. What it
             # has launched may go on under it.
             seconds = self._limits.exit_seconds if launched else self._limits.disconnect_seconds
             await root.connection.process_ended_within(seconds)
+
+    def _seconds_to_part(self, *, terminate: bool) -> float:
+        limits = self._limits
+        if self._program.is_over:
+            return min(limits.over_seconds, limits.disconnect_seconds)
+        return (
+            min(limits.terminate_seconds, limits.disconnect_seconds)
+            if terminate
+            else limits.disconnect_seconds
+        )
 
     async def aclose(self) -> None:
         """Close everything, and kill the adapters with all that they started."""
@@ -207,3 +210,11 @@ def _marked(arguments: Mapping[str, Any], mark: Mapping[str, str]) -> Mapping[st
     some adapters is nothing but what is asked for."""
     env = arguments.get("env")
     return {**arguments, "env": {**env, **mark}} if isinstance(env, dict) else arguments
+
+
+def _parting(link: Link, *, terminate: bool) -> dict[str, Any]:
+    """Return the arguments of `disconnect`."""
+    arguments: dict[str, Any] = {"restart": False}
+    if "supportTerminateDebuggee" in link.capabilities:
+        arguments["terminateDebuggee"] = terminate
+    return arguments

@@ -57,6 +57,8 @@ class Program:
         """Paths of sources that the program is known to have loaded."""
         self.end_problem: str | None = None
         """Why the session ended, in words, when it has."""
+        self.pausing = False
+        """Whether the next stop is one that was asked for."""
         self._state = DebugState.STARTING
         self._bell: asyncio.Future[None] | None = None
         self._on_request = on_request
@@ -244,11 +246,19 @@ class Program:
         if len(self.loaded) < MAX_LOADED:
             self.loaded.add(path)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the program itself has told its end."""
+        return bool(self.links) and (self.links[0].exited or self.links[0].terminated)
+
     def _is_over(self) -> bool:
         """Both halves of the end are told, or the other half does not come; and no child is left."""
         root = self.links[0]
-        told = (root.exited and root.terminated) or (
-            (root.exited or root.terminated) and (self._rest_is_due or root.closed)
+        nothing_follows = self.behaviour.children_stop and root.terminated and self._exit_pattern is None
+        told = (
+            nothing_follows
+            or (root.exited and root.terminated)
+            or ((root.exited or root.terminated) and (self._rest_is_due or root.closed))
         )
         return told and not any(link.alive for link in self.links[1:])
 

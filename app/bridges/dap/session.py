@@ -120,7 +120,11 @@ class DebugSession:
             need(link.capabilities, self.behaviour, self.adapter, "pause", "pause")
             thread = thread_id if thread_id is not None else await self._any_thread(link)
             answers.append(link.send("pause", {"threadId": thread}))
-        return await self.outcome(seconds, answers=answers)
+        self._program.pausing = True
+        try:
+            return await self.outcome(seconds, answers=answers)
+        finally:
+            self._program.pausing = False
 
     async def request(self, action: str, command: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Ask the adapter and return the body of its answer.

@@ -117,6 +117,8 @@ class StopReports:
 
     def _reason(self, event: StopEvent) -> str:
         """Return the protocol's reason for what the adapter calls otherwise."""
+        if event.reason == "step" and self._program.pausing:
+            return "pause"  # by a step out of what it does not show
         named = self._program.behaviour.reasons
         return named.get(event.description or "") or named.get(event.reason, event.reason)
 
