@@ -13,6 +13,7 @@ from app.bridges.dap.manager import DebugAdapters, DebugLimits, Declarations, De
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.config import child_environment
+from app.harness.debug_terminals import DebugTerminals
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.catalog import build_registry
 from app.tools.read_tracker import ReadTracker
@@ -95,7 +96,7 @@ async def debug_desk(
     audited: list[tuple[str, str, dict[str, Any]]] = []
     debuggers = DebugAdapters(
         children,
-        terminals,
+        DebugTerminals(terminals),
         environment=debug_environment(base / "home"),
         declared=lambda _: Declarations(project=tuple(declared)),
         record=lambda event, project, data: audited.append((event, project, data)),
