@@ -122,7 +122,9 @@ async def open_place(
     finally:
         await debugging.aclose()
         now = {pid: command_of(pid) for pid in children_of(os.getpid()).keys() - before}
-        left = {pid: command for pid, command in now.items() if b"guardian_process" not in command}
+        left = {
+            pid: command for pid, command in now.items() if b"guardian_process" not in command and lives(pid)
+        }
         await children.aclose()
     assert not left, f"closing the debug adapters left {left}"
     await until(lambda: children_of(os.getpid()).keys() <= before)
