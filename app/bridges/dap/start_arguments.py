@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from app.bridges.dap.adapter_entry import ResolvedAdapter, RuntimeEntry
 from app.errors import ToolError
@@ -22,6 +22,7 @@ _MISSING = object()
 _BINARY_STARTS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ")
 _PACKAGE_LINE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
 _MAX_SOURCE = 256 * 1024
+_CLASS_FOLDERS = ("target/classes", "build/classes/java/main", "build/classes", "classes", "out", "bin")
 
 
 def launch_values(
@@ -52,15 +53,17 @@ def launch_values(
         "stop_on_entry": stop_on_entry,
     }
     if adapter.interpreter:
-        values["interpreter"] = list(adapter.interpreter)
-        values["runtime"], *values["runtime_args"] = adapter.interpreter
+        program, *arguments = adapter.interpreter
+        dropped = adapter.behaviour.dropped_arguments
+        kept = [word for word in arguments if not (dropped and re.fullmatch(dropped, word))]
+        values |= {"interpreter": [program, *kept], "runtime": program, "runtime_args": kept}
     entry = adapter.entry
     if entry.program == "binary":
         _check_binary(entry, script, cwd)
     elif entry.program == "go":
         values |= _of_go(script, values["environment"])
     elif entry.program == "java":
-        values |= _of_java(script)
+        values |= _of_java(entry, script, root)
     elif script.is_dir():
         raise ToolError("debug_launch_failed", f"{script.name} is a folder: name the file that is to be run")
     return values
@@ -69,19 +72,19 @@ def launch_values(
 def entry_functions(entry: RuntimeEntry, script: Path) -> tuple[str, ...]:
     """Return the functions of which one is where the program begins, as its debug information names them."""
     crate = script.stem.replace("-", "_")
-    return tuple(name.format(crate=crate) for name in entry.entry_functions)
+    main_class = main_class_of(script) if entry.program == "java" else ""
+    return tuple(name.format(crate=crate, main_class=main_class) for name in entry.entry_functions)
 
 
 def command_line(adapter: ResolvedAdapter, values: Values) -> tuple[str, ...]:
     """Return the command that starts the adapter; `{port}` stays where it is."""
-    words: list[str] = []
-    for word in adapter.command:
-        filled = _fill(word, {"port": "{port}", **values})
-        if isinstance(filled, list):
-            words += filled
-        elif filled is not _MISSING:
-            words.append(str(filled))
-    return tuple(words)
+    filled = _fill(adapter.command, {"port": "{port}", **values})
+    return tuple(str(word) for word in filled)
+
+
+def launch_request(adapter: ResolvedAdapter, *, stop_on_entry: bool) -> Literal["launch", "attach"]:
+    """Return the request by which a program is launched."""
+    return "attach" if stop_on_entry and adapter.behaviour.entry == "attach" else "launch"
 
 
 def launch_arguments(adapter: ResolvedAdapter, values: Values) -> dict[str, Any]:
@@ -139,8 +142,18 @@ def _fill(template: Any, values: Values) -> Any:
         filled = {key: _fill(value, values) for key, value in template.items()}
         return {key: value for key, value in filled.items() if value is not _MISSING}
     if isinstance(template, list | tuple):
-        return [value for value in (_fill(one, values) for one in template) if value is not _MISSING]
+        return list(_fill_all(template, values))
     return template
+
+
+def _fill_all(template: Sequence[Any], values: Values) -> Iterator[Any]:
+    """A list in place of an element is taken apart."""
+    for one in template:
+        value = _fill(one, values)
+        if isinstance(one, str) and isinstance(value, list):
+            yield from value
+        elif value is not _MISSING:
+            yield value
 
 
 def _check_binary(entry: RuntimeEntry, script: Path, cwd: Path) -> None:
@@ -184,18 +197,42 @@ def _of_go(script: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     return {"mode": "exec"}
 
 
-def _of_java(script: Path) -> dict[str, Any]:
-    """The main class, and where classes are found: the folder above the package, an archive itself."""
+def _of_java(entry: RuntimeEntry, script: Path, root: Path) -> dict[str, Any]:
+    """The main class, and where classes are found: beside the sources, or where builds put them."""
     if script.suffix == ".jar":
-        return {"class_paths": [str(script)]}
-    try:
-        with script.open("rb") as file:
-            text = file.read(_MAX_SOURCE).decode("utf-8", "replace") if script.suffix == ".java" else ""
-    except OSError:
-        text = ""
-    package = _PACKAGE_LINE.search(text)
-    parts = package[1].split(".") if package is not None else []
+        raise ToolError(
+            "debug_launch_failed",
+            f"{script.name} is an archive: name the source file of its main class, compiled with -g",
+        )
+    *parts, name = main_class_of(script).split(".")
     folder = script.parent
     if parts and folder.parts[-len(parts) :] == tuple(parts):
         folder = folder.parents[len(parts) - 1]
-    return {"main_class": ".".join([*parts, script.stem]), "class_paths": [str(folder)]}
+    places = [folder, *(root / one for one in _CLASS_FOLDERS if (root / one).is_dir())]
+    inside = Path(*parts, f"{name}.class")
+    if not any((place / inside).is_file() for place in places):
+        shown = {"script": os.path.relpath(script, root), "classes": os.path.relpath(folder, root)}
+        raise ToolError(
+            "debug_launch_failed",
+            f"{script.name} is not compiled. Compile it with debug information, for instance "
+            f"`{_fill(entry.build, shown)}`, and launch it again",
+            detail={"runtime": entry.runtime, "build": _fill(entry.build, shown)},
+        )
+    return {
+        "main_class": ".".join([*parts, name]),
+        "class_path": os.pathsep.join(str(place) for place in places),
+    }
+
+
+def main_class_of(script: Path) -> str:
+    """Return the class that a source file of Java is named for, with its package. Blocks."""
+    package = _PACKAGE_LINE.search(_beginning(script)) if script.suffix == ".java" else None
+    return f"{package[1]}.{script.stem}" if package is not None else script.stem
+
+
+def _beginning(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_SOURCE).decode("utf-8", "replace")
+    except OSError:
+        return ""
