@@ -121,24 +121,35 @@ class Stress:
 
     async def agent(self, number: int, sessions: int) -> None:
         owner = DebugOwner("ses_1", f"main.{number}", "prj_1", self.place.root)
-        for _ in range(sessions):
-            working = asyncio.create_task(self.work(owner))
-            await asyncio.wait({working}, timeout=self.chance.expovariate(1 / 0.5))
+        for turn in range(sessions):
+            begun = asyncio.Event()
+            working = asyncio.create_task(self.work(owner, begun))
+            if turn % 2:  # the others are ended while they begin, most of them
+                await begun.wait()
+            await asyncio.wait({working}, timeout=self.chance.expovariate(1 / 0.3))
             await self.end(owner, working)
             with suppress(asyncio.CancelledError, ToolError):
                 await working
 
-    async def work(self, owner: DebugOwner) -> None:
+    async def work(self, owner: DebugOwner, begun: asyncio.Event) -> None:
         """What an agent does until its session is ended under its hands."""
         program = self.chance.choice(self.programs)
+        at_entry = self.chance.random() < 0.7
         try:
             session, stop = await self.place.launch(
-                program, runtime="python", owner=owner, stop_on_entry=self.chance.random() < 0.7
+                program,
+                runtime="python",
+                owner=owner,
+                stop_on_entry=at_entry,
+                seconds=20 if at_entry else 0.2,
             )
+            begun.set()
             while stop.status != "exited":
                 stop = await self.next_stop(session, stop)
         except ToolError as problem:
             assert problem.code in ENDED, problem
+        finally:
+            begun.set()
 
     async def next_stop(self, session: DebugSession, stop: Stop) -> Stop:
         if stop.status == "running":
