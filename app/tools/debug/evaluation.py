@@ -25,8 +25,9 @@ _ASSIGNS = re.compile(
     r"(?<![=!<>~:])=(?![=>~])|:=|(?:<<|>>)=|(?<=\w)(?:\+\+|--)(?!\w)|(?<!\w)(?:\+\+|--)(?=[A-Za-z_])"
 )
 _CALLS = re.compile(r"[\w\])!?]\s*\(|`|\$\(|\b(?:await|new|delete|del|yield|call|set|print)\b")
+_VARIABLE = re.compile(r"[$@%&]{0,2}\{?[A-Za-z_]\w*(?:\[[\w'\"$:]*\])?\}?")
 _SHELLS = frozenset({"bash", "perl", "ruby"})
-"""Languages in which = may compare, or calls have no brackets: not judged by their text."""
+"""Languages in which = may compare, or calls have no brackets: only plain variables are sure to be none."""
 _REFUSED = re.compile(r"side[ -]?effect", re.IGNORECASE)
 _UNCERTAIN = (
     "This may have called code of the program, and {adapter} cannot tell whether that changed anything. "
@@ -81,7 +82,7 @@ def may_change(language: str, expression: str) -> bool:
     if language == "python":
         return _python_calls(expression)
     if language in _SHELLS:
-        return re.fullmatch(r"[$@%&]?\{?[A-Za-z_][\w.\[\]'\"$@]*\}?", expression) is None
+        return _VARIABLE.fullmatch(expression) is None
     return _CALLS.search(_STRINGS.sub("''", expression)) is not None
 
 
