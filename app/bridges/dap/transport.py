@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+from asyncio.trsock import TransportSocket
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 
 from app.bridges.pipes import READ_LIMIT
@@ -18,6 +20,8 @@ LOOPBACK = "127.0.0.1"
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 """Seconds between attempts to connect; each pause is twice the one before."""
 MAX_ANNOUNCEMENT = 1024 * 1024
+MAX_LINES_BEFORE = 4 * 1024
+"""How much of what came before a line can be a part of the announcement."""
 """Within how many bytes of each of its streams an adapter has to announce its port."""
 _THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
@@ -36,33 +40,58 @@ class Address:
 
 class Announcement:
     """Looks for the announcement of an address in the lines that an adapter writes, by a regular
-    expression whose group `port` is the port, and whose group `host`, when there is one, the host.
+    expression, which may go over several lines, and whose group `port` is the port, `host`, when there is
+    one, the host.
     `address` is done when it came. Only this machine is ever connected to, whatever is announced."""
 
     def __init__(self, pattern: str) -> None:
         self.address: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
         self._pattern = re.compile(pattern.encode())
-        self._unfinished: dict[str, bytearray] = {}
+        self._written: dict[str, bytearray] = {}
         self._taken: Counter[str] = Counter()
 
     def take(self, stream: str, chunk: bytes) -> None:
         """Take what was written to one of the adapter's streams."""
         if self.address.done():
             return
-        line = self._unfinished.setdefault(stream, bytearray())
+        line = self._written.setdefault(stream, bytearray())
         line += chunk[: max(0, MAX_ANNOUNCEMENT - self._taken[stream])]
         self._taken[stream] += len(chunk)
         # What stands at the end may go on, and be no more than the beginning of a port.
         lines, end, rest = line.rpartition(b"\n")
-        self._unfinished[stream] = rest
         found = self._pattern.search(_COLOUR.sub(b"", lines)) if end else None
         if found is None:
+            self._written[stream] = lines[-MAX_LINES_BEFORE:] + end + rest
             return
         groups = found.groupdict()
         digits, host = groups.get("port") or b"", (groups.get("host") or b"").decode("ascii", "replace")
         if digits.isdigit() and 0 < int(digits[:6]) < 65536:
             self.address.set_result(Address(host if host in _THIS_MACHINE else LOOPBACK, int(digits)))
-            self._unfinished.clear()
+            self._written.clear()
+
+
+class Prompt(asyncio.StreamReaderProtocol):
+    """Acknowledges at once what it receives. Adapters send the head and the body of a message apart, and
+    the body waits until the head is acknowledged, which Linux would put off for 40 ms."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        super().__init__(reader)
+        self._socket: TransportSocket | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._socket = transport.get_extra_info("socket")
+        super().connection_made(transport)
+        self._acknowledge()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        # The system forgets it with the next packet that is sent, therefore each time.
+        if self._socket is not None and hasattr(socket, "TCP_QUICKACK"):
+            with suppress(OSError):
+                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
 
 def free_port() -> int:
@@ -75,7 +104,10 @@ def free_port() -> int:
 
 async def connect(address: Address) -> Streams:
     """Connect once. Raises OSError."""
-    reader, writer = await asyncio.open_connection(address.host, address.port, limit=READ_LIMIT)
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=READ_LIMIT, loop=loop)
+    transport, protocol = await loop.create_connection(lambda: Prompt(reader), address.host, address.port)
+    writer = asyncio.StreamWriter(transport, protocol, reader, loop)
     # Where nobody listens, the system may give a socket of the same port, which it then meets itself.
     if writer.get_extra_info("sockname") == writer.get_extra_info("peername"):
         writer.transport.abort()
