@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.bridges.dap.adapter_entry import ResolvedAdapter
 from app.bridges.dap.audit import Record, SessionAudit
@@ -27,6 +27,7 @@ from app.bridges.dap.start_arguments import (
     command_line,
     entry_functions,
     launch_arguments,
+    launch_request,
     launch_values,
 )
 from app.bridges.dap.stop_report import StopReports
@@ -146,12 +147,14 @@ class SessionLife:
         await self._reverse.aclose()
 
     def _make_conversations(self) -> Conversations:
-        request, means = self._request, self._means
+        request, means, resolved = self._request, self._means, self._resolved
+        if isinstance(request, LaunchRequest) and resolved.behaviour.hands_on:
+            resolved = replace(resolved, env={**resolved.env, **request.env})
         return Conversations(
             self.program,
             self._breakpoints,
             means.children,
-            self._resolved,
+            resolved,
             means.limits,
             cwd=self._cwd,
             environment=means.environment,
@@ -209,8 +212,9 @@ class SessionLife:
             stop_on_entry=request.stop_on_entry and resolved.behaviour.entry == "flag",
         )
         self.program.has_loaded(str(request.program))
-        arguments = launch_arguments(resolved, values)
-        await self._conversations.launch(command_line(resolved, values), "launch", arguments)
+        called = launch_request(resolved, stop_on_entry=request.stop_on_entry)
+        arguments = {**launch_arguments(resolved, values), "request": called}
+        await self._conversations.launch(command_line(resolved, values), called, arguments)
 
     async def _attach(self, request: AttachRequest) -> None:
         root = self.owner.project_root

@@ -158,7 +158,7 @@ class Conversations:
 
     async def _watch(self, link: Link, connection: AdapterConnection) -> None:
         account = await connection.wait_until_ended()
-        self._program.closed(link, account.reason)
+        self._program.closed(link, account.reason, account.exit_code)
 
     async def _child(self, parent: Link, link: Link, child: ChildSession) -> None:
         try:

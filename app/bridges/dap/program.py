@@ -150,9 +150,12 @@ class Program:
             self._rest.cancel()
         self._ring()
 
-    def closed(self, link: Link, account: str) -> None:
-        """A conversation has ended."""
+    def closed(self, link: Link, account: str, exit_code: int | None = None) -> None:
+        """A conversation has ended, and its adapter with the exit code, when that is known."""
         link.finished.set()
+        if self.behaviour.is_program and self._state in _ACTIVE:
+            link.exited, link.terminated, link.standing = True, True, None
+            link.exit_code = exit_code
         if link.number == 0 and self._state in _ACTIVE and not (link.exited or link.terminated):
             self.end(account)
             self._on_crash()
@@ -234,7 +237,8 @@ class Program:
     def _wrote(self, channel: str, text: str) -> None:
         """Take what the adapter's process wrote beside the protocol: with some, the program's output."""
         if channel in self.behaviour.program_output:
-            self.output.add(text)
+            lines = text.splitlines(keepends=True)
+            self.output.add("".join(line for line in lines if not self._is_chatter(line)))
 
     def _has_loaded(self, source: Any) -> None:
         path = source.get("path") if isinstance(source, dict) else None
