@@ -109,7 +109,7 @@ def test_imports_only_go_down() -> None:
 def test_types_are_checked_strictly_and_the_linter_is_configured() -> None:
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
     assert tools["mypy"]["strict"] is True
-    assert tools["mypy"]["files"] == ["app"]
+    assert tools["mypy"]["files"] == ["app", "bench"]
     assert "os.environ" in tools["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]
 
 
