@@ -118,7 +118,8 @@ class SessionLife:
         """Start or attach, and wait for the first stop. Raises ToolError; then, and when the caller is
         cancelled, everything is ended again."""
         try:
-            await self._begun()
+            async with self.program.output.handed_to(progress):
+                await self._begun()
             if isinstance(self._request, AttachRequest):
                 return await self._after_attach(seconds, progress)
             return await self.session.outcome(seconds, progress)

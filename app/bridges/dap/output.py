@@ -70,12 +70,12 @@ class Output:
         self._head_size = self._tail_size = self._left_out = self._came = 0
         return head + tail, truncated
 
-    async def calm(self) -> None:
-        """Wait until a flood of output is over, if there is one, for a short time at most: of much output the
-        end may come after the event that the program has stopped."""
+    async def calm(self, *, flood: int = FLOOD) -> None:
+        """Wait, for a short time at most, until nothing comes any more, when more than `flood` characters
+        have come: the end of much output may come after the event that the program has stopped."""
         loop = asyncio.get_running_loop()
         until = loop.time() + MAX_FLOOD_SECONDS
-        while self._came > FLOOD and loop.time() < until:
+        while self._came > flood and loop.time() < until:
             before = self._came
             await asyncio.sleep(QUIET_SECONDS)
             if self._came == before:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Literal
 
 from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.connection import Handlers
@@ -57,8 +57,8 @@ class Program:
         """Paths of sources that the program is known to have loaded."""
         self.end_problem: str | None = None
         """Why the session ended, in words, when it has."""
-        self.pausing = False
-        """Whether the next stop is one that was asked for."""
+        self.asked_for: Literal["pause", "step"] | None = None
+        """The stop that is expected, if one is."""
         self._state = DebugState.STARTING
         self._bell: asyncio.Future[None] | None = None
         self._on_request = on_request

@@ -120,11 +120,8 @@ class DebugSession:
             need(link.capabilities, self.behaviour, self.adapter, "pause", "pause")
             thread = thread_id if thread_id is not None else await self._any_thread(link)
             answers.append(link.send("pause", {"threadId": thread}))
-        self._program.pausing = True
-        try:
-            return await self.outcome(seconds, answers=answers)
-        finally:
-            self._program.pausing = False
+        self._program.asked_for = "pause"
+        return await self.outcome(seconds, answers=answers)
 
     async def request(self, action: str, command: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Ask the adapter and return the body of its answer.
@@ -183,7 +180,9 @@ class DebugSession:
                 await self._tell()
                 if self.state is not DebugState.RUNNING:
                     break  # else the adapter let it go on from where it had stopped
-            if self.state is not DebugState.RUNNING:
+            if self.state is DebugState.EXITED:
+                await program.output.calm(flood=-1)  # what a program writes last may come after its end
+            elif self.state is not DebugState.RUNNING:
                 await program.output.calm()
         if self.state is DebugState.ENDED:
             raise program.ended_error()
@@ -243,6 +242,7 @@ class DebugSession:
         if self._has_news():
             return await self.outcome(0.0)
         self._check(action)
+        self._program.asked_for = None if command == "continue" else "step"
         before = self._let_run(links)
         answers = []
         for link, standing, thread in zip(links, before, threads, strict=True):

@@ -48,7 +48,7 @@ class StopReports:
         if link.standing is not standing:
             return None
         hits = self._hits(link, standing, event, frame)
-        reason = self._reason(event)
+        reason = self._reason(event, hits)
         if self._entry:
             self._entry = False
             reason = self._entry_reason(link, standing, event, frame, hits) or reason
@@ -115,10 +115,13 @@ class StopReports:
             return "entry"
         return None
 
-    def _reason(self, event: StopEvent) -> str:
+    def _reason(self, event: StopEvent, hits: tuple[int, ...]) -> str:
         """Return the protocol's reason for what the adapter calls otherwise."""
-        if event.reason == "step" and self._program.pausing:
+        asked_for = self._program.asked_for
+        if event.reason == "step" and asked_for == "pause":
             return "pause"  # by a step out of what it does not show
+        if event.reason == "breakpoint" and asked_for == "step" and not (hits or event.hits):
+            return "step"  # to some adapters every stop is one at a breakpoint
         named = self._program.behaviour.reasons
         return named.get(event.description or "") or named.get(event.reason, event.reason)
 
