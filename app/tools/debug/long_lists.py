@@ -50,14 +50,15 @@ async def page_among(call: DebugCall, children: Sequence[Raw], start: int, count
         length = next((one.length for one in children if one.length is not None), len(rows))
         cut = any(one.tells_that_it_is_cut for one in children)
         return Page(rows[start : start + count], max(length, len(rows)) if cut else len(rows), cut)
-    before = len(rows) - buckets[0].first  # what is no element: attributes of a class of the program's own
-    part = rows[start : start + count]
-    first, end = max(start, len(rows)) - before, start + count - before
+    elements = [one for one in rows if one.bare.isdecimal()]
+    others = [one for one in rows if not one.bare.isdecimal()]  # attributes of a class of the program's own
+    part, end, length = elements[start : start + count], start + count, buckets[-1].end
     for bucket in buckets:
-        if bucket.first < end and first < bucket.end:
+        if bucket.first < end and start < bucket.end:
             inside = await children_of(call, bucket.reference)
-            part += inside[max(first - bucket.first, 0) : end - bucket.first]
-    return Page(part, before + buckets[-1].end)
+            part += inside[max(start - bucket.first, 0) : end - bucket.first]
+    part += others[max(start - length, 0) : max(end - length, 0)]
+    return Page(part, length + len(others))
 
 
 async def child_by_index(call: DebugCall, parent: Raw, children: Sequence[Raw], index: int) -> list[Raw]:
@@ -74,23 +75,30 @@ async def child_by_index(call: DebugCall, parent: Raw, children: Sequence[Raw], 
 
 
 async def _indexed_page(call: DebugCall, parent: Raw, start: int, count: int) -> Page:
-    """Ask for the elements in part; what is named stands before them."""
-    indexed, named = parent.indexed or 0, []
-    if parent.named:
-        answer = await call.ask("variables", variablesReference=parent.reference, filter="named")
-        found = raw_variables(answer)
-        # An adapter that takes no notice of the filter answers everything.
-        named = proper(found) if len(found) <= parent.named + FETCHED_WHOLE else []
-    part = named[start : start + count]
-    first = max(start - len(named), 0)
-    wanted = min(count - len(part), indexed - first)
-    if wanted > 0:
+    """Ask for the elements in part; what is named stands after them."""
+    indexed, end = parent.indexed or 0, start + count
+    part: list[Raw] = []
+    if start < indexed:
+        wanted = min(end, indexed) - start
         answer = await call.ask(
-            "variables", variablesReference=parent.reference, filter="indexed", start=first, count=wanted
+            "variables", variablesReference=parent.reference, filter="indexed", start=start, count=wanted
         )
-        rows = raw_variables(answer)
-        part += rows if len(rows) <= wanted else rows[first : first + wanted]
-    return Page(part, len(named) + indexed)
+        part = _elements(raw_variables(answer), start, wanted)
+    if end <= indexed or not parent.named:
+        return Page(part, indexed + (parent.named or 0))
+    answer = await call.ask("variables", variablesReference=parent.reference, filter="named")
+    # An adapter that takes no notice of the filter answers everything.
+    named = [one for one in proper(raw_variables(answer)) if not one.bare.isdecimal()]
+    return Page(part + named[max(start - indexed, 0) : end - indexed], indexed + len(named))
+
+
+def _elements(rows: list[Raw], first: int, wanted: int) -> list[Raw]:
+    """Return what was asked for out of an answer: js-debug adds the prototype to each part, and an adapter
+    that takes no notice of the part answers all elements."""
+    elements = [one for one in rows if one.bare.isdecimal()] or rows
+    if len(elements) >= first + wanted > wanted:
+        return elements[first : first + wanted]
+    return elements[:wanted]
 
 
 async def _buckets(call: DebugCall, children: Sequence[Raw]) -> list[Bucket]:

@@ -15,7 +15,7 @@ from app.tools.debug.changed import Known
 from app.tools.debug.frames import scopes_of
 from app.tools.debug.results import Change, DebugResult
 from app.tools.debug.sources import Sources
-from app.tools.debug.values import children_of, proper
+from app.tools.debug.variables import all_of
 from app.tools.foreign_text import clean, one_line
 
 MAX_CHANGED = 20
@@ -86,10 +86,6 @@ async def _changed(call: DebugCall, session: DebugSession, stop: Stop) -> list[C
 
 
 async def _locals(call: DebugCall, frame: dict[str, Any]) -> list[Known]:
-    found: dict[str, Known] = {}
-    for scope in await scopes_of(call, frame):
-        if scope.kind != "local" or scope.expensive:
-            continue
-        for one in proper(await children_of(call, scope.reference))[:MAX_LOCALS]:
-            found.setdefault(one.name, Known(one.name, one_line(one.value, MAX_VALUE), one.type))
-    return list(found.values())
+    scopes = await scopes_of(call, frame)
+    found = await all_of(call, [one for one in scopes if one.kind == "local" and not one.expensive])
+    return [Known(one.name, one_line(one.value, MAX_VALUE), one.type) for one in found[:MAX_LOCALS]]

@@ -124,6 +124,8 @@ def name_within(parent: str, child: Raw) -> str:
         return name
     if name.startswith("["):
         return f"{parent}{name}"
+    if name.startswith("*"):
+        return f"*{parent}"
     if name[:1] in {"'", '"'}:
         return f"{parent}[{name}]"
     return f"{parent}.{name}"

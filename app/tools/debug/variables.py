@@ -6,6 +6,7 @@ Owns: choosing the scope, following the path of `expand`, filter and pages. Neve
 from __future__ import annotations
 
 import ast
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +55,8 @@ async def variables(call: DebugCall) -> DebugResult:
     frame = await frame_of(call)
     scopes = await scopes_of(call, frame)
     if params.expand:
-        return await _expanded(call, (await find(call, frame, scopes, params.expand)).raw)
+        found = await find(call, frame, scopes, params.expand)
+        return await _expanded(call, await _pointed_at(call, found.raw, params.expand.strip()))
     kind = params.scope or "local"
     page = _filtered(call, await of_kind(call, frame, scopes, kind))
     rows = await Shown(call).rows(page.rows, "", params.depth)
@@ -66,14 +68,27 @@ async def variables(call: DebugCall) -> DebugResult:
 
 
 async def _expanded(call: DebugCall, parent: Raw) -> DebugResult:
-    params, shown, name = call.params, Shown(call), (call.params.expand or "").strip()
+    params, name = call.params, (call.params.expand or "").strip()
+    itself = Shown(call).alone(parent, name)
     if not parent.reference:
-        return DebugResult(variables=[shown.alone(parent, name)], total=1)
+        return DebugResult(variables=[itself], total=1)
     if params.filter:
         page = _filtered(call, proper(await children_of(call, parent.reference)))
     else:
         page = await page_of(call, parent, params.start, params.limit)
-    return _result(call, await shown.rows(page.rows, name, params.depth), page)
+    result = _result(call, await Shown(call).rows(page.rows, name, params.depth), page)
+    return result.model_copy(update={"result": itself.value, "type": itself.type})
+
+
+async def _pointed_at(call: DebugCall, raw: Raw, path: str) -> Raw:
+    """Follow the asterisks before a path, as answers show what a pointer points at."""
+    for _ in range(len(path) - len(path.lstrip("*"))):
+        inside = await children_of(call, raw.reference) if raw.reference else []
+        target = next((one for one in inside if one.name.startswith("*")), None)
+        if target is None:
+            raise _not_found(path, f"{path.lstrip('*')} points at nothing", "", [])
+        raw = target
+    return raw
 
 
 async def of_kind(call: DebugCall, frame: dict[str, Any], scopes: list[FrameScope], kind: Scope) -> list[Raw]:
@@ -85,9 +100,14 @@ async def of_kind(call: DebugCall, frame: dict[str, Any], scopes: list[FrameScop
         names = await _captured_names(call, frame)
         local = await of_kind(call, frame, scopes, "local") if names else []
         return [one for one in local if one.name in names]
+    return await all_of(call, chosen)
+
+
+async def all_of(call: DebugCall, scopes: list[FrameScope]) -> list[Raw]:
+    """Return the variables of several scopes; of those with one name that of the first scope."""
     found: dict[str, Raw] = {}
-    for scope in chosen:
-        for one in proper(await children_of(call, scope.reference)):
+    for children in await asyncio.gather(*(children_of(call, one.reference) for one in scopes)):
+        for one in proper(children):
             found.setdefault(one.name, one)
     return list(found.values())
 
@@ -95,7 +115,7 @@ async def of_kind(call: DebugCall, frame: dict[str, Any], scopes: list[FrameScop
 async def find(call: DebugCall, frame: dict[str, Any], scopes: list[FrameScope], path: str) -> Found:
     """Follow a path from the scope that the call names, or from the first scope that has its beginning.
     Raises ToolError `variable_not_found`."""
-    path = rest = path.strip().replace("->", ".")
+    path = rest = path.strip().lstrip("*").replace("->", ".")
     wanted = call.params.scope
     captured = None
     if wanted == "closure" and not any(one.kind == wanted for one in scopes):

@@ -193,7 +193,8 @@ async def test_a_log_message_is_logged_and_does_not_stop(desk: DebugDesk) -> Non
     )
     ended = await desk.debug("launch", **RUN, stop_on_entry=False)
     assert (ended["status"], ended["exit_code"]) == ("exited", 0)
-    assert ended["output"].splitlines()[:2] == ["amount is 10", "amount is 20"]
+    for amount in (10, 20, 30, 40, 50):  # between what the program writes, not always in its order
+        assert f"amount is {amount}" in ended["output"]
     assert "threads" not in ended
 
 
