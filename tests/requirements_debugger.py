@@ -125,7 +125,6 @@ IN_HAND: tuple[str, ...] = (
     "R5.adapters.untrusted",
     "R5.adapters.python",
     "R5.capabilities.overrides",
-    "R5.order.early",
     "R5.real.js-debug",
     "R5.real.rdbg",
     "R5.real.bash",

@@ -15,16 +15,10 @@ from app.errors import ToolError
 from app.states import DebugState
 from tests.bridges.conftest import until
 from tests.bridges.dap.debugging import open_place
-from tests.debug_adapters import FIXTURES
+from tests.debug_adapters import FIXTURES, adapter_path, copy_of, line_of
 
 ORDERS = FIXTURES / "python" / "orders.py"
 TWO_LINES = "first = 1\nsecond = first + 1\nprint(second)\n"
-
-
-def line_of(program: Path, mark: str) -> int:
-    """Return the line that a fixture marks as a place to stop."""
-    lines = program.read_text().splitlines()
-    return next(number for number, line in enumerate(lines, 1) if f"# stop: {mark}" in line)
 
 
 @pytest.mark.requirement("R5.order.handshake")
@@ -64,6 +58,21 @@ async def test_breakpoints_set_before_launch_are_kept_and_bound(tmp_path: Path) 
         assert place.events("breakpoint_hit") == [
             {"debug_session_id": session.id, "breakpoint_id": early.id, "path": "./two.py", "line": 3}
         ]
+
+
+@pytest.mark.requirement("R5.order.early")
+async def test_an_adapter_that_answers_the_launch_before_it_is_initialized(tmp_path: Path) -> None:
+    adapter_path("bash-dap")
+    async with open_place(tmp_path, copy_of("bash", tmp_path)) as place:
+        program = place.root / "orders.sh"
+        line = line_of(program, "price")
+        one = await place.debugging.breakpoints(place.owner).set_line(program, line)
+        session, stop = await place.launch(program, runtime="bash", stop_on_entry=False)
+        assert (stop.reason, stop.breakpoint_ids) == ("breakpoint", (one.id,)), stop
+        assert stop.frame is not None and (stop.frame["name"], stop.frame["line"]) == ("price_of", line)
+        await place.debugging.breakpoints(place.owner).remove_line(program, line)
+        stop = await session.resume(seconds=20)
+        assert (stop.status, stop.exit_code) == ("exited", 0) and "owes 550" in stop.output
 
 
 @pytest.mark.requirement("R5.order.handshake")

@@ -19,9 +19,9 @@ from app.errors import ToolError
 from app.states import DebugState
 from tests.bridges.conftest import ENVIRONMENT, until
 from tests.bridges.dap.debugging import Place, lives, open_place
-from tests.bridges.dap.test_launching import ORDERS, TWO_LINES, line_of
+from tests.bridges.dap.test_launching import ORDERS, TWO_LINES
 from tests.bridges.dap.test_stops import PYTHON, refused, where
-from tests.debug_adapters import adapter_path, built, copy_of
+from tests.debug_adapters import adapter_path, built, copy_of, line_of
 
 SERVER = PYTHON / "server.py"
 

@@ -18,8 +18,8 @@ from app.errors import Conflict, ToolError
 from app.states import DEBUG_MOVES, DebugState, move
 from tests.bridges.conftest import until
 from tests.bridges.dap.debugging import command_of, open_place
-from tests.bridges.dap.test_launching import ORDERS, TWO_LINES, line_of
-from tests.debug_adapters import FIXTURES
+from tests.bridges.dap.test_launching import ORDERS, TWO_LINES
+from tests.debug_adapters import FIXTURES, line_of
 
 PYTHON = FIXTURES / "python"
 LATE = """import time
