@@ -33,7 +33,7 @@ _PROGRAMS: dict[str, tuple[str, ...]] = {
     "rdbg": ("rdbg", "rdbg3.1", "rdbg3.3"),
     "bash-dap": (str(_OWN / "bash-dap"),),
     "perl": ("perl",),
-    "java": (str(_OWN / "jdi-dap-server"),),
+    "java": (str(_OWN / "mcp-debugger"),),
 }
 _PERL_HAS_IT = ("perl", "-e", 'exit !grep { -e "$_/Perl/LanguageServer.pm" } @INC')
 _BUILDS: dict[str, tuple[str, ...]] = {

@@ -38,7 +38,8 @@ class AdapterBehaviour:
     left out. Placeholders of `launch`: script, args, cwd, env (a mapping), env_list (`NAME=value`),
     stop_on_entry, root; interpreter (a list: the program that runs the script, with its arguments),
     runtime (its first word) and runtime_args (the others); main_class and class_path (Java), mode (Go).
-    A list in place of a list's element is taken apart.
+    compiled_paths: where the paths are that Bun writes into what it compiles. A list in place of a list's
+    element is taken apart.
     `environment` is what the program has with env added to it, `output` a path for what Go builds, `folder`
     the one to build it in.
     Of `attach`: host, port, cwd, root. Of `attach_to_process`: pid, cwd, root.

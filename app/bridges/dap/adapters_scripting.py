@@ -88,7 +88,8 @@ BEHAVIOURS = (
         adapter_id="rdbg",
         types=frozenset({"ruby", "ruby_lsp"}),
         transport="announced",
-        port_pattern=r"\((?P<host>[\d.]+):(?P<port>\d+)\)[^\0]*wait for debugger connection",
+        # Two lines, the one or the other first.
+        port_pattern=r"\A(?=[^\0]*wait for debugger connection)[^\0]*\((?P<host>[\d.]+):(?P<port>\d+)\)",
         launch={"localfs": True},
         attach={"localfs": True},
         attaches_itself=True,
@@ -115,7 +116,8 @@ BEHAVIOURS = (
         answers_launch="early",
     ),
     # The program connects to the port, too. It stops on entry before it is ready, and gives its thread a new
-    # id at each stop. It sets function breakpoints, which it denies, and not the modules that it claims.
+    # id at each stop. It sets function breakpoints, which it denies, and not the modules that it claims; to
+    # step out of a function that the program itself calls ends the program.
     AdapterBehaviour(
         name="Perl::LanguageServer",
         adapter_id="perl",
@@ -131,6 +133,7 @@ BEHAVIOURS = (
                 "supportsTerminateThreadsRequest",
                 "supportsSetExpression",
                 "supportsCancelRequest",
+                "stepOut",
             }
         ),
         resolves_links=False,
@@ -140,7 +143,7 @@ BEHAVIOURS = (
     AdapterBehaviour(
         name="JdiDapServer",
         adapter_id="java",
-        known_as=frozenset({"jdi-dap-server", "JdiDapServer.java"}),
+        known_as=frozenset({"JdiDapServer.java"}),
         transport="chosen",
         launch={
             "mainClass": "{main_class}",
@@ -191,14 +194,21 @@ RUNTIMES = (
         sources=(".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"),
         candidates=_JS_DEBUG,
     ),
-    # Bun does not heed NODE_OPTIONS, by which js-debug brings its part into the program.
+    # Bun does not heed NODE_OPTIONS, by which js-debug brings its part into the program. Of JavaScript it
+    # runs a text of its own, without comments and empty lines, so that lines are right in TypeScript only.
     RuntimeEntry(
         runtime="bun",
         interpreter="bun",
         install=installation_hints({"npm": "bun", "brew": "oven-sh/bun/bun"}),
         sources=(".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs"),
         candidates=tuple(
-            replace(one, launch={"runtimeArgs": ["--preload", _BUN_INSPECTOR, "{runtime_args}"]})
+            replace(
+                one,
+                launch={
+                    "runtimeArgs": ["--preload", _BUN_INSPECTOR, "{runtime_args}"],
+                    "sourceMapPathOverrides": "{compiled_paths}",
+                },
+            )
             for one in _JS_DEBUG
         ),
     ),

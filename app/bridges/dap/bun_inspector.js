@@ -3,8 +3,34 @@
 
 const inspector = require("node:inspector");
 
+// What Bun compiles runs as soon as it is compiled, before js-debug has read where its lines come from, and
+// breakpoints would be where they are not. Such a program first imports a module that waits.
+const WAIT_MS = 200;
+const COMPILED = { ts: "ts", mts: "ts", cts: "ts", tsx: "tsx", jsx: "jsx" };
+
+function waitBefore(program) {
+  const loader = COMPILED[program.slice(program.lastIndexOf(".") + 1)];
+  if (loader === undefined) return;
+  const literally = program.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  Bun.plugin({
+    name: "kaged",
+    setup(build) {
+      build.module("kaged:wait", () => ({
+        contents: `await new Promise((done) => setTimeout(done, ${WAIT_MS}));`,
+        loader: "js",
+      }));
+      build.onLoad({ filter: new RegExp(`^${literally}$`) }, async ({ path }) => {
+        const text = await Bun.file(path).text();
+        const first = text.startsWith("#!") ? text.indexOf("\n") + 1 : 0;
+        return { contents: `${text.slice(0, first)}import "kaged:wait";${text.slice(first)}`, loader };
+      });
+    },
+  });
+}
+
 const named = /(?:--require|-r)[ =]("(?:[^"\\]|\\.)*"|\S+)/.exec(process.env.NODE_OPTIONS ?? "");
 if (named !== null) {
+  waitBefore(Bun.main);
   require(named[1].startsWith('"') ? JSON.parse(named[1]) : named[1]);
   if (inspector.url() === undefined) {
     console.error(`Bun ${Bun.version} cannot be debugged: it has no inspector.open of Node; a newer Bun has`);

@@ -101,7 +101,7 @@ class AdapterTable:
             env={"PATH": self._places.search_path, **behaviour.env},
             source=source,
             entry=entry,
-            type=declared.type or candidate.type or behaviour.adapter_id or runtime,
+            type=_type(declared.type, candidate, behaviour) or runtime,
             interpreter=self._interpreter(entry, declared, source),
             launch={**candidate.launch, **declared.launch},
             attach=candidate.attach,
@@ -225,6 +225,13 @@ def _candidate_for(entry: RuntimeEntry, command: tuple[str, ...], of_type: str |
     if alike:
         return replace(alike[0], command=command)
     return AdapterCandidate(command=command, behaviour=name, install={})
+
+
+def _type(declared: str | None, candidate: AdapterCandidate, behaviour: AdapterBehaviour) -> str:
+    """An adapter may end at a name of itself that it does not know."""
+    if declared is not None and declared not in behaviour.types:
+        return declared
+    return candidate.type or behaviour.adapter_id
 
 
 def _behaviour(candidate: AdapterCandidate, found: Installed, declared: Declared) -> AdapterBehaviour:

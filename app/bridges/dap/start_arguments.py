@@ -21,6 +21,7 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _MISSING = object()
 _BINARY_STARTS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ")
 _PACKAGE_LINE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+_COMPILED_BY_BUN = frozenset({".ts", ".mts", ".cts", ".tsx", ".jsx"})
 _MAX_SOURCE = 256 * 1024
 _CLASS_FOLDERS = ("target/classes", "build/classes/java/main", "build/classes", "classes", "out", "bin")
 
@@ -57,6 +58,8 @@ def launch_values(
         dropped = adapter.behaviour.dropped_arguments
         kept = [word for word in arguments if not (dropped and re.fullmatch(dropped, word))]
         values |= {"interpreter": [program, *kept], "runtime": program, "runtime_args": kept}
+    if script.suffix in _COMPILED_BY_BUN:
+        values["compiled_paths"] = {"/*": f"{cwd}/*"}
     entry = adapter.entry
     if entry.program == "binary":
         _check_binary(entry, script, cwd)
