@@ -20,9 +20,9 @@ LOOPBACK = "127.0.0.1"
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 """Seconds between attempts to connect; each pause is twice the one before."""
 MAX_ANNOUNCEMENT = 1024 * 1024
-MAX_LINES_BEFORE = 4 * 1024
-"""How much of what came before a line can be a part of the announcement."""
 """Within how many bytes of each of its streams an adapter has to announce its port."""
+MAX_LINES_BEFORE = 4 * 1024
+"""How many bytes of the lines before a new one can be a part of the announcement."""
 _THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -40,9 +40,9 @@ class Address:
 
 class Announcement:
     """Looks for the announcement of an address in the lines that an adapter writes, by a regular
-    expression, which may go over several lines, and whose group `port` is the port, `host`, when there is
-    one, the host.
-    `address` is done when it came. Only this machine is ever connected to, whatever is announced."""
+    expression whose group `port` is the port, and whose group `host`, when there is one, the host. It is
+    looked for in the last lines of one stream, so that it may be about several of them. `address` is done
+    when it came. Only this machine is ever connected to, whatever is announced."""
 
     def __init__(self, pattern: str) -> None:
         self.address: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
@@ -54,14 +54,14 @@ class Announcement:
         """Take what was written to one of the adapter's streams."""
         if self.address.done():
             return
-        line = self._written.setdefault(stream, bytearray())
-        line += chunk[: max(0, MAX_ANNOUNCEMENT - self._taken[stream])]
+        text = self._written.setdefault(stream, bytearray())
+        text += chunk[: max(0, MAX_ANNOUNCEMENT - self._taken[stream])]
         self._taken[stream] += len(chunk)
         # What stands at the end may go on, and be no more than the beginning of a port.
-        lines, end, rest = line.rpartition(b"\n")
-        found = self._pattern.search(_COLOUR.sub(b"", lines)) if end else None
+        end = text.rfind(b"\n") + 1
+        found = self._pattern.search(_COLOUR.sub(b"", text[:end])) if b"\n" in chunk else None
+        del text[: max(0, end - MAX_LINES_BEFORE)]
         if found is None:
-            self._written[stream] = lines[-MAX_LINES_BEFORE:] + end + rest
             return
         groups = found.groupdict()
         digits, host = groups.get("port") or b"", (groups.get("host") or b"").decode("ascii", "replace")

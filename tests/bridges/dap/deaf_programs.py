@@ -6,11 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from app.bridges.dap.manager import Declared
-from app.programs import on_path
-from tests.debug_adapters import adapter_path, built, debug_environment
+from tests.debug_adapters import adapter_path, built
 
 _C = r"""
 #include <signal.h>
@@ -86,13 +83,10 @@ class Deaf:
     file: str
     source: str
     arguments: tuple[str, ...] | None = None
-    needs: str = ""
 
     def declared(self, name: str) -> tuple[Declared, ...]:
         """Return what is to be declared for the adapter to be used; skips the test without it."""
         program = adapter_path(name)
-        if self.needs and on_path(self.needs, debug_environment(Path("/tmp"))["PATH"]) is None:
-            pytest.skip(f"{self.needs} is not installed here")
         if self.arguments is None:
             return ()
         return (Declared(runtime=self.runtime, adapter=(str(program), *self.arguments)),)
@@ -111,5 +105,9 @@ DEAF = {
     "gdb": Deaf("c", "deaf.c", _C, ("--interpreter=dap", "--quiet", "--nx")),
     "codelldb": Deaf("c", "deaf.c", _C, ()),
     "delve": Deaf("go", "main.go", _GO),
+    "js-debug": Deaf("node", "deaf.js", _NODE),
+    "rdbg": Deaf("ruby", "deaf.rb", _RUBY),
+    "bash-dap": Deaf("bash", "deaf.sh", _BASH),
+    "perl": Deaf("perl", "deaf.pl", _PERL),
 }
 """By the adapter's name."""

@@ -18,6 +18,7 @@ import pytest
 
 from app.bridges.dap.adapter_entry import Transport
 from app.bridges.dap.adapter_process import MAX_LAST_WORDS, AdapterCommand, AdapterEnded, Channel
+from app.bridges.dap.adapters_scripting import BEHAVIOURS
 from app.bridges.dap.connection import AdapterConnection, Handlers
 from app.bridges.dap.peer import RequestRefused
 from app.bridges.dap.transport import MAX_ANNOUNCEMENT, Announcement, free_port
@@ -312,10 +313,27 @@ async def test_a_port_is_announced_on_a_whole_line_within_bounds_and_on_this_mac
     assert await found(b"listening at 127.0.0.1:0\n") is None
     assert await found(b"listening at 4711") is None
     assert await found(b"x" * MAX_ANNOUNCEMENT, b"\nlistening at 4711\n") is None
+    assert await found(b"x" * (MAX_ANNOUNCEMENT - 30), b"\nlistening at 4711\n") == "127.0.0.1:4711"
     announcement = Announcement(PATTERN)
     announcement.take("stdout", b"listening ")
     announcement.take("stderr", b"at 4711\n")
     assert not announcement.address.done()
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("turned", [True, False])
+async def test_an_announcement_may_be_two_lines(at_once: bool, turned: bool) -> None:
+    [behaviour] = [one for one in BEHAVIOURS if one.name == "rdbg"]
+    lines = [
+        b"DEBUGGER: can attach via TCP/IP (127.0.0.1:4711)\n",
+        b"DEBUGGER: wait for debugger connection...\n",
+    ]
+    lines = lines[::-1] if turned else lines
+    announcement = Announcement(behaviour.port_pattern)
+    for chunk in [b"".join(lines)] if at_once else [b"DEBUGGER: more\n", *lines]:
+        assert not announcement.address.done()
+        announcement.take("stderr", chunk)
+    assert announcement.address.result().port == 4711
 
 
 @asynccontextmanager
