@@ -185,7 +185,7 @@ def check_state(state: DebugState, action: str) -> None:
     if state is DebugState.EXITED:
         raise ToolError(
             "not_stopped",
-            f"the program has exited, so there is nothing to {action.replace('_', ' ')}: call launch to run "
-            "it again (breakpoints are kept)",
+            f"the program has exited, and {action} needs it: call launch to run it again (breakpoints are "
+            "kept)",
             detail={"state": state.value, "action": action},
         )
