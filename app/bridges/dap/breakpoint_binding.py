@@ -119,6 +119,14 @@ class Binding:
         found = (self._of(link, number, data) for number in numbers)
         return tuple(dict.fromkeys(one.id for one in found if one is not None))
 
+    def met(self, link: Link, ids: Iterable[int]) -> None:
+        """The program stands at breakpoints: they hold, also where the adapter has not said so yet."""
+        for own in ids:
+            answer = self._answers.get(own, {}).get(link.number)
+            if answer is not None and not answer.verified:
+                answer.verified, answer.message = True, None
+                self._settle(self._breakpoints[own])
+
     def is_entry(self, link: Link, numbers: Iterable[int]) -> bool:
         """Tell whether the breakpoint on the program's beginning is among those."""
         return any((link.number, number) in self._entry_ids for number in numbers)

@@ -48,6 +48,7 @@ class StopReports:
         if link.standing is not standing:
             return None
         hits = self._hits(link, standing, event, frame)
+        self._binding.met(link, hits)
         reason = self._reason(event, hits)
         if self._entry:
             self._entry = False
