@@ -63,7 +63,8 @@ async def result_of(call: DebugCall, session: DebugSession, stop: Stop) -> Debug
 def _more(text: str | None, known: str | None) -> str | None:
     """Leave out what only repeats the words before."""
     shown = clean(text, MAX_TEXT).strip()
-    repeated = shown.casefold() in {"", "paused", (known or "").casefold(), f"paused on {known}".casefold()}
+    words = clean(known, MAX_TEXT).strip().casefold()
+    repeated = shown.casefold() in {"", "paused", words, f"paused on {words}"}
     return None if repeated else shown
 
 
