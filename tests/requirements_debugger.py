@@ -119,11 +119,6 @@ DEBUGGER: dict[str, str] = {
 
 IN_HAND: tuple[str, ...] = (
     "R5.tool.instructions",
-    "R5.adapters.table",
-    "R5.adapters.order",
-    "R5.adapters.absent",
-    "R5.adapters.untrusted",
-    "R5.adapters.python",
     "R5.capabilities.overrides",
     "R5.real.js-debug",
     "R5.real.rdbg",
