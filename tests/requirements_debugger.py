@@ -120,10 +120,5 @@ DEBUGGER: dict[str, str] = {
 IN_HAND: tuple[str, ...] = (
     "R5.tool.instructions",
     "R5.capabilities.overrides",
-    "R5.real.js-debug",
-    "R5.real.rdbg",
-    "R5.real.bash",
-    "R5.real.perl",
-    "R5.stories.node",
 )
 """Ids that have no test yet: whoever marks a test with one removes it here."""

@@ -177,7 +177,16 @@ async def _removed(call: DebugCall, gone: Kept) -> DebugResult:
         function=row.function,
         instruction_reference=row.instruction_reference,
         data_id=row.data_id,
+        note=_kept(call),
     )
+
+
+def _kept(call: DebugCall) -> str | None:
+    """Return what is to be known of adapters that cannot take a breakpoint away."""
+    session = call.adapters.session(call.owner)
+    if session is None or not session.behaviour.keeps_breakpoints:
+        return None
+    return f"{session.adapter} goes on stopping there until the program is launched again."
 
 
 def _row(sources: Sources, one: Kept) -> Breakpoint:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
+import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.debug_adapters import built, copy_of, line_of
 from tests.tools.debug.debug_desk import DebugDesk
@@ -23,26 +26,34 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A runtime's fixture programs, as one adapter debugs them.
-
-    `script`: adds up orders in a loop; built first where it is C. `endless`: never stops; a file of the
-    fixtures, or a text that is written. `local`: the name of the variable `total`, `word`: the expression for
-    it, `pointer`: for its address. `function`: what the loop calls. `custom`: a custom request that the
-    adapter is known to answer. `target`: starts a program to be attached to; None where the adapter cannot.
-    `arguments`: of the adapter, where it is not the one that is found for the runtime by itself.
-    """
+    """A runtime's fixture programs, as one adapter debugs them."""
 
     runtime: str
     script: str
+    """Adds up orders in a loop; built first where it is C."""
     endless: str
+    """Never stops; a file of the fixtures, or one with the text `written`."""
     written: str = ""
     word: str = "total"
+    """An expression for the variable `total`."""
     local: str = "total"
+    """Its name."""
     pointer: str = ""
+    """An expression for its address, or for other memory."""
+    number: str = ""
+    """An expression for what is in the other memory."""
     function: str = "price_of"
+    """What the loop calls."""
     custom: tuple[str, dict[str, Any]] = ("adapterInfo", {})
+    """A request that the adapter is known to answer, where there is one."""
     target: Callable[[Path, AsyncExitStack], Awaitable[Target]] | None = None
+    """Starts a program to be attached to; None where the adapter cannot."""
     arguments: tuple[str, ...] | None = None
+    """Of the adapter, where it is not the one that is found for the runtime by itself."""
+    build: tuple[str, ...] = ()
+    """Builds both programs."""
+    exit_code: int | None = 0
+    """What is told of the end; None where the adapter does not tell it."""
 
 
 class RefusedError(Exception):
@@ -91,12 +102,15 @@ class Walk:
     async def everything(self) -> Mapping[str, str]:
         """Call every action, and return what came of each."""
         program = self._program(self.subject.script)
+        endless = self._program(self.subject.endless, self.subject.written)
+        if self.subject.build:
+            await self._build()
         await self._begin(program)
         await self._look_around()
         await self._addresses()
         await self._data()
         await self._end()
-        await self._pause(self._program(self.subject.endless, self.subject.written))
+        await self._pause(endless)
         await self._attach()
         return self.cells
 
@@ -105,6 +119,12 @@ class Walk:
         if text:
             path.write_text(text)
         return built(path).name if path.suffix == ".c" else name
+
+    async def _build(self) -> None:
+        if shutil.which(self.subject.build[0]) is None:
+            pytest.skip(f"{self.subject.build[0]} is not installed here (.ci/system-packages installs it)")
+        process = await asyncio.create_subprocess_exec(*self.subject.build, cwd=self.desk.root)
+        assert await process.wait() == 0
 
     async def _begin(self, program: str) -> None:
         """Breakpoint before the launch, the launch, the steps."""
@@ -139,7 +159,8 @@ class Walk:
         await self.cell("threads", self._threads())
         await self.cell("stack_trace", self._stack())
         await self._instruction()
-        await self.cell("step_out", self._stepped("step_out", call, self.line("loop")))
+        await self.cell("step_out", self._out(call))
+        await self._home()
 
     async def _stepped(self, action: str, *lines: int | None) -> None:
         found = await self.ask(action)
@@ -148,6 +169,22 @@ class Walk:
             assert self.subject.function in found["location"]["function"], found
         else:
             assert found["location"]["line"] in lines, found
+
+    async def _out(self, call: int) -> None:
+        """Some stop at the end of the function first, where its result is known."""
+        found = await self.ask("step_out")
+        if self.subject.function in found["location"]["function"]:
+            found = await self.ask("step_over")
+        assert found["location"]["line"] in {call, self.line("loop")}, found
+
+    async def _home(self) -> None:
+        """Go on to where the variable is known, however the steps have ended."""
+        for _ in range(5):
+            [frame, *_] = (await self.ask("stack_trace"))["frames"]
+            if self.subject.function not in frame["name"]:
+                return
+            await self.ask("step_over")
+        raise AssertionError(f"there is no end to {self.subject.function}")
 
     async def _threads(self) -> None:
         found = await self.ask("threads")
@@ -188,7 +225,7 @@ class Walk:
         async def variables() -> None:
             found = await self.ask("variables")
             values = {one["name"]: one["value"] for one in found["variables"]}
-            assert re.search(r"\d", values[local]), values
+            assert re.search(r"\d", values.get(local, "")), values
 
         async def evaluate() -> None:
             assert re.search(r"\d", (await self.ask("evaluate", expression=word))["result"])
@@ -225,11 +262,11 @@ class Walk:
             return base64.b64decode(found["data"])
 
         async def write() -> None:
-            before = await self._number(self.subject.word)
+            before = int.from_bytes(data or b"", "little")
             other = base64.b64encode((before + 256).to_bytes(4, "little")).decode()
             found = await self.ask("write_memory", memory_reference=address, data=other)
             assert found["bytes_written"] == 4, found
-            assert await self._number(self.subject.word) == before + 256
+            assert await self._number() == before + 256
             same = base64.b64encode(before.to_bytes(4, "little")).decode()
             await self.ask("write_memory", memory_reference=address, data=same)
 
@@ -238,17 +275,22 @@ class Walk:
         address = await self._address()
         data = await self.cell("read_memory", read())
         if data is not None:
-            assert int.from_bytes(data, "little") == await self._number(self.subject.word)
+            assert int.from_bytes(data, "little") == await self._number()
         await self.cell("write_memory", write())
 
-    async def _number(self, expression: str) -> int:
+    async def _number(self) -> int:
+        """Return the number that is in the memory, by an expression."""
+        expression = self.subject.number or self.subject.word
         return int((await self.ask("evaluate", expression=expression))["result"])
 
     async def _address(self) -> str:
         """Return where the variable is, as the adapter has it."""
         if not self.subject.pointer:
             return NOWHERE
-        found = await self.ask("evaluate", expression=self.subject.pointer)
+        context = "repl" if self.subject.number else "watch"
+        found = await self.ask("evaluate", expression=self.subject.pointer, context=context)
+        if "memory_reference" in found and self.subject.number:
+            return str(found["memory_reference"])
         address = _ADDRESS.search(found.get("memory_reference") or found["result"])
         return address[0] if address else NOWHERE
 
@@ -279,14 +321,21 @@ class Walk:
 
         async def remove() -> None:
             await self.ask("set_breakpoint", path=self.subject.script, line=self.line("end"))
-            for one in (await self.ask("list_breakpoints"))["breakpoints"]:
-                if one["line"] != self.line("end"):
-                    await self.ask("remove_breakpoint", path=one["path"], line=one["line"])
+            notes = [
+                (await self.ask("remove_breakpoint", path=one["path"], line=one["line"])).get("note")
+                for one in (await self.ask("list_breakpoints"))["breakpoints"]
+                if one["line"] != self.line("end")
+            ]
             found = await self.ask("continue")
+            kept = found["location"]["line"] != self.line("end")
+            while found["location"]["line"] == self.line("loop") - 1:
+                found = await self.ask("continue")
             assert found["location"]["line"] == self.line("end"), found
             found = await self.ask("continue")
-            assert (found["status"], found.get("exit_code")) == ("exited", 0), found
+            assert (found["status"], found.get("exit_code")) == ("exited", self.subject.exit_code), found
             await self.ask("remove_breakpoint", path=self.subject.script, line=self.line("end"))
+            if kept:
+                raise RefusedError(next((note for note in notes if note), "goes on stopping"))
 
         async def disconnect() -> None:
             found = await self.ask("disconnect")

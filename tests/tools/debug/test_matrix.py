@@ -54,6 +54,56 @@ SUBJECTS: Mapping[str, Subject] = {
         target=by_process("./never_stops"),
         arguments=(),
     ),
+    "js-debug": Subject(
+        runtime="node",
+        script="orders.js",
+        endless="never_stops.js",
+        function="priceOf",
+        pointer="globalThis.bytes = new Uint8Array([7, 0, 0, 0])",
+        number="bytes[0] + 256 * bytes[1]",
+        custom=("getPerformance", {}),
+        target=by_port("node", "--inspect=127.0.0.1:{port}", "never_stops.js"),
+        exit_code=None,
+    ),
+    "rdbg": Subject(
+        runtime="ruby",
+        script="orders.rb",
+        endless="never_stops.rb",
+        written="rounds = 0\nloop do\n  rounds += 1\n  sleep 0.001\nend\n",
+        target=by_port(
+            *("rdbg3.1", "--open", "--host", "127.0.0.1", "--port", "{port}", "--nonstop", "never_stops.rb")
+        ),
+    ),
+    "bash-dap": Subject(
+        runtime="bash",
+        script="orders.sh",
+        endless="never_stops.sh",
+        written="rounds=0\nwhile true; do\n  rounds=$((rounds + 1))\n  sleep 0.01\ndone\n",
+        word="$total",
+    ),
+    "perl": Subject(
+        runtime="perl",
+        script="orders.pl",
+        endless="never_stops.pl",
+        written="my $rounds = 0;\nwhile (1) {\n    $rounds++;\n    select(undef, undef, undef, 0.001);\n}\n",
+        word="$total",
+        local="$total",
+    ),
+    "java": Subject(
+        runtime="java",
+        script="Orders.java",
+        endless="NeverStops.java",
+        written="public class NeverStops {\n    public static void main(String[] args) throws Exception {\n"
+        "        for (long rounds = 0; ; rounds++)\n            Thread.sleep(1);\n    }\n}\n",
+        function="priceOf",
+        target=by_port(
+            "java",
+            "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{port}",
+            "NeverStops",
+        ),
+        arguments=("packages/adapter-java/java/JdiDapServer.java", "--port", "{port}"),
+        build=("javac", "-g", "Orders.java", "NeverStops.java"),
+    ),
     "delve": Subject(
         runtime="go",
         script="main.go",
@@ -73,40 +123,53 @@ def without(capability: str) -> str:
     return f"action_not_supported: {capability}"
 
 
-CELLS: Mapping[str, Mapping[str, str]] = {
-    "codelldb": {
-        "loaded_sources": without("supportsLoadedSourcesRequest"),
-        "custom_request": without("adapterInfo"),
-    },
-    "delve": {
-        "data_breakpoint_info": without("supportsDataBreakpoints"),
-        "set_data_breakpoint": without("supportsDataBreakpoints"),
-        "remove_data_breakpoint": NONE_THERE,
-        "read_memory": without("supportsReadMemoryRequest"),
-        "write_memory": without("supportsWriteMemoryRequest"),
-        "modules": without("supportsModulesRequest"),
-        "loaded_sources": without("supportsLoadedSourcesRequest"),
-        "custom_request": without("adapterInfo"),
-    },
-    "lldb-dap": {"loaded_sources": without("supportsLoadedSourcesRequest")},
-    "gdb": {
-        "data_breakpoint_info": without("supportsDataBreakpoints"),
-        "set_data_breakpoint": without("supportsDataBreakpoints"),
-        "remove_data_breakpoint": NONE_THERE,
-    },
-    "debugpy": {
-        "set_instruction_breakpoint": without("supportsInstructionBreakpoints"),
-        "remove_instruction_breakpoint": NONE_THERE,
-        "data_breakpoint_info": without("supportsDataBreakpoints"),
-        "set_data_breakpoint": without("supportsDataBreakpoints"),
-        "remove_data_breakpoint": NONE_THERE,
-        "disassemble": without("supportsDisassembleRequest"),
-        "read_memory": without("supportsReadMemoryRequest"),
-        "write_memory": without("supportsWriteMemoryRequest"),
-        "loaded_sources": without("supportsLoadedSourcesRequest"),
-    },
+NO_INSTRUCTIONS = {
+    "set_instruction_breakpoint": without("supportsInstructionBreakpoints"),
+    "remove_instruction_breakpoint": NONE_THERE,
 }
+NO_DATA = {
+    "data_breakpoint_info": without("supportsDataBreakpoints"),
+    "set_data_breakpoint": without("supportsDataBreakpoints"),
+    "remove_data_breakpoint": NONE_THERE,
+}
+NO_DISASSEMBLY = {"disassemble": without("supportsDisassembleRequest")}
+NO_MEMORY = {
+    "read_memory": without("supportsReadMemoryRequest"),
+    "write_memory": without("supportsWriteMemoryRequest"),
+}
+NO_MODULES = {"modules": without("supportsModulesRequest")}
+NO_SOURCES = {"loaded_sources": without("supportsLoadedSourcesRequest")}
+NO_CUSTOM = {"custom_request": without("adapterInfo")}
+NO_ATTACH = {"attach": without("attach by port")}
+SCRIPTS = {**NO_INSTRUCTIONS, **NO_DATA, **NO_DISASSEMBLY}
 
+CELLS: Mapping[str, Mapping[str, str]] = {
+    "debugpy": {**SCRIPTS, **NO_MEMORY, **NO_SOURCES},
+    "js-debug": {**SCRIPTS, **NO_MODULES},
+    "lldb-dap": NO_SOURCES,
+    "codelldb": {**NO_SOURCES, **NO_CUSTOM},
+    "gdb": NO_DATA,
+    "delve": {**NO_DATA, **NO_MEMORY, **NO_MODULES, **NO_SOURCES, **NO_CUSTOM},
+    "rdbg": {
+        **SCRIPTS,
+        **NO_MEMORY,
+        **NO_MODULES,
+        **NO_SOURCES,
+        **NO_CUSTOM,
+        "remove_breakpoint": "rdbg goes on stopping there until the program is launched again.",
+    },
+    "bash-dap": {**SCRIPTS, **NO_MEMORY, **NO_MODULES, **NO_SOURCES, **NO_CUSTOM, **NO_ATTACH},
+    "perl": {
+        **SCRIPTS,
+        **NO_MEMORY,
+        **NO_MODULES,
+        **NO_CUSTOM,
+        **NO_ATTACH,
+        "step_out": without("stepOut"),
+    },
+    "java": {**SCRIPTS, **NO_MEMORY, **NO_MODULES, **NO_SOURCES, **NO_CUSTOM},
+}
+"""What does not work, by the adapter's name; every other action works."""
 
 EVERYTHING = frozenset(ACTIONS)
 
@@ -116,7 +179,9 @@ def works_with(name: str) -> set[str]:
     return set(EVERYTHING - CELLS[name].keys())
 
 
-@pytest.mark.requirement("R5.matrix.cells")
+@pytest.mark.requirement(
+    "R5.matrix.cells", "R5.real.js-debug", "R5.real.rdbg", "R5.real.bash", "R5.real.perl"
+)
 @pytest.mark.parametrize("name", SUBJECTS)
 async def test_each_action_does_what_it_did(name: str, tmp_path: Path) -> None:
     subject = SUBJECTS[name]
