@@ -119,6 +119,5 @@ DEBUGGER: dict[str, str] = {
 
 IN_HAND: tuple[str, ...] = (
     "R5.tool.instructions",
-    "R5.capabilities.overrides",
 )
 """Ids that have no test yet: whoever marks a test with one removes it here."""
