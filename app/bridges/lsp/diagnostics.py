@@ -149,20 +149,19 @@ class Diagnostics:
         if known is not None:
             self.kept_bytes -= known.size
 
-    async def of(self, opened: OpenText, deadline: float) -> Diagnosed:
-        """Return the diagnostics of a document, opened or looked at just now, as fresh as can be had
-        until `deadline` (monotonic).
+    async def of(self, path: str, deadline: float) -> Diagnosed:
+        """Return the diagnostics of a file, as fresh as can be had until `deadline` (monotonic).
 
         Raises ToolError as opening does, Unanswered, ResponseError and ServerEnded.
         """
-        with self._documents.holding(opened.path):
+        with self._documents.holding(path):
             while True:
-                text = await self._renewed(opened)
+                text = await self._renewed(await self._documents.get(path))
                 items, fresh = await self._for(text, deadline)
                 # Whoever wrote meanwhile: an answer for what was there before is not given.
-                opened = await self._documents.get(text.path)
-                if not fresh or opened.version == text.version:
-                    return Diagnosed(items, fresh and opened.version == text.version, text)
+                now = await self._documents.get(path)
+                if not fresh or now.version == text.version:
+                    return Diagnosed(items, fresh and now.version == text.version, text)
                 if time.monotonic() >= deadline:
                     return Diagnosed(items, False, text)
 

@@ -162,8 +162,7 @@ class LanguageServer:
             try:
                 if run.readiness.needed_for("textDocument/diagnostic"):
                     await run.readiness.wait(deadline)
-                    text = await run.documents.get(path)
-                return await run.diagnostics.of(text, deadline)
+                return await run.diagnostics.of(path, deadline)
             except Unanswered as silence:
                 if self._hangs(silence.since):
                     self._end_hanging(run, silence.method)
