@@ -117,7 +117,5 @@ DEBUGGER: dict[str, str] = {
     "R5.bench.figures": "launch to first stop and a step, beside a raw client with the same adapter",
 }
 
-IN_HAND: tuple[str, ...] = (
-    "R5.tool.instructions",
-)
+IN_HAND: tuple[str, ...] = ()
 """Ids that have no test yet: whoever marks a test with one removes it here."""

@@ -180,7 +180,12 @@ def works_with(name: str) -> set[str]:
 
 
 @pytest.mark.requirement(
-    "R5.matrix.cells", "R5.real.js-debug", "R5.real.rdbg", "R5.real.bash", "R5.real.perl"
+    "R5.matrix.cells",
+    "R5.tool.instructions",
+    "R5.real.js-debug",
+    "R5.real.rdbg",
+    "R5.real.bash",
+    "R5.real.perl",
 )
 @pytest.mark.parametrize("name", SUBJECTS)
 async def test_each_action_does_what_it_did(name: str, tmp_path: Path) -> None:
