@@ -62,8 +62,9 @@ class Guardian:
         self._tell(pid, b"L %d %d\n" % (pid, since))
 
     def member(self, pid: int, since: int) -> None:
-        """Tell of a process that the daemon has adopted."""
+        """Tell of a process that the daemon has adopted: at once, as it may not carry the variable."""
         self._tell(pid, b"M %d %d\n" % (pid, since))
+        self._tell_all()
 
     def gone(self, pid: int) -> None:
         """Tell that nothing of a child, or of an adopted process, is left."""
@@ -93,7 +94,9 @@ class Guardian:
             self._teller = asyncio.get_running_loop().call_later(TELLING_SECONDS, self._tell_all)
 
     def _tell_all(self) -> None:
-        self._teller = None
+        if self._teller is not None:
+            self._teller.cancel()
+            self._teller = None
         lines, self._untold = b"".join(self._untold.values()), {}
         self._write(lines)
 
