@@ -177,7 +177,7 @@ class RawDebugger:
     def close(self) -> None:
         """End the adapter, and with it the program."""
         with contextlib.suppress(OSError, RuntimeError):  # it has ended already, or refuses
-            self._channels[0].ask("disconnect", {"terminateDebuggee": True})
+            self.channel.ask("disconnect", {"terminateDebuggee": True})
         self._process.kill()
         self._process.wait()
         for channel in self._channels:
