@@ -44,6 +44,14 @@ class Subject:
     """An expression for what is in the other memory."""
     function: str = "price_of"
     """What the loop calls."""
+    named: str = ""
+    """How a function breakpoint names it, where it does otherwise."""
+    round: str = "i"
+    """An expression for the number of the loop's round, from 0."""
+    third: str = "i == 2"
+    """An expression for that it is the third."""
+    logged: str = "{i}"
+    """How a log message has the number."""
     custom: tuple[str, dict[str, Any]] = ("adapterInfo", {})
     """A request that the adapter is known to answer, where there is one."""
     target: Callable[[Path, AsyncExitStack], Awaitable[Target]] | None = None
@@ -101,10 +109,7 @@ class Walk:
 
     async def everything(self) -> Mapping[str, str]:
         """Call every action, and return what came of each."""
-        program = self._program(self.subject.script)
-        endless = self._program(self.subject.endless, self.subject.written)
-        if self.subject.build:
-            await self._build()
+        program, endless = await self.built()
         await self._begin(program)
         await self._look_around()
         await self._addresses()
@@ -113,6 +118,14 @@ class Walk:
         await self._pause(endless)
         await self._attach()
         return self.cells
+
+    async def built(self) -> tuple[str, str]:
+        """Make both programs ready, and return what is launched for each."""
+        program = self._program(self.subject.script)
+        endless = self._program(self.subject.endless, self.subject.written)
+        if self.subject.build:
+            await self._build()
+        return program, endless
 
     def _program(self, name: str, text: str = "") -> str:
         path = self.desk.root / name

@@ -6,17 +6,20 @@ documents say, is to be put right.
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from app.bridges.dap.manager import Declared
 from app.tools.debug.parameters import ACTIONS
-from tests.debug_adapters import adapter_path
+from tests.debug_adapters import ROOT, adapter_path
 from tests.tools.debug.debug_desk import debug_desk
 from tests.tools.debug.every_action import WORKS, Subject, Walk, project_of
+from tests.tools.debug.every_breakpoint import KINDS, BreakpointWalk
 from tests.tools.debug.targets import by_port, by_process
 
 PYTHON = sys.executable
@@ -44,7 +47,7 @@ SUBJECTS: Mapping[str, Subject] = {
         pointer="&total",
         custom=("loadedSources", {}),
         target=by_process("./never_stops"),
-        arguments=("--interpreter=dap", "--quiet", "--nx"),
+        arguments=("--interpreter=dap", "--nx", "{script}"),
     ),
     "codelldb": Subject(
         runtime="c",
@@ -59,6 +62,7 @@ SUBJECTS: Mapping[str, Subject] = {
         script="orders.js",
         endless="never_stops.js",
         function="priceOf",
+        third="i === 2",
         pointer="globalThis.bytes = new Uint8Array([7, 0, 0, 0])",
         number="bytes[0] + 256 * bytes[1]",
         custom=("getPerformance", {}),
@@ -80,6 +84,9 @@ SUBJECTS: Mapping[str, Subject] = {
         endless="never_stops.sh",
         written="rounds=0\nwhile true; do\n  rounds=$((rounds + 1))\n  sleep 0.01\ndone\n",
         word="$total",
+        round="$i",
+        third='[ "$i" = 2 ]',
+        logged="$i",
     ),
     "perl": Subject(
         runtime="perl",
@@ -88,6 +95,9 @@ SUBJECTS: Mapping[str, Subject] = {
         written="my $rounds = 0;\nwhile (1) {\n    $rounds++;\n    select(undef, undef, undef, 0.001);\n}\n",
         word="$total",
         local="$total",
+        named="main::price_of",
+        round="$i",
+        third="$i == 2",
     ),
     "java": Subject(
         runtime="java",
@@ -110,6 +120,7 @@ SUBJECTS: Mapping[str, Subject] = {
         endless="forever/main.go",
         pointer="&total",
         function="priceOf",
+        named="main.priceOf",
         target=by_process("forever/main", source="forever/main.go"),
     ),
 }
@@ -171,6 +182,24 @@ CELLS: Mapping[str, Mapping[str, str]] = {
 }
 """What does not work, by the adapter's name; every other action works."""
 
+NO_COUNTS = {"hit_count": without("supportsHitConditionalBreakpoints")}
+NO_LOGS = {"log_message": without("supportsLogPoints")}
+NO_FUNCTIONS = {"function": without("supportsFunctionBreakpoints")}
+
+KINDS_CELLS: Mapping[str, Mapping[str, str]] = {
+    "debugpy": {},
+    "js-debug": NO_FUNCTIONS,
+    "lldb-dap": {},
+    "codelldb": {},
+    "gdb": {},
+    "delve": {},
+    "rdbg": {**NO_COUNTS, **NO_LOGS, **NO_FUNCTIONS},
+    "bash-dap": {**NO_COUNTS, **NO_LOGS},
+    "perl": {**NO_COUNTS, **NO_LOGS},
+    "java": {**NO_COUNTS, **NO_LOGS},
+}
+"""What does not work of the kinds of breakpoints, by the adapter's name."""
+
 EVERYTHING = frozenset(ACTIONS)
 
 
@@ -189,22 +218,41 @@ def works_with(name: str) -> set[str]:
 )
 @pytest.mark.parametrize("name", SUBJECTS)
 async def test_each_action_does_what_it_did(name: str, tmp_path: Path) -> None:
-    subject = SUBJECTS[name]
-    program = adapter_path(name)
+    async with at_work(name, tmp_path) as walk:
+        seen = await walk.everything()
+    assert set(seen) == EVERYTHING
+    compare(seen, {**dict.fromkeys(ACTIONS, WORKS), **CELLS[name]}, walk.why)
+
+
+@pytest.mark.requirement("R5.matrix.cells", "R5.capabilities.hits", "R5.capabilities.breakpoints")
+@pytest.mark.parametrize("name", SUBJECTS)
+async def test_each_kind_of_breakpoint_stops_as_it_did(name: str, tmp_path: Path) -> None:
+    async with at_work(name, tmp_path) as walk:
+        program, _ = await walk.built()
+        breakpoints = BreakpointWalk(walk, program)
+        seen = await breakpoints.everything()
+    compare(seen, {**dict.fromkeys(KINDS, WORKS), **KINDS_CELLS[name]}, breakpoints.why)
+
+
+@asynccontextmanager
+async def at_work(name: str, base: Path) -> AsyncIterator[Walk]:
+    """Open a desk whose programs are debugged by one adapter."""
+    subject, program = SUBJECTS[name], adapter_path(name)
     declared = []
     if subject.arguments is not None:
         declared = [Declared(runtime=subject.runtime, adapter=(str(program), *subject.arguments))]
-    async with debug_desk(tmp_path, project_of(subject, tmp_path), declared=declared) as desk:
-        walk = Walk(desk, subject)
-        seen = await walk.everything()
-    assert set(seen) == set(ACTIONS)
-    expected = {**dict.fromkeys(ACTIONS, WORKS), **CELLS[name]}
-    changed = {
-        action: f"{expected[action]} -> {seen[action]} ({walk.why.get(action)})"
-        for action in ACTIONS
-        if seen[action] != expected[action]
-    }
-    assert not changed, "\n".join(f"{action}: {text}" for action, text in changed.items())
+    async with debug_desk(base, project_of(subject, base), declared=declared) as desk:
+        yield Walk(desk, subject)
+
+
+def compare(seen: Mapping[str, str], expected: Mapping[str, str], why: Mapping[str, str]) -> None:
+    """Fail with every cell that has changed."""
+    changed = [
+        f"{cell}: {expected[cell]} -> {seen[cell]} ({why.get(cell)})"
+        for cell in expected
+        if seen[cell] != expected[cell]
+    ]
+    assert not changed, "\n".join(changed)
 
 
 @pytest.mark.requirement("R5.matrix.all")
@@ -215,7 +263,25 @@ def test_each_of_the_actions_works_with_a_real_adapter() -> None:
 
 
 def test_every_adapter_has_its_cells() -> None:
-    assert CELLS.keys() == SUBJECTS.keys()
-    for cells in CELLS.values():
+    assert CELLS.keys() == KINDS_CELLS.keys() == SUBJECTS.keys()
+    for name, cells in CELLS.items():
         assert cells.keys() <= EVERYTHING
-        assert WORKS not in cells.values()
+        assert KINDS_CELLS[name].keys() <= set(KINDS)
+        assert WORKS not in {*cells.values(), *KINDS_CELLS[name].values()}
+
+
+def test_the_documents_say_what_works_with_which() -> None:
+    text = (ROOT / "docs" / "debugging.md").read_text()
+    head, _, *rows = re.findall(
+        r"^\|.*\|$", text.split("## What works with which")[1].split("\n## ")[0], re.M
+    )
+    names = [cell.strip().lower() for cell in head.strip("|").split("|")][1:]
+    assert set(names) == {name.lower() for name in SUBJECTS}
+    told: dict[str, set[str]] = {name: set() for name in names}
+    for row in rows:
+        actions, *cells = row.strip("|").split("|")
+        for name, cell in zip(names, cells, strict=True):
+            if cell.strip() != "yes":
+                told[name] |= set(re.findall(r"`(\w+)`", actions))
+    known = {name.lower(): {*CELLS[name], *KINDS_CELLS[name]} for name in SUBJECTS}
+    assert told == known

@@ -1,0 +1,88 @@
+"""Every kind of breakpoint that `set_breakpoint` makes, met by one adapter, and what came of each."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.debug_adapters import line_of
+from tests.tools.debug.every_action import WORKS, RefusedError, Subject, Walk
+
+KINDS = ("condition", "hit_count", "log_message", "function")
+
+
+@dataclass
+class BreakpointWalk:
+    """One adapter, one desk, and the cells that have been seen."""
+
+    walk: Walk
+    program: str
+    cells: dict[str, str] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> Subject:
+        return self.walk.subject
+
+    async def everything(self) -> dict[str, str]:
+        """Meet each kind once, each in a run of its own, and return what came of it."""
+        for kind in KINDS:
+            meet: Callable[[], Awaitable[None]] = getattr(self, f"_{kind}")
+            try:
+                await meet()
+            except RefusedError as refusal:
+                self.cells[kind], self.why[kind] = str(refusal), str(self.walk.why)
+            except AssertionError as wrong:
+                self.cells[kind], self.why[kind] = "wrong", str(wrong)
+            else:
+                self.cells[kind] = WORKS
+            await self.walk.desk.answer("disconnect")
+            for one in (await self.walk.ask("list_breakpoints"))["breakpoints"]:
+                place = {name: one[name] for name in ("path", "line", "function") if one.get(name)}
+                await self.walk.ask("remove_breakpoint", **place)
+        return self.cells
+
+    @property
+    def _line(self) -> int:
+        return line_of(self.walk.source, "loop")
+
+    async def _condition(self) -> None:
+        """Only in the third round."""
+        await self._launched(path=self.subject.script, line=self._line, condition=self.subject.third)
+        assert await self._round() == 2
+
+    async def _hit_count(self) -> None:
+        """From the third round on, also in the fourth."""
+        await self._launched(path=self.subject.script, line=self._line, hit_count=3)
+        assert await self._round() == 2
+        found = await self.walk.ask("continue")
+        assert found["status"] == "stopped", found
+        assert await self._round() == 3
+
+    async def _log_message(self) -> None:
+        """All five rounds, and no stop."""
+        end = line_of(self.walk.source, "end")
+        await self.walk.ask("set_breakpoint", path=self.subject.script, line=end)
+        message = f"round {self.subject.logged}."
+        found = await self._launched(path=self.subject.script, line=self._line, log_message=message)
+        assert found["location"]["line"] == end, found
+        told = found.get("output", "")
+        assert [f"round {number}." in told for number in range(6)] == [True] * 5 + [False], found
+
+    async def _function(self) -> None:
+        found = await self._launched(function=self.subject.named or self.subject.function)
+        assert self.subject.function in found["location"]["function"], found
+
+    async def _launched(self, **place: Any) -> Any:
+        """Launch the program, set the breakpoint on its beginning, and return the next stop."""
+        found = await self.walk.ask("launch", runtime=self.subject.runtime, script=self.program)
+        assert found["stopped_reason"] == "entry", found
+        await self.walk.ask("set_breakpoint", **place)
+        found = await self.walk.ask("continue")
+        assert found["status"] == "stopped", found
+        return found
+
+    async def _round(self) -> int:
+        found = await self.walk.ask("evaluate", expression=self.subject.round)
+        return int(found["result"])
