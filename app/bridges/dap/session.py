@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from app.bridges.dap.adapter_entry import AdapterBehaviour
+from app.bridges.dap.breakpoint import Breakpoint, lacking
 from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.capabilities import MOVING, can, check_state, need, request_of
 from app.bridges.dap.links import Link, link_of
@@ -85,6 +86,10 @@ class DebugSession:
         """Tell whether the adapter can do what an action of the tool needs."""
         command = request_of(action)
         return command is None or can(self.capabilities, self.behaviour, command)
+
+    def lacking(self, one: Breakpoint) -> str | None:
+        """Return the capability that a breakpoint needs and the adapter has not, None when it can be set."""
+        return lacking(one, self.capabilities, self.behaviour)
 
     async def resume(
         self, thread_id: int | None = None, *, seconds: float, progress: Progress | None = None

@@ -64,8 +64,18 @@ async def _begun(call: DebugCall, session: DebugSession, stop: Stop) -> DebugRes
         "runtime": session.runtime,
         "adapter": session.adapter,
         "threads": threads,
+        "warning": await _left_out(call, session),
     }
     return result.model_copy(update=told)
+
+
+async def _left_out(call: DebugCall, session: DebugSession) -> str | None:
+    """Return which of the breakpoints the adapter cannot have: the program goes past them."""
+    lacks = {one.id: session.lacking(one) for one in await call.adapters.breakpoints(call.owner).listed()}
+    told = [f"{number} ({capability})" for number, capability in lacks.items() if capability]
+    if not told:
+        return None
+    return f"Not set, for {session.adapter} does not offer what they need: breakpoint {', '.join(told[:20])}."
 
 
 async def proceed(call: DebugCall) -> DebugResult:

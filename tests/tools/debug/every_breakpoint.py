@@ -33,6 +33,7 @@ class BreakpointWalk:
                 await meet()
             except RefusedError as refusal:
                 self.cells[kind], self.why[kind] = str(refusal), str(self.walk.why)
+                await self._before(kind)
             except AssertionError as wrong:
                 self.cells[kind], self.why[kind] = "wrong", str(wrong)
             else:
@@ -73,6 +74,19 @@ class BreakpointWalk:
     async def _function(self) -> None:
         found = await self._launched(function=self.subject.named or self.subject.function)
         assert self.subject.function in found["location"]["function"], found
+
+    async def _before(self, kind: str) -> None:
+        """Before the launch it is not known what the adapter lacks: the launch tells it."""
+        await self.walk.desk.answer("disconnect")
+        more = {"condition": "1", "hit_count": 3, "log_message": "here"}
+        place = {"path": self.subject.script, "line": self._line, kind: more.get(kind)}
+        if kind == "function":
+            place = {"function": self.subject.function}
+        await self.walk.ask("set_breakpoint", **place)
+        found = await self.walk.ask("launch", runtime=self.subject.runtime, script=self.program)
+        capability = self.cells[kind].partition(": ")[2]
+        if capability not in found.get("warning", ""):
+            self.cells[kind], self.why[kind] = "refused, and not told by the launch", str(found)
 
     async def _launched(self, **place: Any) -> Any:
         """Launch the program, set the breakpoint on its beginning, and return the next stop."""
