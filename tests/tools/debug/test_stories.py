@@ -191,10 +191,12 @@ async def test_of_a_flood_of_output_the_end_is_told(desk: DebugDesk) -> None:
     found = await at_mark(desk, "floods_output.py", "end", timeout=120_000)
     assert found["truncated"]
     assert len(found["output"]) < 64_000
-    found = await desk.debug("continue")  # the adapter passes output on more slowly than it is written
-    assert found["exit_code"] == 0
-    assert found["output"].endswith("the last line\n")
-    assert len(found["output"]) < 64_000
+    ended = await desk.debug("continue")
+    assert ended["exit_code"] == 0
+    # The adapter passes output on more slowly than it is written: its end may come after the stop.
+    told = found["output"] + ended.get("output", "")
+    assert told.endswith("the last line\n")
+    assert len(told) < 2 * 64_000
     assert 0 < sum(map(len, desk.ports.shown)) < 2_000_000  # of 16 MiB
 
 
