@@ -44,9 +44,10 @@ class Place:
 
     def said(self) -> list[dict[str, Any]]:
         """Return what the hostile server has written to its log."""
-        return (
-            [orjson.loads(line) for line in self.log.read_bytes().splitlines()] if self.log.exists() else []
-        )
+        if not self.log.exists():
+            return []
+        whole = self.log.read_bytes().rpartition(b"\n")[0]  # it may be writing the next line
+        return [orjson.loads(line) for line in whole.splitlines()]
 
     def received(self, method: str | None = None) -> list[dict[str, Any]]:
         """Return the messages that the hostile server got."""

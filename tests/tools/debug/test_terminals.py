@@ -50,7 +50,7 @@ async def test_a_program_on_a_terminal_is_debugged_like_any_other(desk: DebugDes
     assert json.loads((await desk.value("sys.argv[1:]")).replace("'", '"')) == ["a b", "$HOME"]
     pid = told_pid(stopped["output"])
     (listed,) = (await desk.ok("shell.background", action="list"))["commands"]
-    assert listed["pid"] is not None and "tell it" in listed["command"]
+    assert listed["pid"] is not None and "debugpy" in listed["command"]
     ended = await desk.debug("continue")
     assert (ended["status"], ended["exit_code"]) == ("exited", 0)
     assert "total 1" in ended["output"]
