@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from app.bridges import guardian
 from app.bridges.process import Child, ChildProcesses
 from tests.bridges.conftest import ENVIRONMENT, alive, children_of, descriptors, until
 
@@ -216,7 +217,10 @@ async def run(children: ChildProcesses, folder: Path, command: str = "exec sleep
     return await children.start(["/bin/sh", "-c", command], owner="test", cwd=folder, env=ENVIRONMENT)
 
 
-async def test_a_guardian_that_does_not_listen_is_replaced(children: ChildProcesses, tmp_path: Path) -> None:
+async def test_a_guardian_that_does_not_listen_is_replaced(
+    children: ChildProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guardian, "TELLING_SECONDS", 0.0)  # it is told also of what ends at once
     await run(children, tmp_path)
     await until(lambda: len(guardians_of(os.getpid())) == 1)
     (first,) = guardians_of(os.getpid())
