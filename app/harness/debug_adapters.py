@@ -6,9 +6,9 @@ Owns: bringing both into the form of the bridge. Never: which of them holds; the
 from __future__ import annotations
 
 from app.bridges.dap.manager import Declarations, Declared
-from app.config import DapSettings
+from app.config import DapAdapterSettings, DapSettings
 from app.errors import KagedError
-from app.harness.dsl.spec_sections import DapSection
+from app.harness.dsl.spec_sections import DapAdapter, DapSection
 from app.harness.projects import ProjectRegistry
 
 
@@ -35,25 +35,18 @@ class ProjectDebugAdapters:
 
 def debug_declarations(project: DapSection | None, local: DapSettings) -> Declarations:
     """Return the adapters that both declare; without a project only the local ones."""
+    in_project = project.adapters if project is not None else ()
     return Declarations(
-        project=tuple(
-            Declared(
-                runtime=one.runtime,
-                command=tuple(one.command or ()),
-                adapter=tuple(one.adapter) if one.adapter is not None else None,
-                type=one.type,
-                launch=one.launch,
-            )
-            for one in (project.adapters if project is not None else ())
-        ),
-        local=tuple(
-            Declared(
-                runtime=runtime,
-                command=tuple(one.command or ()),
-                adapter=tuple(one.adapter) if one.adapter is not None else None,
-                type=one.type,
-                launch=one.launch,
-            )
-            for runtime, one in local.adapters.items()
-        ),
+        project=tuple(_declared(one.runtime, one) for one in in_project),
+        local=tuple(_declared(runtime, one) for runtime, one in local.adapters.items()),
+    )
+
+
+def _declared(runtime: str, one: DapAdapter | DapAdapterSettings) -> Declared:
+    return Declared(
+        runtime=runtime,
+        command=tuple(one.command or ()),
+        adapter=tuple(one.adapter) if one.adapter is not None else None,
+        type=one.type,
+        launch=one.launch,
     )

@@ -6,6 +6,7 @@ Never: knowing what a cage is; the policy it is given says yes or no.
 
 from __future__ import annotations
 
+import copy
 import os
 import stat
 from collections.abc import Iterator
@@ -128,8 +129,7 @@ class Workspace:
     @contextmanager
     def held(self) -> Iterator[Workspace]:
         """The same workspace with the root kept open, for many paths one after the other."""
-        held = self.without_policy()
-        held._policy = self._policy
+        held = copy.copy(self)
         with self._base(self.locate(".")) as root:
             held._held_names, held._held = self._root_names(root), root
             yield held
