@@ -198,6 +198,11 @@ class ChildProcesses:
         self._orphans = Orphans()
         self._children: set[Child] = set()
 
+    def adopt_now(self) -> None:
+        """Take what children have left behind by this moment as theirs; else that is done some times
+        a second."""
+        self._orphans.sweep()
+
     async def start(
         self,
         argv: Sequence[str | bytes],

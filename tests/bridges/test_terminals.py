@@ -194,6 +194,17 @@ def resident_kilobytes() -> int:
     return int(status.partition("VmRSS:")[2].split()[0])
 
 
+async def test_what_a_command_leaves_behind_belongs_to_it_at_once(bench: Bench, tmp_path: Path) -> None:
+    """Also a process in a session of its own that comes to the daemon between two looks for orphans."""
+    leave = "setsid -f sh -c 'echo $$ > made; mv made pid; sleep 600'"
+    await bench.run(f"(while test ! -e go; do sleep 0.01; done; {leave}; sleep 600) &")
+    (tmp_path / "go").touch()
+    await until((tmp_path / "pid").exists)
+    left = int((tmp_path / "pid").read_text())
+    (listed,) = bench.terminals.list("ses")
+    assert left in listed.pids
+
+
 @pytest.mark.timeout(240)
 @pytest.mark.requirement("R3.shell.torture")
 async def test_a_thousand_commands_of_all_kinds_leave_nothing(

@@ -93,7 +93,9 @@ class TerminalManager:
         await command.finish(seconds, self._grace)
 
     def list(self, session_id: str) -> tuple[Command, ...]:
-        """Return the commands of a session, oldest first; those that ended lately included."""
+        """Return the commands of a session, oldest first; those that ended lately included. Their
+        processes are those of this moment."""
+        self._children.adopt_now()
         return tuple(self._commands.get(session_id, {}).values())
 
     def get(self, session_id: str, command_id: str) -> Command | None:
