@@ -1,0 +1,20 @@
+"""What is seen of the daemon from outside: logs, traces, metrics, and the redactor they all share.
+
+Owns: the names below. Never: importing a tracing or metrics library before one is configured or
+asked for.
+"""
+
+from app.observability.log_output import LogOutput, log_event, start_logging
+from app.observability.redactor import MASK, Redactor, without_controls
+from app.observability.tracing import NO_SPAN, Span
+
+__all__ = [
+    "MASK",
+    "NO_SPAN",
+    "LogOutput",
+    "Redactor",
+    "Span",
+    "log_event",
+    "start_logging",
+    "without_controls",
+]
