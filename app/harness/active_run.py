@@ -16,6 +16,7 @@ from app.errors import KagedError
 from app.events import BudgetWarning, EventPayload, RunEnded, RunStarted
 from app.harness.loop import AgentLoop, LoopOutcome
 from app.harness.run_context import RunContext
+from app.harness.telemetry import agent_ended, agent_span
 from app.ids import now_ms
 from app.states import RunState, move
 from app.storage.models import Message, Run
@@ -107,11 +108,13 @@ class ActiveRun:
 
     async def _run(self) -> None:
         try:
-            outcome = await self._outcome()
-            self._closing = True
-            if self._grace is not None:
-                self._grace.cancel()
-            await self._let_go()
+            with agent_span(self.context, self.message.content if self.message is not None else None):
+                outcome = await self._outcome()
+                self._closing = True
+                if self._grace is not None:
+                    self._grace.cancel()
+                await self._let_go()
+                agent_ended(self.context, outcome.state, outcome.reason, outcome.error)
             await self._close(outcome)
         finally:
             self._done.set()

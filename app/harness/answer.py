@@ -84,6 +84,10 @@ class Answer:
             self.characters += len(delta.text)
         self._assembler.add(delta)
 
+    @property
+    def response_id(self) -> str | None:
+        return self._response_id
+
     def blocks(self) -> tuple[AssistantBlock, ...]:
         return self._assembler.blocks()
 

@@ -25,7 +25,7 @@ from app.harness.providers.route import Route
 from app.harness.session_stream import SessionStream
 from app.ids import now_ms
 from app.messages import Cost, SystemBlock, ToolSpec, Usage
-from app.observability import Redactor
+from app.observability import NO_SPAN, Metrics, Redactor, Span
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.authorisation.rules import PermissionRule
 
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RunContext:
-    """One run. Times are milliseconds unless `time.monotonic` seconds are named."""
+    """One run. Times are milliseconds unless `time.monotonic` seconds are named.
+
+    `span` is the agent's while it runs, and before that the one that the run is started under."""
 
     session_id: str
     project_id: str
@@ -74,6 +76,8 @@ class RunContext:
     stopping: Literal["", "pause", "cancel"] = ""
     started: float = field(default_factory=time.monotonic)
     warned: set[str] = field(default_factory=set)
+    span: Span = NO_SPAN
+    metrics: Metrics = field(default_factory=Metrics)
     _audit: list[dict[str, Any]] = field(default_factory=list)
     _blobs: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     _kept: set[str] = field(default_factory=set)

@@ -18,8 +18,10 @@ from app.harness.answer import RecordedCall
 from app.harness.call_order import CallOrder
 from app.harness.consent_rows import rejected
 from app.harness.run_context import RunContext
+from app.harness.telemetry import tool_ended, tool_span
 from app.ids import new_id, now_ms
 from app.messages import StopReason, ToolCallBlock, ToolResult
+from app.observability import Span
 from app.states import ToolCallState, move
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.arguments import validate
@@ -185,9 +187,12 @@ class StepCalls:
             return
         if behind:
             await self._mark_running(call)
-        envelope = await self._service.call(
-            block.name, block.arguments, await self._context(block), allowed=self._run.allowed_tools
-        )
+        with tool_span(self._run, block) as span:
+            envelope = await self._service.call(
+                block.name, block.arguments, await self._context(block, span), allowed=self._run.allowed_tools
+            )
+            known = self._service.registry.get(block.name) is not None
+            tool_ended(self._run, span, block.name, envelope, known=known)
         self._record(call, envelope, ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED)
 
     @staticmethod
@@ -205,7 +210,7 @@ class StepCalls:
 
         await self._run.record(work=store)
 
-    async def _context(self, block: ToolCallBlock) -> ToolCallContext:
+    async def _context(self, block: ToolCallBlock, span: Span) -> ToolCallContext:
         run = self._run
         return ToolCallContext(
             session_id=run.session_id,
@@ -222,6 +227,7 @@ class StepCalls:
             headless=run.headless,
             takes_images=self._takes_images,
             step=run.step,
+            span=span,
         )
 
     def _record(self, call: _Call, envelope: ToolEnvelope, state: ToolCallState) -> None:

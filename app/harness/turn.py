@@ -39,6 +39,7 @@ from app.harness.providers.provider import ModelRequest, Provider, WireRequest
 from app.harness.providers.route import AttemptFailed, AttemptStarted, Candidate
 from app.harness.providers.router import ProviderRouter
 from app.harness.run_context import RunContext
+from app.harness.telemetry import ModelCallRecord
 from app.harness.tool_calls import StepCalls
 from app.ids import new_id, now_ms
 from app.messages import StopReason, ToolCallBlock, Usage
@@ -82,6 +83,7 @@ class Turn:
         self._message_id = new_id("msg")
         self._position = run.history.take_position()
         self._answer = Answer()
+        self._record = ModelCallRecord(run)
         self._provider, self._model = run.route.candidates[0].provider, run.route.candidates[0].model
         self._attempt = 1
         self._message_started = False
@@ -165,6 +167,7 @@ class Turn:
                 if isinstance(item, AttemptStarted):
                     self._attempt, self._provider, self._model = item.attempt, item.provider, item.model
                     self._answer.opened()
+                    self._record.started(item, request)
                 elif isinstance(item, AttemptFailed):
                     self._retry(item)
                 else:
@@ -177,6 +180,7 @@ class Turn:
         return self._catalog.takes_images(candidate.provider, candidate.model)
 
     def _retry(self, failed: AttemptFailed) -> None:
+        self._record.failed(failed.error)
         if failed.delay is None and failed.fallback_to is None:
             return  # nothing follows: the error is the call's own
         self._run.record(
@@ -319,6 +323,7 @@ class Turn:
         end = self._answer.message_end(self._message_id, stop_reason, cost, error)
         generation = self._answer.generation(run.step, self._provider, self._model, stop_reason, cost)
         self._pipeline.after_step(run, generation)
+        self._record.answered(self._answer, generation, error)
         calls = self._answer.calls()
         closing = StepEnded(
             step=run.step, message_id=self._message_id, stop_reason=stop_reason, tool_calls=len(calls)

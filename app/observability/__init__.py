@@ -5,6 +5,7 @@ asked for.
 """
 
 from app.observability.log_output import LogOutput, log_event, start_logging
+from app.observability.metrics import Metrics
 from app.observability.redactor import MASK, Redactor, without_controls
 from app.observability.tracing import NO_SPAN, Span
 
@@ -12,6 +13,7 @@ __all__ = [
     "MASK",
     "NO_SPAN",
     "LogOutput",
+    "Metrics",
     "Redactor",
     "Span",
     "log_event",

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.errors import ToolError
 from app.messages import ImageBlock
+from app.observability import NO_SPAN, Span
 from app.tools.authorisation.rules import PermissionRule
 from app.tools.edit_findings import EditFindings
 from app.tools.ports import ToolPorts, WriteObserver
@@ -33,6 +34,7 @@ class ToolCallContext:
     asked: what a rule or the watchdog would ask about is denied. `tool_names` are the tools whose
     rules concern the paths of this call, filled in by the service. `takes_images`: the caller's
     model reads pictures. `step` is that of the run, and `writes` hears of what the call writes.
+    `span` is the trace of this call; what it starts hangs on it.
     """
 
     session_id: str
@@ -52,6 +54,7 @@ class ToolCallContext:
     takes_images: bool = False
     step: int = 0
     writes: WriteObserver | None = None
+    span: Span = NO_SPAN
 
     @property
     def is_root_agent(self) -> bool:
