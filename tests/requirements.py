@@ -7,7 +7,8 @@ three agree is checked by `tests/architecture/test_requirements.py`.
 
 from __future__ import annotations
 
-from tests.requirements_debugger import DEBUGGER, IN_HAND
+from tests.requirements_debugger import DEBUGGER
+from tests.requirements_harness import HARNESS, IN_HAND
 
 REQUIREMENTS: dict[str, str] = {
     # 1 Repository
@@ -360,6 +361,7 @@ REQUIREMENTS: dict[str, str] = {
     "R4.real.css": "every action with vscode-css-language-server",
     "R4.real.html": "every action with vscode-html-language-server",
     **DEBUGGER,
+    **HARNESS,
 }
 
 DEFERRED: dict[str, str] = {
@@ -368,5 +370,5 @@ DEFERRED: dict[str, str] = {
 }
 """Id to why a later issue shows it."""
 
-PENDING: dict[str, str] = dict.fromkeys(IN_HAND, "the debugger is being built")
+PENDING: dict[str, str] = dict(IN_HAND)
 """Id to why it has no test at this moment; empty when the issue is resolved."""

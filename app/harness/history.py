@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from app.harness.estimate import estimate_message
+from app.harness.positions import Positions
 from app.harness.providers.provider import EncodingCache
 from app.messages import (
     AssistantBlock,
@@ -34,12 +35,12 @@ _blocks: TypeAdapter[tuple[AssistantBlock, ...]] = TypeAdapter(tuple[AssistantBl
 
 
 class History:
-    """One agent's conversation. `next_position` is the next free position in the session."""
+    """One agent's conversation. `positions` are those of its session, shared by all its agents."""
 
-    def __init__(self, rows: Iterable[Message] = (), *, next_position: int = 1) -> None:
+    def __init__(self, rows: Iterable[Message] = (), *, positions: Positions | None = None) -> None:
         self.messages: list[ModelMessage] = []
         self.cache = EncodingCache()
-        self.next_position = next_position
+        self.positions = Positions() if positions is None else positions
         self.last_message_id: str | None = None
         self.visible: list[ModelMessage] = self.messages
         self._pictured = False
@@ -52,9 +53,7 @@ class History:
 
     def take_position(self, count: int = 1) -> int:
         """Reserve `count` neighbouring positions and return the first."""
-        first = self.next_position
-        self.next_position += count
-        return first
+        return self.positions.take(count)
 
     def add_user(self, row: Message) -> None:
         self._append(user_message(row))

@@ -19,6 +19,7 @@ from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
 from app.harness.inbox import Inbox
 from app.harness.loop import LoopOutcome
+from app.harness.run_factory import build_run
 from app.harness.session_record import SessionRecord, Work
 from app.harness.session_rows import (
     checkpoint_event,
@@ -194,7 +195,7 @@ class SessionRuns:
         self._services.refuse_when_stopping()
         history = await self.conversation()
         model = str(message.details["model"]) if message is not None and "model" in message.details else None
-        active = await self._services.build_run(self, message, checkpoint, model)
+        active = await build_run(self._services, self, message, checkpoint, model)
         waiting = [*(self.inbox.held() if message is not None else []), *([message] if message else [])]
         rows = [placed_in(history, row, active.run_id) for row in waiting]
         active.message = rows[-1] if rows else None

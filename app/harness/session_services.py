@@ -1,7 +1,7 @@
-"""What a session needs from the daemon, and how a run is put together from it.
+"""What a session needs from the daemon.
 
-Owns: turning a project's agent, a message and the limits into a `RunContext` with its loop.
-Never: session state.
+Owns: the one bundle of services that all sessions are given, and what they ask of several at once.
+Never: session state, or what a run is made of (`run_factory`).
 """
 
 from __future__ import annotations
@@ -14,33 +14,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from app.errors import Conflict, NotFound, Unavailable
-from app.harness.active_run import ActiveRun
 from app.harness.capacity import Capacity
 from app.harness.consent import Consents
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
 from app.harness.limits import Limits
-from app.harness.loop import AgentLoop
-from app.harness.permissions import PermissionRules, manifest_rules
+from app.harness.permissions import PermissionRules
 from app.harness.pipeline.runner import ProcessorPipeline
-from app.harness.prompts.assemble import SystemPrompt
+from app.harness.positions import Positions
 from app.harness.providers.catalog import Catalog
 from app.harness.providers.router import ProviderRouter
-from app.harness.run_context import RunContext
-from app.harness.todo_lists import SessionTodos
-from app.harness.tool_selection import allowed_tools, tool_specs
-from app.ids import new_id, now_ms
 from app.observability import Redactor
-from app.states import RunState
-from app.storage.models import Checkpoint, Message, Run
+from app.storage.models import Checkpoint
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.service import ToolService
 
 if TYPE_CHECKING:
     from app.harness.projects import ProjectRegistry
-    from app.harness.session_runs import SessionRuns
     from app.storage.storage import Storage
 
 
@@ -81,7 +73,7 @@ class SessionServices:
 
         def read(uow: UnitOfWork) -> tuple[History, ConversationEstimate]:
             last = uow.messages.last_position(session_id)
-            history = History(uow.messages.history(session_id, "primary"), next_position=last + 1)
+            history = History(uow.messages.history(session_id, "primary"), positions=Positions(last + 1))
             estimate = ConversationEstimate()
             estimate.update(history.visible, (), ())
             return history, estimate
@@ -123,92 +115,7 @@ class SessionServices:
             )
         return project
 
-    async def build_run(
-        self, session: SessionRuns, message: Message | None, checkpoint: Checkpoint | None, model: str | None
-    ) -> ActiveRun:
-        """Return a run that is ready to start; nothing is stored yet."""
-        row = session.row
-        project = await self.project_of(row)
-        agent = project.root
-        route = self.router.resolve(model or model_of(row, agent))
-        await self.catalog.prepare(route.candidates[0].provider)
-        prompts = await self.projects.prompts_of(row.project_id, project)
-        run_id = new_id("run")
-        assert session.history is not None
-        context = RunContext(
-            session_id=row.id,
-            project_id=row.project_id,
-            project_root=self.projects.root_of(row.project_id),
-            run_id=run_id,
-            agent_path=agent.path,
-            actor=actor_of(message, row),
-            project=project,
-            agent=agent,
-            stream=session.stream,
-            history=session.history,
-            estimate=session.estimate,
-            route=route,
-            limits=self._limits(row, project, agent),
-            system=SystemPrompt(prompts, agent).blocks,
-            tools=tool_specs(self.tools.registry, agent),
-            allowed_tools=allowed_tools(agent),
-            scratch_dir=self.scratch_root / row.id,
-            headless=row.headless,
-            redactor=self.redactor,
-            permissions=self.permissions,
-            consents=self.consents,
-            todos=SessionTodos(self.storage, row.id),
-            manifest_rules=manifest_rules(project, agent),
-            on_overflow=project.limits.on_overflow,
-        )
-        loop = AgentLoop(
-            context,
-            router=self.router,
-            catalog=self.catalog,
-            pipeline=self.pipeline,
-            tools=self.tools,
-            take_steers=session.take_steers,
-        )
-        record = Run(
-            id=run_id,
-            session_id=row.id,
-            agent_path=agent.path,
-            state=RunState.RUNNING.value,
-            trigger_message_id=message.id if message is not None else None,
-            checkpoint_id=checkpoint.id if checkpoint is not None else None,
-            model=str(route.candidates[0]),
-            created_at=now_ms(),
-            started_at=now_ms(),
-        )
-        return ActiveRun(record, context, loop, session, self.spawn, over=self.run_over)
-
-    def _limits(self, row: SessionRow, project: CompiledProject, agent: CompiledAgent) -> Limits:
-        declared = project.limits
-        own = Limits(
-            max_steps=agent.max_steps or declared.max_steps,
-            max_output_tokens=agent.max_output_tokens or declared.max_output_tokens,
-            tokens=declared.tokens,
-            cost_usd=declared.cost_usd,
-            walltime_seconds=declared.walltime_seconds,
-        )
-        overrides = row.overrides
-        wanted = Limits(
-            max_steps=overrides.get("max_steps"), max_output_tokens=overrides.get("max_output_tokens")
-        )
-        chosen = Limits(
-            max_steps=wanted.max_steps or own.max_steps,
-            max_output_tokens=wanted.max_output_tokens or own.max_output_tokens,
-            tokens=own.tokens,
-            cost_usd=own.cost_usd,
-            walltime_seconds=own.walltime_seconds,
-        )
-        return chosen.tightened(self.limits)
-
 
 def model_of(row: SessionRow, agent: CompiledAgent) -> str:
     """Return the session's own model, else the agent's."""
     return str(row.overrides.get("model") or agent.model)
-
-
-def actor_of(message: Message | None, row: SessionRow) -> str:
-    return str(message.details.get("createdBy") or row.created_by) if message is not None else row.created_by

@@ -16,11 +16,18 @@ from app.storage.repositories.access import AccessRepository
 from app.storage.repositories.audit import AuditRepository
 from app.storage.repositories.blobs import BlobRepository
 from app.storage.repositories.checkpoints import CheckpointRepository
+from app.storage.repositories.compactions import CompactionRepository
 from app.storage.repositories.events import EventRepository
 from app.storage.repositories.interactions import InteractionRepository
 from app.storage.repositories.messages import MessageRepository
 from app.storage.repositories.permissions import PermissionRuleRepository
+from app.storage.repositories.plugin_values import PluginValueRepository
 from app.storage.repositories.projects import ProjectRepository
+from app.storage.repositories.rollbacks import (
+    PromptEditRepository,
+    RollbackRepository,
+    WorktreeRepository,
+)
 from app.storage.repositories.runs import RunRepository
 from app.storage.repositories.sessions import SessionRepository
 from app.storage.repositories.todos import TodoListRepository
@@ -56,6 +63,26 @@ class UnitOfWork:
     @cached_property
     def checkpoints(self) -> CheckpointRepository:
         return CheckpointRepository(self.connection)
+
+    @cached_property
+    def compactions(self) -> CompactionRepository:
+        return CompactionRepository(self.connection)
+
+    @cached_property
+    def rollbacks(self) -> RollbackRepository:
+        return RollbackRepository(self.connection)
+
+    @cached_property
+    def prompt_edits(self) -> PromptEditRepository:
+        return PromptEditRepository(self.connection)
+
+    @cached_property
+    def worktrees(self) -> WorktreeRepository:
+        return WorktreeRepository(self.connection)
+
+    @cached_property
+    def plugin_values(self) -> PluginValueRepository:
+        return PluginValueRepository(self.connection)
 
     @cached_property
     def interactions(self) -> InteractionRepository:

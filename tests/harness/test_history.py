@@ -115,7 +115,7 @@ def grown(
 @given(turns)
 def test_a_conversation_read_back_from_its_rows_is_the_one_that_grew(conversation: Any) -> None:
     history, rows = grown(conversation)
-    again = History(rows, next_position=history.next_position)
+    again = History(rows, positions=history.positions)
 
     assert again.messages == history.messages
     assert again.answered == history.answered

@@ -7,15 +7,19 @@ from typing import Any
 from app.storage.models import (
     AuditEvent,
     Checkpoint,
+    Compaction,
     Event,
     Interaction,
     Message,
     PermissionRuleRow,
     Project,
+    PromptEdit,
+    Rollback,
     Run,
     Session,
     Step,
     ToolCall,
+    Worktree,
 )
 from app.storage.repositories.permissions import identity_of
 from app.storage.unit_of_work import UnitOfWork
@@ -64,6 +68,35 @@ def checkpoint(number: int, **values: Any) -> Checkpoint:
 def interaction(number: int, **values: Any) -> Interaction:
     given = {"session_id": "ses_00001", "kind": "permission", "created_at": number}
     return Interaction(id=f"itx_{number:05}", **{**given, **values})
+
+
+def compaction(number: int, **values: Any) -> Compaction:
+    given = {"trigger": "threshold_crossed", "strategy": "drop", "window_upper": 0.85, "window_lower": 0.6}
+    return Compaction(
+        **{"id": f"cmp_{number:05}", "session_id": "ses_00001", "created_at": number, **given, **values}
+    )
+
+
+def rollback(number: int, **values: Any) -> Rollback:
+    given = {"session_id": "ses_00001", "created_at": number, "created_by": "operator"}
+    return Rollback(**{"id": f"rbk_{number:05}", **given, **values})
+
+
+def prompt_edit(number: int, **values: Any) -> PromptEdit:
+    given = {"checkpoint_id": "ckp_00001", "target": "primary", "old_hash": "a", "new_hash": "b"}
+    given |= {"new_content": "new", "edited_by": "operator"}
+    return PromptEdit(
+        **{"id": f"ped_{number:05}", "session_id": "ses_00001", "edited_at": number, **given, **values}
+    )
+
+
+def worktree(number: int, **values: Any) -> Worktree:
+    given = {"session_id": "ses_00001", "created_at": number, "state": "taken"}
+    return Worktree(**{"id": f"wtr_{number:05}", **given, **values})
+
+
+def plugin_value(key: str, **values: Any) -> dict[str, Any]:
+    return {"project_id": "prj_00001", "plugin": "memory", "key": key, "updated_at": 1, **values}
 
 
 def permission(number: int, **values: Any) -> PermissionRuleRow:

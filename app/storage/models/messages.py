@@ -13,11 +13,13 @@ from app.storage.typed_json import Json
 class Message(SQLModel, table=True):
     """One message. `position` is null while an operator's message waits in the queue;
     `complete` is false for the one row that holds the partial text of a message in flight.
-    `details` holds what the harness source calls metadata (contentBlocks, usage, ...)."""
+    `details` holds what the harness source calls metadata (contentBlocks, usage, ...);
+    `superseded_by` is the compaction or rollback that took it out of what the model is sent."""
 
     __tablename__ = "messages"
     __table_args__ = (
         Index("ix_messages_history", "session_id", "position"),
+        Index("ix_messages_run", "run_id", "position"),
         Index(
             "ix_messages_incomplete",
             "session_id",
@@ -38,3 +40,4 @@ class Message(SQLModel, table=True):
     superseded: bool = False
     delivery: str = "direct"
     created_at: int = Field(sa_type=BigInteger)
+    superseded_by: str | None = None

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Index
+from sqlalchemy import BigInteger, Index, text
 from sqlmodel import Field, SQLModel
 
 from app.storage.typed_json import Json
 
 
 class Run(SQLModel, table=True):
-    """One run: the agent's work on one operator message, or a resume of it."""
+    """One run: an agent's work on an operator's message, a resume of it, or a child agent's on a task.
+
+    A child's run has the run and the tool call of its parent; `background`: the parent did not wait."""
 
     __tablename__ = "runs"
     __table_args__ = (
         Index("ix_runs_session", "session_id", "created_at"),
         Index("ix_runs_state", "state"),
+        Index("ix_runs_parent", "parent_run_id"),
     )
 
     id: str = Field(primary_key=True)
@@ -38,6 +41,9 @@ class Run(SQLModel, table=True):
     created_at: int = Field(sa_type=BigInteger)
     started_at: int | None = Field(default=None, sa_type=BigInteger)
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
+    parent_run_id: str | None = None
+    parent_call_id: str | None = None
+    background: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})
 
 
 class Step(SQLModel, table=True):

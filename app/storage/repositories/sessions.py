@@ -11,21 +11,41 @@ from sqlalchemy import ColumnElement, delete, func, select, update
 from app.messages import Usage
 from app.storage.models import (
     Checkpoint,
+    Compaction,
     Event,
     Interaction,
     Message,
     PermissionRuleRow,
+    PromptEdit,
+    Rollback,
     Run,
     Session,
     Step,
     TodoList,
     ToolCall,
+    Worktree,
 )
 from app.storage.pages import Page
 from app.storage.repositories.rows import RowsById, table_of
 from app.storage.text import storable
 
 Bucket = Literal["primary", "subagents", "compactor"]
+
+_BELOW = (
+    Event,
+    Interaction,
+    PermissionRuleRow,
+    TodoList,
+    ToolCall,
+    Compaction,
+    PromptEdit,
+    Rollback,
+    Worktree,
+    Checkpoint,
+    Message,
+    Run,
+)
+"""What belongs to a session, by its id; each before what it refers to."""
 
 
 class SessionRepository(RowsById[Session]):
@@ -101,7 +121,7 @@ class SessionRepository(RowsById[Session]):
         step = table_of(Step)
         runs = select(run.c.id).where(run.c.session_id == session_id)
         self.connection.execute(delete(step).where(step.c.run_id.in_(runs)))
-        for model in (Event, Interaction, PermissionRuleRow, TodoList, ToolCall, Checkpoint, Message, Run):
+        for model in _BELOW:
             table = table_of(model)
             self.connection.execute(delete(table).where(table.c.session_id == session_id))
         return self.connection.execute(delete(self.table).where(self.c.id == session_id)).rowcount > 0

@@ -1,0 +1,66 @@
+"""Rows of rollbacks, of prompts edited during a pause, and of working trees that were noted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Index, Text
+from sqlmodel import Field, SQLModel
+
+from app.storage.typed_json import Json
+
+
+class Rollback(SQLModel, table=True):
+    """One rollback of a session. `details` holds what undoing it needs."""
+
+    __tablename__ = "rollbacks"
+    __table_args__ = (Index("ix_rollbacks_session", "session_id", "created_at"),)
+
+    id: str = Field(primary_key=True)
+    session_id: str = Field(foreign_key="sessions.id")
+    checkpoint_id: str | None = None
+    message_cursor: str | None = None
+    created_at: int = Field(sa_type=BigInteger)
+    created_by: str
+    undone_at: int | None = Field(default=None, sa_type=BigInteger)
+    details: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
+
+
+class PromptEdit(SQLModel, table=True):
+    """A prompt that an operator has changed while a session was paused. Hashes are of the whole text."""
+
+    __tablename__ = "prompt_edits"
+    __table_args__ = (
+        Index("ix_prompt_edits_checkpoint", "checkpoint_id", "edited_at"),
+        Index("ix_prompt_edits_session", "session_id", "edited_at"),
+    )
+
+    id: str = Field(primary_key=True)
+    session_id: str = Field(foreign_key="sessions.id")
+    checkpoint_id: str
+    target: str
+    old_hash: str
+    new_hash: str
+    new_content: str = Field(sa_type=Text)
+    edited_by: str
+    edited_at: int = Field(sa_type=BigInteger)
+    applied_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class Worktree(SQLModel, table=True):
+    """The project's files as they were at a checkpoint or an operator's message: a tree of git's.
+
+    `state` is `taken`, `unchanged` (as the one before), `failed` or `skipped`; `detail` says why."""
+
+    __tablename__ = "worktrees"
+    __table_args__ = (Index("ix_worktrees_session", "session_id", "created_at"),)
+
+    id: str = Field(primary_key=True)
+    session_id: str = Field(foreign_key="sessions.id")
+    message_id: str | None = None
+    checkpoint_id: str | None = None
+    created_at: int = Field(sa_type=BigInteger)
+    state: str
+    tree: str | None = None
+    detail: str | None = None
+    size_bytes: int = Field(default=0, sa_type=BigInteger)
