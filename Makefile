@@ -34,7 +34,7 @@ test: setup ## run every test (PYTEST_FLAGS="-k name" for some, TEST_PROCESSES=0
 	@.ci/system-packages
 	@.ci/debug-adapters
 	@.ci/language-servers
-	@$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(PYTEST_FLAGS)
+	@TEST_PROCESSES=$(TEST_PROCESSES) .ci/tests $(PYTEST_FLAGS)
 
 lint: setup ## format, lint, types, import rules, sizes
 	@$(BIN)/ruff format --check .
