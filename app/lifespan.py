@@ -19,7 +19,13 @@ from app.bridges.dap.manager import DebugAdapters
 from app.bridges.lsp.manager import LanguageServers
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
-from app.config import Settings, child_environment, default_config_file, settings_not_in_effect
+from app.config import (
+    LimitSettings,
+    Settings,
+    child_environment,
+    default_config_file,
+    settings_not_in_effect,
+)
 from app.harness.bridge_audit import BridgeAudit
 from app.harness.capacity import Capacity
 from app.harness.debug_adapters import ProjectDebugAdapters
@@ -36,7 +42,8 @@ from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
 from app.harness.session_manager import SessionManager
-from app.observability import Redactor
+from app.harness.trace_destinations import open_traces
+from app.observability import Metrics, Redactor, Telemetry
 from app.storage.storage import Storage
 from app.tools.authorisation.guard import built_in
 from app.tools.catalog import build_registry
@@ -71,6 +78,7 @@ class Services:
     events: EventHub
     access: AccessControl
     terminals: TerminalManager
+    metrics: Metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,17 @@ class Lasting:
 @asynccontextmanager
 async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator[Services]:
     """Start everything; on leaving drain the sessions while the stores are still open."""
+    async with (
+        open_traces(settings, redactor) as traces,
+        _open_services(settings, redactor, Telemetry(traces)) as services,
+    ):
+        yield services
+
+
+@asynccontextmanager
+async def _open_services(
+    settings: Settings, redactor: Redactor, telemetry: Telemetry
+) -> AsyncIterator[Services]:
     for key, consequence in settings_not_in_effect(settings).items():
         log.warning("%s is set, but has no effect: %s", key, consequence)
     url = settings.storage.url.get_secret_value() if settings.storage.url is not None else None
@@ -129,7 +148,7 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
         )
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
         lasting = Lasting(reads, terminals, feedback, debuggers)
-        services = await _assemble(settings, redactor, storage, hub, registry, router, lasting)
+        services = await _assemble(settings, redactor, storage, hub, registry, router, lasting, telemetry)
         declared.attach(services.projects)
         debugged.attach(services.projects)
         tasks = _background(services, redactor)
@@ -181,6 +200,7 @@ async def _assemble(
     registry: ToolRegistry,
     router: ProviderRouter,
     lasting: Lasting,
+    telemetry: Telemetry,
 ) -> Services:
     watchdogs = built_in(settings.daemon.data_dir, home=Path.home())
     tools = ToolService(registry, watchdogs=watchdogs, after_edit=lasting.feedback)
@@ -197,17 +217,10 @@ async def _assemble(
         hub=hub,
         projects=projects,
         router=router,
-        pipeline=ProcessorPipeline(
-            [AuditProcessor(), PolicyProcessor(router.catalog.context_window), ObservabilityProcessor()]
-        ),
+        pipeline=_pipeline(router),
         tools=tools,
         capacity=Capacity(per_project=limits.sessions_per_project, per_operator=limits.sessions_per_operator),
-        limits=Limits(
-            max_steps=limits.max_steps,
-            tokens=limits.tokens,
-            cost_usd=limits.cost_usd,
-            walltime_seconds=limits.walltime_seconds,
-        ),
+        limits=_run_limits(limits),
         queue_limit=limits.queue_per_session,
         checkpoint_limit=limits.checkpoints_per_session,
         scratch_root=settings.daemon.data_dir / "scratch",
@@ -215,6 +228,7 @@ async def _assemble(
         run_over=lasting.run_over,
         redactor=redactor,
         permissions=permissions,
+        telemetry=telemetry,
     )
     await projects.restore()
     access = await AccessControl.open(storage, settings.auth, settings.daemon.data_dir)
@@ -231,6 +245,22 @@ async def _assemble(
         events=hub,
         access=access,
         terminals=lasting.terminals,
+        metrics=telemetry.metrics,
+    )
+
+
+def _pipeline(router: ProviderRouter) -> ProcessorPipeline:
+    return ProcessorPipeline(
+        [AuditProcessor(), PolicyProcessor(router.catalog.context_window), ObservabilityProcessor()]
+    )
+
+
+def _run_limits(settings: LimitSettings) -> Limits:
+    return Limits(
+        max_steps=settings.max_steps,
+        tokens=settings.tokens,
+        cost_usd=settings.cost_usd,
+        walltime_seconds=settings.walltime_seconds,
     )
 
 

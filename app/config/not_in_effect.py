@@ -14,10 +14,6 @@ def settings_not_in_effect(settings: Settings) -> dict[str, str]:
     found: dict[str, str] = {}
     if settings.sandbox.mode in ("full", "landlock"):
         found["sandbox.mode"] = "there is no sandbox yet: every agent runs without a cage"
-    if settings.langfuse.enabled:
-        found["langfuse.enabled"] = "no traces are sent yet"
-    if settings.otel.enabled:
-        found["otel.enabled"] = "no traces are sent yet"
     found |= {f"mcp.{name}": "no MCP server is started yet" for name in settings.mcp}
     if settings.search.provider is not None:
         found["search.provider"] = "there is no tool that searches the web yet"

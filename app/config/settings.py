@@ -123,21 +123,26 @@ class LimitSettings(Section):
 
 
 class LangfuseSettings(Section):
-    """Where traces go; the keys are resolved as a provider's key is."""
+    """Traces to a Langfuse server; the keys are resolved as a provider's key is. `capture_content`: what
+    was said, and arguments and results of tools, go along."""
 
     enabled: bool = False
-    base_url: str = "https://cloud.langfuse.com"
+    base_url: str = Field(default="https://cloud.langfuse.com", pattern=r"^https?://[^\s]+$")
     public_key: SecretStr | None = None
     public_key_env: str | None = None
     secret_key: SecretStr | None = None
     secret_key_env: str | None = None
+    capture_content: bool = False
 
 
 class OtelSettings(Section):
+    """Traces by OTLP over HTTP. `endpoint` is the collector's address, with or without `/v1/traces`."""
+
     enabled: bool = False
-    endpoint: str | None = None
+    endpoint: str = Field(default="http://localhost:4318", pattern=r"^https?://[^\s]+$")
     service_name: str = "kaged"
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
+    capture_content: bool = False
 
 
 class LspServerSettings(Section):

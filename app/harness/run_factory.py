@@ -68,6 +68,8 @@ async def build_run(
         todos=SessionTodos(services.storage, row.id),
         manifest_rules=manifest_rules(project, agent),
         on_overflow=project.limits.on_overflow,
+        span=services.telemetry.traces,
+        metrics=services.telemetry.metrics,
     )
     loop = AgentLoop(
         context,

@@ -30,7 +30,7 @@ from app.harness.session_services import SessionServices
 from app.harness.transfer import export_session
 from app.harness.transfer_import import SessionImports
 from app.ids import new_id, now_ms
-from app.observability import Redactor
+from app.observability import Redactor, Telemetry
 from app.states import SessionState
 from app.storage.models import AuditEvent, Run
 from app.storage.models import Session as SessionRow
@@ -66,6 +66,7 @@ class SessionManager:
         run_over: Callable[[str, str], Awaitable[None]],
         redactor: Redactor,
         permissions: PermissionRules,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self.capacity = capacity
         self.consents = Consents(storage, permissions, self._spawn)
@@ -96,6 +97,7 @@ class SessionManager:
             permissions=permissions,
             consents=self.consents,
             run_over=run_over,
+            telemetry=telemetry or Telemetry(),
         )
 
     # -- lifecycle --------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.positions import Positions
 from app.harness.providers.catalog import Catalog
 from app.harness.providers.router import ProviderRouter
-from app.observability import Redactor
+from app.observability import Redactor, Telemetry
 from app.storage.models import Checkpoint
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
@@ -67,6 +67,7 @@ class SessionServices:
     permissions: PermissionRules
     consents: Consents
     run_over: Callable[[str, str], Awaitable[None]]
+    telemetry: Telemetry
 
     async def load_history(self, session_id: str) -> tuple[History, ConversationEstimate]:
         """Return the root agent's conversation and its estimate; both are made off the loop."""

@@ -7,6 +7,7 @@ asked for.
 from app.observability.log_output import LogOutput, log_event, start_logging
 from app.observability.metrics import Metrics
 from app.observability.redactor import MASK, Redactor, without_controls
+from app.observability.telemetry import Telemetry
 from app.observability.tracing import NO_SPAN, Span
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Metrics",
     "Redactor",
     "Span",
+    "Telemetry",
     "log_event",
     "start_logging",
     "without_controls",

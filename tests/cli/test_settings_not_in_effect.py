@@ -11,8 +11,6 @@ from tests.cli.kaged import DaemonProcess, Home
 IN_VAIN = """
 [sandbox]
 mode = "full"
-[langfuse]
-enabled = true
 [mcp.tickets]
 url = "http://127.0.0.1:9/mcp"
 [search]
@@ -31,7 +29,6 @@ def test_what_has_no_effect_is_told_at_the_start_and_by_the_doctor(home: Home) -
     home.config.write_text(home.config.read_text() + IN_VAIN)
     keys = {
         "sandbox.mode",
-        "langfuse.enabled",
         "mcp.tickets",
         "search.provider",
         "plugins",
