@@ -20,6 +20,8 @@ def upgrade() -> None:
         "runs", sa.Column("background", sa.Boolean(), nullable=False, server_default=sa.text("false"))
     )
     op.create_index("ix_runs_parent", "runs", ["parent_run_id"])
+    op.add_column("sessions", sa.Column("recalled_digest", sa.String(), nullable=True))
+    op.add_column("sessions", sa.Column("idle_fired_at", sa.BigInteger(), nullable=True))
     _compactions()
     _checkpoints()
     op.create_table(

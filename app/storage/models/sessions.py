@@ -12,7 +12,9 @@ from app.storage.typed_json import Json
 
 class Session(SQLModel, table=True):
     """One session. Times are milliseconds since the epoch; `seq_reserved` is the highest event
-    sequence number that may have been given out (see `harness/event_hub`)."""
+    sequence number that may have been given out (see `harness/event_hub`). `recalled_at` tells that its
+    plugins were asked what the model is to know at the start, and `recalled_digest` names the blob of
+    what they said; `idle_fired_at` is when they last heard that it is idle."""
 
     __tablename__ = "sessions"
     __table_args__ = (
@@ -48,3 +50,5 @@ class Session(SQLModel, table=True):
     cost_primary_usd: float | None = None
     cost_subagents_usd: float | None = None
     cost_compactor_usd: float | None = None
+    recalled_digest: str | None = None
+    idle_fired_at: int | None = Field(default=None, sa_type=BigInteger)

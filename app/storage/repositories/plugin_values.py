@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import delete, func, select
+
 from app.storage.models import PluginValue
 from app.storage.repositories.rows import Rows, completed
 from app.storage.repositories.upsert import insert_or_overwrite
@@ -18,6 +20,38 @@ class PluginValueRepository(Rows[PluginValue]):
         return self._first(
             self.c.project_id == project_id, self.c.plugin == plugin, self.c.key == storable(key)
         )
+
+    def keys(self, project_id: str, plugin: str, prefix: str, after: str, limit: int) -> list[str]:
+        """Return up to `limit` keys that begin with `prefix` and come behind `after`, in their order."""
+        statement = (
+            select(self.c.key)
+            .where(
+                self.c.project_id == project_id,
+                self.c.plugin == plugin,
+                self.c.key.startswith(storable(prefix), autoescape=True),
+                func.substr(self.c.key, 1, len(prefix)) == storable(prefix),  # `LIKE` folds case in SQLite
+            )
+            .order_by(self.c.key)
+        )
+        # Compared here: PostgreSQL orders texts by the language of the database.
+        found = sorted(self.connection.execute(statement).scalars())
+        return [key for key in found if key > after][:limit]
+
+    def used(self, project_id: str, plugin: str, but: str) -> tuple[int, int]:
+        """Return how many keys there are beside `but`, and the bytes of their values."""
+        row = self.connection.execute(
+            select(func.count(), func.coalesce(func.sum(self.c.size_bytes), 0)).where(
+                self.c.project_id == project_id, self.c.plugin == plugin, self.c.key != storable(but)
+            )
+        ).one()
+        return int(row[0]), int(row[1])
+
+    def remove(self, project_id: str, plugin: str, key: str) -> bool:
+        """Delete one value; False when there was none."""
+        statement = delete(self.table).where(
+            self.c.project_id == project_id, self.c.plugin == plugin, self.c.key == storable(key)
+        )
+        return self.connection.execute(statement).rowcount > 0
 
     def put(self, **values: Any) -> None:
         """Store a value in place of the one before; Conflict when there is no such project."""
