@@ -186,6 +186,28 @@ DEBUG_MOVES: Mapping[DebugState, frozenset[DebugState]] = {
 }
 
 
+class PluginState(StrEnum):
+    """One plugin's process. `restarting`: it has failed and is started again after a wait; `disabled`: it
+    is not started again until an operator enables it."""
+
+    STOPPED = "stopped"
+    STARTING = "starting"
+    READY = "ready"
+    RESTARTING = "restarting"
+    DISABLED = "disabled"
+
+
+_P = PluginState
+
+PLUGIN_MOVES: Mapping[PluginState, frozenset[PluginState]] = {
+    _P.STOPPED: frozenset({_P.STARTING}),
+    _P.STARTING: frozenset({_P.READY, _P.RESTARTING, _P.DISABLED, _P.STOPPED}),
+    _P.READY: frozenset({_P.RESTARTING, _P.DISABLED, _P.STOPPED}),
+    _P.RESTARTING: frozenset({_P.STARTING, _P.STOPPED}),
+    _P.DISABLED: frozenset({_P.STOPPED}),
+}
+
+
 OPERATOR_EVENTS = frozenset(
     {_E.MESSAGE_POSTED, _E.RESUME_WITH_WORK, _E.RESUME_WITHOUT_WORK, _E.CANCEL, _E.ROLLBACK, _E.ARCHIVE}
 )
@@ -210,7 +232,9 @@ def move_session(state: SessionState, event: SessionEvent) -> tuple[SessionState
     return found
 
 
-_StateT = TypeVar("_StateT", RunState, ToolCallState, InteractionState, LanguageServerState, DebugState)
+_StateT = TypeVar(
+    "_StateT", RunState, ToolCallState, InteractionState, LanguageServerState, DebugState, PluginState
+)
 
 
 def move(current: _StateT, target: _StateT) -> _StateT:
@@ -231,4 +255,5 @@ _MOVES: Mapping[type[StrEnum], Mapping[Any, frozenset[Any]]] = {
     InteractionState: INTERACTION_MOVES,
     LanguageServerState: LANGUAGE_SERVER_MOVES,
     DebugState: DEBUG_MOVES,
+    PluginState: PLUGIN_MOVES,
 }

@@ -1,25 +1,118 @@
-"""Messages on a byte stream, each behind a header that says how long it is.
+"""Messages on a byte stream, each behind a header that says how long it is, or each on a line.
 
-Owns: reading and writing that framing (`Content-Length: N`, an empty line, N bytes), as language
-servers and debug adapters use it. Never: what the messages say.
+Owns: reading and writing both framings: `Content-Length: N`, an empty line, N bytes, as language
+servers and debug adapters use it; and lines, as plugins do. Never: what the messages say.
 """
 
 from __future__ import annotations
 
 import asyncio
+from typing import Protocol
 
 MAX_BODY = 64 * 1024 * 1024
 MAX_HEADER_LINES = 32
+MAX_EMPTY_LINES = 1_000
+"""How many empty lines may come one after the other."""
 _MAX_DIGITS = 12
+_CHUNK = 64 * 1024
 
 
 class FramingError(Exception):
     """What came is no frame; where the next one begins cannot be known. The text says why."""
 
 
+class Frames(Protocol):
+    """Messages as they come."""
+
+    async def read(self) -> bytes | None:
+        """Return the next message, None at the end of the stream. Raises FramingError."""
+        ...
+
+
+class Framing(Protocol):
+    """How messages stand on a stream."""
+
+    def frame(self, body: bytes) -> bytes:
+        """Return the bytes that are sent for a message."""
+        ...
+
+    def reader(self, stream: asyncio.StreamReader) -> Frames:
+        """Return what reads the messages of a stream."""
+        ...
+
+
 def frame(body: bytes) -> bytes:
     """Return the body behind its header."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+class Headers:
+    """The framing by headers, of bodies up to `max_body` bytes."""
+
+    def __init__(self, max_body: int = MAX_BODY) -> None:
+        self._max_body = max_body
+
+    def frame(self, body: bytes) -> bytes:
+        return frame(body)
+
+    def reader(self, stream: asyncio.StreamReader) -> Frames:
+        return FrameReader(stream, max_body=self._max_body)
+
+
+class Lines:
+    """The framing by lines, of up to `max_line` bytes. A body has no line end in it, as JSON has none."""
+
+    def __init__(self, max_line: int) -> None:
+        self._max_line = max_line
+
+    def frame(self, body: bytes) -> bytes:
+        return body + b"\n"
+
+    def reader(self, stream: asyncio.StreamReader) -> Frames:
+        return LineReader(stream, max_line=self._max_line)
+
+
+class LineReader:
+    """Reads lines from a stream, of up to `max_line` bytes each. Some empty ones are passed over."""
+
+    def __init__(self, stream: asyncio.StreamReader, *, max_line: int) -> None:
+        self._stream = stream
+        self._max_line = max_line
+        self._buffer = bytearray()
+        self._begin = 0
+        self._searched = 0
+        self._empty = 0
+
+    async def read(self) -> bytes | None:
+        """Return the next line without its end, None at the end of the stream.
+
+        Raises FramingError for a line that is too long, and for one that is cut off by the end of the
+        stream. Nothing can be read after that.
+        """
+        while True:
+            end = self._buffer.find(b"\n", self._searched)
+            if end - self._begin > self._max_line or (
+                end < 0 and len(self._buffer) - self._begin > self._max_line
+            ):
+                raise FramingError(f"a line is longer than the {self._max_line} bytes allowed")
+            if end >= 0:
+                line = bytes(self._buffer[self._begin : end]).strip()
+                self._begin = self._searched = end + 1
+                if line:
+                    self._empty = 0
+                    return line
+                self._empty += 1
+                if self._empty > MAX_EMPTY_LINES:
+                    raise FramingError("nothing but empty lines comes")
+                continue
+            del self._buffer[: self._begin]
+            self._begin, self._searched = 0, len(self._buffer)
+            chunk = await self._stream.read(_CHUNK)
+            if not chunk:
+                if self._buffer.strip():
+                    raise FramingError("the stream ended within a line")
+                return None
+            self._buffer += chunk
 
 
 class FrameReader:

@@ -13,12 +13,13 @@ import itertools
 import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Hashable
+from collections.abc import Callable, Coroutine, Hashable
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from app.bridges.framing import FrameReader, FramingError, frame
+from app.bridges.framing import Framing, FramingError, Headers
 
 log = logging.getLogger("kaged.peers")
 
@@ -41,18 +42,42 @@ class PeerClosed(Exception):
         self.reason = reason
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How messages are read and sent. `lenient`: one that is nearly JSON is taken for what was meant.
+    `pace` is told the size of each message in bytes and says how many seconds to wait before the next
+    one is read: so the counterpart is held back by its own full pipe. `max_unsent` is how many bytes
+    may wait for a counterpart that does not read."""
+
+    framing: Framing
+    lenient: bool = True
+    pace: Callable[[int], float] | None = None
+    max_unsent: int = MAX_UNSENT
+
+
+BY_HEADERS = Manner(Headers())
+
+
 class MessageStream(ABC):
     """One end of a conversation. `name` is for the log. A subclass takes what comes (`_take`), and
     sends by `_send`."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, name: str) -> None:
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        name: str,
+        manner: Manner = BY_HEADERS,
+    ) -> None:
         self.name = name
         self.bytes_taken = 0
         """The size of the message that is being taken, for who has to bound what is kept of it."""
         self.reason: str | None = None
         """Why the conversation is over; None while it goes on."""
         self._reader = reader
-        self._frames = FrameReader(reader)
+        self._manner = manner
+        self._frames = manner.framing.reader(reader)
         self._writer = writer
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
@@ -115,8 +140,8 @@ class MessageStream(ABC):
         if self._writer.transport.is_closing():
             self.close("it has closed its input")
             return
-        self._writer.write(frame(body))
-        if self.bytes_waiting > MAX_UNSENT:
+        self._writer.write(self._manner.framing.frame(body))
+        if self.bytes_waiting > self._manner.max_unsent:
             self._writer.transport.abort()
             self.close("it does not read what it is sent")
 
@@ -132,11 +157,12 @@ class MessageStream(ABC):
         try:
             turn = loop.time()
             while (body := await self._frames.read()) is not None:
-                message = await _message(body)
+                message = await _message(body, self._manner.lenient)
                 self.bytes_taken = len(body)
                 self._take(message)
-                if loop.time() - turn > TURN_SECONDS:
-                    await asyncio.sleep(0)
+                pause = self._manner.pace(len(body)) if self._manner.pace is not None else 0.0
+                if pause or loop.time() - turn > TURN_SECONDS:
+                    await asyncio.sleep(pause)
                     turn = loop.time()
             self.close(END_OF_OUTPUT)
         except FramingError as problem:
@@ -145,23 +171,27 @@ class MessageStream(ABC):
             self.close(f"its output cannot be read: {problem.strerror}")
 
 
-async def _message(body: bytes) -> dict[str, Any]:
+async def _message(body: bytes, lenient: bool) -> dict[str, Any]:
     """Parse a message. Raises FramingError for what is none."""
-    value = _parsed(body) if len(body) < PARSED_ASIDE else await asyncio.to_thread(_parsed, body)
+    if len(body) < PARSED_ASIDE:
+        value = _parsed(body, lenient)
+    else:
+        value = await asyncio.to_thread(_parsed, body, lenient)
     if not isinstance(value, dict):
         raise FramingError("a message is no object")
     return value
 
 
-def _parsed(body: bytes) -> Any:
+def _parsed(body: bytes, lenient: bool) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        pass
+        if not lenient:
+            raise FramingError("a message is no JSON") from None
     # Half a surrogate pair or a byte that is no UTF-8, in a text cut in the middle: some servers do
     # that, and the message is good otherwise.
     try:
-        lenient = json.loads(body.decode("utf-8", "replace"))
-        return orjson.loads(json.dumps(lenient, ensure_ascii=False).encode("utf-8", "replace"))
+        value = json.loads(body.decode("utf-8", "replace"))
+        return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         raise FramingError("a message is no JSON") from None

@@ -13,7 +13,13 @@ from typing import Any, TypeGuard
 
 import orjson
 
-from app.bridges.message_stream import MAX_REQUESTS_AT_ONCE, MessageStream, PeerClosed
+from app.bridges.message_stream import (
+    BY_HEADERS,
+    MAX_REQUESTS_AT_ONCE,
+    Manner,
+    MessageStream,
+    PeerClosed,
+)
 
 log = logging.getLogger("kaged.peers")
 
@@ -48,8 +54,9 @@ class JsonRpcPeer(MessageStream):
         name: str,
         on_notification: Callable[[str, Any], None],
         on_request: Callable[[str, Any], Awaitable[Any]],
+        manner: Manner = BY_HEADERS,
     ) -> None:
-        super().__init__(reader, writer, name=name)
+        super().__init__(reader, writer, name=name, manner=manner)
         self._on_notification = on_notification
         self._on_request = on_request
 

@@ -6,6 +6,8 @@ Owns: counting crashes, and the waits between restarts. Never: processes.
 from __future__ import annotations
 
 import time
+from collections import deque
+from collections.abc import Callable
 
 
 class Restarts:
@@ -38,3 +40,54 @@ class Restarts:
 
     def forgive(self) -> None:
         self.crashes = 0
+
+
+class FailureWindow:
+    """The failures of one process that is to run always. After each the wait doubles, from
+    `first_seconds` to `longest_seconds`; `most` of them within `window_seconds` are the end. Having run
+    for `window_seconds` makes the waits short again. `now` is a clock in seconds."""
+
+    def __init__(
+        self,
+        *,
+        most: int = 5,
+        window_seconds: float = 600.0,
+        first_seconds: float = 1.0,
+        longest_seconds: float = 60.0,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._window = window_seconds
+        self._first = first_seconds
+        self._longest = longest_seconds
+        self._now = now
+        self._recent: deque[float] = deque(maxlen=most)
+        self._in_a_row = 0
+        self._began: float | None = None
+        self.total = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether it may not be started again until it is forgiven."""
+        full = len(self._recent) == self._recent.maxlen
+        return full and self._recent[-1] - self._recent[0] <= self._window
+
+    @property
+    def wait_seconds(self) -> float:
+        """How long to wait before the next start."""
+        return min(self._longest, self._first * 2.0 ** min(self._in_a_row - 1, 32)) if self._in_a_row else 0.0
+
+    def started(self) -> None:
+        self._began = self._now()
+
+    def failed(self) -> None:
+        now = self._now()
+        if self._began is not None and now - self._began >= self._window:
+            self._in_a_row = 0
+        self._began = None
+        self._in_a_row += 1
+        self.total += 1
+        self._recent.append(now)
+
+    def forgive(self) -> None:
+        self._recent.clear()
+        self._in_a_row = 0

@@ -1,0 +1,307 @@
+"""One run of a plugin: its process, the handshake, calls, and its end.
+
+Owns: starting and stopping the process, what it must answer to `initialize`, and the bounds on what
+it answers. Never: restarting it, or what a hook or tool means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from app.bridges.framing import Lines
+from app.bridges.message_stream import END_OF_OUTPUT, Manner, PeerClosed
+from app.bridges.peer import Id, JsonRpcPeer, ResponseError
+from app.bridges.plugins.capabilities import covered, parse_capability
+from app.bridges.plugins.journal import Journal
+from app.bridges.plugins.limits import Allowance, PluginLimits
+from app.bridges.plugins.manifest import API_VERSION, PluginManifest
+from app.bridges.plugins.package import Package
+from app.bridges.plugins.problems import PluginEnded, PluginRefused
+from app.bridges.plugins.requests import PluginRequests
+from app.bridges.plugins.schemas import is_deeper
+from app.bridges.process import Child, ChildProcesses, SpawnFailed
+
+_PASSED_ON = ("PATH", "HOME", "LANG")
+_CHECKED_ASIDE = 16 * 1024
+_MAX_SAID = 300
+_ALWAYS = frozenset({"initialize", "ping", "shutdown"})
+
+
+class BadAnswer(Exception):
+    """An answer that is no use; `reason` says why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """The result of an answer, and the bytes of the whole message."""
+
+    value: Any
+    size: int
+
+
+class _PluginPeer(JsonRpcPeer):
+    def _answered(self, number: Id, message: dict[str, Any]) -> None:
+        super()._answered(number, {**message, "result": _Sized(message.get("result"), self.bytes_taken)})
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a plugin is started with and told. `config` is the declaration's, `system_config` the
+    operator's."""
+
+    package: Package
+    project_id: str
+    project_root: Path
+    config: Mapping[str, Any]
+    system_config: Mapping[str, Any]
+    environment: Mapping[str, str]
+    daemon_version: str
+
+    @property
+    def manifest(self) -> PluginManifest:
+        return self.package.manifest
+
+    def variables(self) -> dict[str, str]:
+        """Return the whole environment of the process: what its manifest says, and the few variables
+        without which no program works. `python` is the one that the daemon runs on."""
+        passed_on = {name: self.environment[name] for name in _PASSED_ON if name in self.environment}
+        own = str(Path(sys.executable).parent)
+        passed_on["PATH"] = f"{own}:{passed_on['PATH']}" if passed_on.get("PATH") else own
+        return {**passed_on, **self.manifest.env}
+
+    def greeting(self) -> dict[str, Any]:
+        """Return the parameters of `initialize`."""
+        manifest = self.manifest
+        told: dict[str, Any] = {
+            "daemon_version": self.daemon_version,
+            "api_version": API_VERSION,
+            "plugin_name": manifest.name,
+            "config": dict(self.config),
+            "storage_available": manifest.may("kaged:storage:read") or manifest.may("kaged:storage:write"),
+            "project": {"id": self.project_id, "root": str(self.project_root)},
+        }
+        if manifest.system_config_schema is not None:
+            told["system_config"] = dict(self.system_config)
+        return told
+
+
+class Connection:
+    """A running plugin. Made by `open`, ended by `shut_down` or `aclose`."""
+
+    def __init__(
+        self,
+        child: Child,
+        manifest: PluginManifest,
+        requests: PluginRequests,
+        journal: Journal,
+        limits: PluginLimits,
+    ) -> None:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        self.child = child
+        self._manifest = manifest
+        self._journal = journal
+        self._limits = limits
+        messages, volume = Allowance(limits.messages_per_second), Allowance(limits.bytes_per_second)
+        self.peer = _PluginPeer(
+            child.stdout,
+            child.stdin,
+            name=f"plugin {manifest.name}",
+            on_notification=requests.notified,
+            on_request=requests.answer,
+            manner=Manner(
+                Lines(limits.line_bytes),
+                lenient=False,
+                pace=lambda size: max(messages.spend(1.0), volume.spend(size)),
+                max_unsent=limits.unsent_bytes,
+            ),
+        )
+        self._reading = asyncio.create_task(self.peer.run(), name=f"read plugin {manifest.name}")
+        self._draining = asyncio.create_task(
+            journal.drain(child.stderr), name=f"stderr of plugin {manifest.name}"
+        )
+
+    @classmethod
+    async def open(
+        cls,
+        children: ChildProcesses,
+        setting: Setting,
+        requests: PluginRequests,
+        journal: Journal,
+        limits: PluginLimits,
+    ) -> Connection:
+        """Start the plugin and greet it. Raises PluginEnded, and PluginRefused when it is not what its
+        manifest says."""
+        manifest = setting.manifest
+        try:
+            child = await children.start(
+                manifest.command,
+                owner=f"plugin {manifest.name}",
+                cwd=setting.package.folder,
+                env=setting.variables(),
+                stdin="pipe",
+            )
+        except SpawnFailed as failure:
+            raise PluginEnded(f"`{manifest.command[0]}` cannot be started: {failure.reason}") from None
+        try:
+            connection = cls(child, manifest, requests, journal, limits)
+        except BaseException:
+            await child.aclose()
+            raise
+        try:
+            await connection._greet(setting)
+        except BaseException:
+            await connection.aclose()
+            raise
+        return connection
+
+    @property
+    def ended(self) -> bool:
+        return self._reading.done()
+
+    async def call(self, method: str, params: Any) -> Any:
+        """Ask the plugin, and return what it answers, checked for size and depth.
+
+        Raises ResponseError for an error as answer, BadAnswer, and PluginEnded when it ends before it
+        answers. Cancelled, it tells the plugin so; a late answer is dropped.
+        """
+        try:
+            body = await asyncio.to_thread(orjson.dumps, params)
+        except TypeError as problem:
+            raise BadAnswer(f"what it would be told is no JSON: {problem}") from None
+        if len(body) > self._limits.params_bytes:
+            raise BadAnswer(
+                f"what it would be told has {len(body)} bytes, {self._limits.params_bytes} are allowed"
+            )
+        try:
+            answer = await self.peer.request(method, orjson.Fragment(body))
+        except PeerClosed as closed:
+            raise await self._account(closed.reason) from None
+        assert isinstance(answer, _Sized)
+        if answer.size > self._limits.result_bytes:
+            raise BadAnswer(f"it answered {answer.size} bytes, {self._limits.result_bytes} are allowed")
+        if answer.size <= _CHECKED_ASIDE:
+            too_deep = is_deeper(answer.value, self._limits.depth)
+        else:
+            too_deep = await asyncio.to_thread(is_deeper, answer.value, self._limits.depth)
+        if too_deep:
+            raise BadAnswer(f"its answer is nested more than {self._limits.depth} deep")
+        return answer.value
+
+    async def ended_within(self, seconds: float) -> bool:
+        """Wait for the end, for so long at most, and tell whether the plugin has ended."""
+        await asyncio.wait({self._reading}, timeout=seconds)
+        return self.ended
+
+    async def wait_until_ended(self) -> PluginEnded:
+        """Wait for the end and return its account."""
+        await asyncio.wait({self._reading})
+        return await self._account("stopped" if self._reading.cancelled() else self._reading.result())
+
+    async def shut_down(self, seconds: float) -> None:
+        """Ask the plugin to end, and kill it and all that it started after `seconds`."""
+        try:
+            with suppress(ResponseError, PeerClosed, TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self.peer.request("shutdown")
+                    self.peer.close("the plugin was stopped")
+                    await self.child.wait()
+        finally:
+            await self.aclose()
+
+    async def aclose(self, *, grace_seconds: float = 0.0) -> None:
+        """Kill the plugin and all that it started, at once or after having asked it to end."""
+        self.peer.close("the plugin was stopped")
+        try:
+            if grace_seconds:
+                await self.child.stop(grace_seconds)
+        finally:
+            await self._kill()
+
+    async def _kill(self) -> None:
+        try:
+            await self.child.aclose()
+        finally:
+            for task in (self._reading, self._draining):
+                task.cancel()
+            await asyncio.gather(self._reading, self._draining, return_exceptions=True)
+
+    async def _greet(self, setting: Setting) -> None:
+        try:
+            async with asyncio.timeout(self._limits.start_seconds):
+                answer = await self.call("initialize", setting.greeting())
+        except TimeoutError:
+            raise PluginEnded(
+                f"it did not answer initialize within {self._limits.start_seconds:g} s"
+            ) from None
+        except ResponseError as refusal:
+            raise PluginEnded(f"it refused to start: {refusal.message[:_MAX_SAID]}") from None
+        except BadAnswer as bad:
+            raise PluginRefused(bad.reason) from None
+        check_introduction(self._manifest, answer)
+        self.peer.notify("initialized", {})
+
+    async def _account(self, reason: str) -> PluginEnded:
+        """Make the account of the end; the exit code follows the end of the output within moments."""
+        await self.child.has_ended(1.0)
+        code = self.child.exit_code
+        how = f"exit code {code}" if code is not None and reason == END_OF_OUTPUT else reason
+        words = self._journal.last(1)
+        return PluginEnded(f"it ended ({how})" + (f"; {words[0][:_MAX_SAID]}" if words else ""), code)
+
+
+def check_introduction(manifest: PluginManifest, answer: Any) -> None:
+    """Compare what a plugin says of itself with its manifest. Raises PluginRefused."""
+    if not isinstance(answer, dict):
+        raise PluginRefused("it answered initialize with no object")
+    for key, expected in (
+        ("name", manifest.name),
+        ("version", manifest.version),
+        ("api_version", manifest.kaged_api),
+    ):
+        if answer.get(key) != expected or isinstance(answer.get(key), bool):
+            raise PluginRefused(
+                f"its {key} is {_shown(answer.get(key))}, its manifest says {_shown(expected)}"
+            )
+    used = _names(answer, "capabilities_used")
+    for text in used:
+        try:
+            wanted = parse_capability(text)
+        except ValueError:
+            raise PluginRefused(f"it uses {_shown(text)}, which is no capability") from None
+        if not covered(manifest.capabilities, wanted):
+            raise PluginRefused(f"it uses the capability {_shown(text)}, which its manifest does not have")
+    methods = set(_names(answer, "methods"))
+    for missing in sorted(manifest.promised - methods):
+        raise PluginRefused(f"its manifest promises {missing}, which it does not have")
+    for more in sorted(methods - manifest.promised - set(manifest.methods) - _ALWAYS):
+        raise PluginRefused(f"it has the method {_shown(more)}, which its manifest does not have")
+    for more in sorted(set(_names(answer, "notifications")) - set(manifest.notifications)):
+        raise PluginRefused(f"it sends {_shown(more)}, which its manifest does not have")
+
+
+def _names(answer: Mapping[str, Any], key: str) -> list[str]:
+    names = answer.get(key, [])
+    if not isinstance(names, list) or len(names) > 1_000 or not all(isinstance(one, str) for one in names):
+        raise PluginRefused(f"its {key} are no list of texts")
+    return names
+
+
+def _shown(value: Any) -> str:
+    return (
+        repr(value)[:100]
+        if isinstance(value, str | int | float | None)
+        else f"no text but {type(value).__name__}"
+    )

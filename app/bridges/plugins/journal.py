@@ -1,0 +1,83 @@
+"""What a plugin says that nobody asked for: its log and its stderr.
+
+Owns: bounding it by size and rate, tagging it with the plugin's name, and the last lines. Never: who
+may read them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import Any
+
+from app.bridges.plugins.limits import Allowance, PluginLimits
+
+log = logging.getLogger("kaged.plugins")
+
+_CHUNK = 64 * 1024
+LEVELS: dict[str, int] = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "warn": logging.WARNING,
+    "error": logging.ERROR,
+}
+
+
+class Journal:
+    """Of one plugin of one agent; it lasts over restarts."""
+
+    def __init__(self, plugin: str, project_id: str, limits: PluginLimits) -> None:
+        self._plugin = plugin
+        self._project_id = project_id
+        self._limits = limits
+        self._lines: deque[str] = deque(maxlen=limits.log_lines_kept)
+        self._allowed = Allowance(limits.log_lines_per_second)
+        self._left_out = 0
+
+    def last(self, count: int) -> tuple[str, ...]:
+        """Return the last lines, oldest first."""
+        return tuple(self._lines)[-count:]
+
+    def say(self, level: str, text: str, *, source: str = "log") -> None:
+        """Take a line, of which what is not printable is shown as such."""
+        line = _plain(text, self._limits.log_line_characters)
+        if not line:
+            return
+        if not self._allowed.has(1.0):
+            self._left_out += 1
+            return
+        left_out, self._left_out = self._left_out, 0
+        if left_out:
+            self._keep(logging.WARNING, "log", f"{left_out} lines are left out: too many in a short time")
+        self._keep(LEVELS.get(level, logging.INFO), source, line)
+
+    async def drain(self, stream: asyncio.StreamReader | None) -> None:
+        """Take a plugin's stderr to its end, no faster than is allowed."""
+        allowed = Allowance(self._limits.stderr_per_second)
+        rest = b""
+        while stream is not None and (chunk := await stream.read(_CHUNK)):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines[-self._limits.log_lines_kept :]:
+                self._error_line(line)
+            if len(rest) > self._limits.log_line_characters:
+                self._error_line(rest)
+                rest = b""
+            await asyncio.sleep(allowed.spend(len(chunk)))
+        self._error_line(rest)
+
+    def _error_line(self, line: bytes) -> None:
+        text = line[: 4 * self._limits.log_line_characters].decode("utf-8", "replace")
+        self.say("info", text, source="stderr")
+
+    def _keep(self, level: int, source: str, line: str) -> None:
+        self._lines.append(f"{source}: {line}")
+        told: dict[str, Any] = {"plugin": self._plugin, "project_id": self._project_id, "source": source}
+        log.log(level, "plugin %s: %s", self._plugin, line, extra=told)
+
+
+def _plain(text: str, limit: int) -> str:
+    cut = text[:limit]
+    shown = "".join(one if one.isprintable() or one == "\t" else " " for one in cut).strip()
+    return shown + " ..." if len(text) > limit else shown

@@ -1,0 +1,83 @@
+"""How long, how often and how much: the bounds on plugins.
+
+Owns: the figures and what they mean, and the clock that waits go by. Never: keeping to them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+MEGABYTE = 1024 * 1024
+
+
+class Clock:
+    """The clock of restarts: seconds that only go forward."""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginLimits:
+    """Times in seconds, sizes in bytes. `health_seconds` and `shutdown_seconds`, where set, hold instead
+    of what manifests say. A line above `line_bytes` ends the process; an answer above `result_bytes` is an
+    error only. What comes faster than `messages_per_second`, `bytes_per_second` and, of stderr,
+    `stderr_per_second` waits in the plugin's own pipe."""
+
+    start_seconds: float = 30.0
+    health_seconds: float | None = None
+    shutdown_seconds: float | None = None
+    missed_pings: int = 3
+    processes: int = 256
+    failures: int = 5
+    failure_window_seconds: float = 600.0
+    first_wait_seconds: float = 1.0
+    longest_wait_seconds: float = 60.0
+    hanging_grace_seconds: float = 0.5
+    storage_seconds: float = 10.0
+    line_bytes: int = 2 * MEGABYTE
+    result_bytes: int = MEGABYTE
+    params_bytes: int = 16 * MEGABYTE
+    depth: int = 64
+    unsent_bytes: int = 32 * MEGABYTE
+    messages_per_second: float = 1_000.0
+    bytes_per_second: float = 8.0 * MEGABYTE
+    stderr_per_second: float = 1.0 * MEGABYTE
+    memory_bytes: int = 2048 * MEGABYTE
+    log_lines_per_second: float = 20.0
+    log_line_characters: int = 2_000
+    log_lines_kept: int = 100
+    clock: Clock = field(default_factory=Clock)
+
+
+class Allowance:
+    """So much a second, and for one second ahead. `spend` says how long to wait after having spent."""
+
+    def __init__(self, per_second: float) -> None:
+        self._per_second = per_second
+        self._left = per_second
+        self._at = time.monotonic()
+
+    def spend(self, amount: float) -> float:
+        """Spend, and return for how many seconds nothing more is allowed."""
+        self._refill()
+        self._left -= amount
+        return max(0.0, -self._left / self._per_second)
+
+    def has(self, amount: float) -> bool:
+        """Spend if that much is left, and tell whether it was."""
+        self._refill()
+        if self._left < amount:
+            return False
+        self._left -= amount
+        return True
+
+    def _refill(self) -> None:
+        now = time.monotonic()
+        self._left = min(self._per_second, self._left + (now - self._at) * self._per_second)
+        self._at = now

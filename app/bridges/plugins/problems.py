@@ -1,0 +1,43 @@
+"""What can be wrong with a plugin, said to whoever can mend it.
+
+Owns: the exceptions of this bridge. Never: what hooks and tools answer.
+"""
+
+from __future__ import annotations
+
+
+class PluginProblem(Exception):
+    """A plugin that cannot be used as it is declared. `code` is `plugin_not_found`,
+    `plugin_outside_project`, `plugin_manifest_invalid`, `plugin_name_mismatch` or `plugin_config_invalid`;
+    `problems` are all that were found, a sentence each."""
+
+    def __init__(self, code: str, message: str, problems: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.problems = problems or (message,)
+
+
+class PluginEnded(Exception):
+    """A plugin's process could not be started, or has ended; `reason` says why, in words."""
+
+    def __init__(self, reason: str, exit_code: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.exit_code = exit_code
+
+
+class PluginRefused(Exception):
+    """A plugin that is not what its manifest says; `reason` says how. Trying again would not help."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class PluginUnavailable(Exception):
+    """A plugin that does not run now; `reason` says why and what becomes of it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason

@@ -1,0 +1,231 @@
+"""When a plugin runs: from its first use on, again after each failure, until it is stopped or disabled.
+
+Owns: the present run, the state, the one task that starts, watches and ends it, and the audit of that.
+Never: what the plugin is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.bridges import proc
+from app.bridges.peer import ResponseError
+from app.bridges.plugins.connection import BadAnswer, Connection, Setting
+from app.bridges.plugins.journal import Journal
+from app.bridges.plugins.limits import MEGABYTE, PluginLimits
+from app.bridges.plugins.problems import PluginEnded, PluginRefused, PluginUnavailable
+from app.bridges.plugins.requests import PluginRequests, PluginStorage
+from app.bridges.process import ChildProcesses
+from app.bridges.supervisor import FailureWindow
+from app.states import PluginState, move
+
+Record = Callable[[str, str, dict[str, Any]], None]
+"""Takes an audit event's name, the project's id and the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What plugins are run with; the same for all of a daemon."""
+
+    children: ChildProcesses
+    storage: PluginStorage
+    record: Record
+    limits: PluginLimits
+
+
+class SupervisedPlugin:
+    """One plugin of one agent, or of a project's agents together (`agent_path` None)."""
+
+    def __init__(self, setting: Setting, agent_path: str | None, means: Means) -> None:
+        self.setting = setting
+        self.agent_path = agent_path
+        self.journal = Journal(setting.manifest.name, setting.project_id, means.limits)
+        self.reason: str | None = None
+        """Why it does not run, or has last failed."""
+        self._means = means
+        self._limits = means.limits
+        clock = means.limits.clock
+        self._failures = FailureWindow(
+            most=means.limits.failures,
+            window_seconds=means.limits.failure_window_seconds,
+            first_seconds=means.limits.first_wait_seconds,
+            longest_seconds=means.limits.longest_wait_seconds,
+            now=clock.now,
+        )
+        self._state = PluginState.STOPPED
+        self._changed = asyncio.Event()
+        self._connection: Connection | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._stopped_for: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.setting.manifest.name
+
+    @property
+    def state(self) -> PluginState:
+        return self._state
+
+    @property
+    def failures(self) -> int:
+        """How often it has failed since it is known."""
+        return self._failures.total
+
+    @property
+    def pid(self) -> int | None:
+        return self._connection.child.pid if self._connection is not None else None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was stopped and nothing is left of it."""
+        return self._stopped_for is not None and (self._task is None or self._task.done())
+
+    async def connected(self) -> Connection:
+        """Return the present run, started if it has not been. Waits for a start under way, with no
+        deadline of its own. Raises PluginUnavailable."""
+        while True:
+            if self._stopped_for is not None:
+                raise PluginUnavailable(f"it was stopped ({self._stopped_for})")
+            match self._state:
+                case PluginState.READY if self._connection is not None and not self._connection.ended:
+                    return self._connection
+                case PluginState.DISABLED:
+                    raise PluginUnavailable(f"it is disabled: {self.reason}; enable it to try again")
+                case PluginState.RESTARTING:
+                    raise PluginUnavailable(f"it has failed and is started again soon: {self.reason}")
+                case PluginState.STOPPED:
+                    self._begin()
+            await self._changed.wait()
+
+    def enable(self) -> bool:
+        """Have a disabled plugin started again at its next use, its failures forgiven. Tell whether it
+        was disabled."""
+        if self._state is not PluginState.DISABLED or self._stopped_for is not None:
+            return False
+        self._failures.forgive()
+        self.reason = None
+        self._become(PluginState.STOPPED)
+        self._record("enabled", {})
+        return True
+
+    def begin_stop(self, reason: str) -> None:
+        """Begin to end it for good; `ended` waits for that."""
+        if self._stopped_for is not None:
+            return
+        self._stopped_for = reason
+        self._ring()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def ended(self) -> None:
+        """Wait until nothing is left of a plugin that was stopped."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    def _begin(self) -> None:
+        self._become(PluginState.STARTING)
+        self._task = asyncio.create_task(self._supervise(), name=f"supervise plugin {self.name}")
+
+    async def _supervise(self) -> None:
+        """Run the plugin over and over, until it is stopped or disabled."""
+        try:
+            while True:
+                failure = await self._one_run()
+                if isinstance(failure, PluginRefused):
+                    self._disable(f"it was refused: {failure.reason}")
+                    return
+                self._failures.failed()
+                self.reason = failure.reason
+                self._record(
+                    "failed",
+                    {"reason": failure.reason, "exit_code": failure.exit_code, "failures": self.failures},
+                )
+                if self._failures.exhausted:
+                    limits = self._limits
+                    often = f"{limits.failures} failures in {limits.failure_window_seconds / 60:g} minutes"
+                    self._disable(f"{often}, the last: {failure.reason}")
+                    return
+                self._become(PluginState.RESTARTING)
+                await self._limits.clock.sleep(self._failures.wait_seconds)
+                self._become(PluginState.STARTING)
+        except asyncio.CancelledError:
+            if self._stopped_for is None:
+                raise
+        finally:
+            if self._state not in (PluginState.DISABLED, PluginState.STOPPED):
+                self._become(PluginState.STOPPED)
+
+    async def _one_run(self) -> PluginEnded | PluginRefused:
+        """Start the plugin, watch it, and return why it is over. Nothing is left of it then. When this is
+        cancelled it is ended in good order."""
+        means, setting = self._means, self.setting
+        requests = PluginRequests(
+            setting.manifest, setting.project_id, means.storage, self.journal, means.limits
+        )
+        try:
+            connection = await Connection.open(means.children, setting, requests, self.journal, means.limits)
+        except (PluginEnded, PluginRefused) as failure:
+            return failure
+        self._connection = connection
+        try:
+            self._failures.started()
+            self._become(PluginState.READY)
+            self._record("started", {"version": setting.manifest.version})
+            return await self._watch(connection)
+        except asyncio.CancelledError:
+            self._connection = None
+            await connection.shut_down(self._limits.shutdown_seconds or setting.manifest.shutdown_timeout_sec)
+            self._record("stopped", {"reason": self._stopped_for})
+            raise
+        finally:
+            self._connection = None
+            self._ring()
+            await connection.aclose()
+
+    async def _watch(self, connection: Connection) -> PluginEnded:
+        """Return when the plugin has ended, hangs, or has grown too large; then it may still be there."""
+        interval = self._limits.health_seconds or self.setting.manifest.health_interval_sec
+        missed = 0
+        while True:
+            asked = time.monotonic()
+            missed = 0 if await self._answers(connection, interval) else missed + 1
+            if connection.ended:
+                return await connection.wait_until_ended()
+            if missed >= self._limits.missed_pings:
+                await connection.aclose(grace_seconds=self._limits.hanging_grace_seconds)
+                return PluginEnded(f"it did not answer {missed} pings, {interval:g} s each")
+            memory = await asyncio.to_thread(proc.memory_of_tree, connection.child.pid)
+            if memory > self._limits.memory_bytes:
+                allowed = self._limits.memory_bytes // MEGABYTE
+                return PluginEnded(f"it used {memory // MEGABYTE} MB of memory, {allowed} MB are allowed")
+            if await connection.ended_within(max(0.0, asked + interval - time.monotonic())):
+                return await connection.wait_until_ended()
+
+    async def _answers(self, connection: Connection, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await connection.call("ping", {})
+        except (TimeoutError, ResponseError, BadAnswer, PluginEnded):
+            return False
+        return True
+
+    def _disable(self, reason: str) -> None:
+        self.reason = reason
+        self._become(PluginState.DISABLED)
+        self._record("disabled", {"reason": reason})
+
+    def _record(self, event: str, data: dict[str, Any]) -> None:
+        told = {"plugin": self.name, "agent_path": self.agent_path, **data}
+        self._means.record(f"plugin.{event}", self.setting.project_id, told)
+
+    def _become(self, state: PluginState) -> None:
+        self._state = move(self._state, state)
+        self._ring()
+
+    def _ring(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()

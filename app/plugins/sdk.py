@@ -1,0 +1,283 @@
+"""For authors of plugins: a plugin in Python is a few functions.
+
+Owns: the wire (JSON-RPC, a document a line, on stdio), the handshake, and the threads that functions
+run in. Never: anything of the daemon; a plugin is a program of its own, and this has to start fast.
+
+    from app.plugins.sdk import Call, Plugin
+
+    plugin = Plugin("memory", "1.0.0", capabilities=["kaged:storage:read", "kaged:storage:write"])
+
+    @plugin.hook("on_session_start")
+    def recall(call: Call):
+        return {"inject": plugin.storage.get("notes", "")}
+
+    @plugin.tool("remember")
+    def remember(call: Call, note: str):
+        plugin.storage.set("notes", note)
+
+    plugin.run()
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import IO, Any, TypeVar
+
+API_VERSION = 1
+ANSWER_SECONDS = 30.0
+"""How long an answer of the daemon is waited for."""
+_METHOD_NOT_FOUND, _FAILED = -32601, -32000
+_LISTED = 1_000
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class PluginError(Exception):
+    """Raise it in a function to have the daemon told this message; or got from the daemon, which does
+    not do what was asked."""
+
+
+class Call:
+    """One call of a function. `params` is what came with it; `session_id` is None outside of a session;
+    `dry_run`: leave no traces."""
+
+    __slots__ = ("agent_path", "context", "dry_run", "method", "params", "project_root", "role", "session_id")
+
+    def __init__(self, method: str, params: Mapping[str, Any]) -> None:
+        self.method = method
+        self.params = {name: value for name, value in params.items() if name not in {"_context", "role"}}
+        self.role: str = params.get("role", "observer")
+        self.context: Mapping[str, Any] = params.get("_context") or {}
+        self.session_id: str | None = self.context.get("session_id")
+        self.agent_path: str = self.context.get("agent_path", "")
+        self.project_root: str = self.context.get("project_root", "")
+        self.dry_run: bool = bool(self.context.get("dry_run"))
+
+
+class Storage:
+    """What the plugin remembers for the project: JSON values by key. Used in functions of the plugin.
+    Raises PluginError for what the daemon refuses."""
+
+    def __init__(self, ask: Callable[[str, Mapping[str, Any]], Any]) -> None:
+        self._ask = ask
+
+    def get(self, key: str, default: Any = None) -> Any:
+        value = self._ask("kaged.storage.get", {"key": key})["value"]
+        return default if value is None else value
+
+    def set(self, key: str, value: Any) -> None:
+        self._ask("kaged.storage.set", {"key": key, "value": value})
+
+    def delete(self, key: str) -> bool:
+        """Tell whether there was a value."""
+        return bool(self._ask("kaged.storage.delete", {"key": key})["deleted"])
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """Yield the keys that begin with `prefix`, in their order."""
+        after = ""
+        while True:
+            page = self._ask("kaged.storage.list", {"prefix": prefix, "after": after, "limit": _LISTED})[
+                "keys"
+            ]
+            yield from page
+            if len(page) < _LISTED:
+                return
+            after = page[-1]
+
+
+class Plugin:
+    """A plugin. `name` and `version` are those of its manifest, `capabilities` those that it uses.
+    `threads` functions run at the same time. `config`, `system_config` and `project` are there once the
+    daemon has said hello, which is before any function is called."""
+
+    def __init__(
+        self, name: str, version: str, *, capabilities: Iterable[str] = (), threads: int = 1
+    ) -> None:
+        self.name = name
+        self.version = version
+        self.config: dict[str, Any] = {}
+        self.system_config: dict[str, Any] = {}
+        self.project: dict[str, Any] = {}
+        self.storage = Storage(self._ask)
+        self._capabilities = list(capabilities)
+        self._threads = threads
+        self._functions: dict[str, Callable[[Call], Any]] = {}
+        self._at_start: list[Callable[[], Any]] = []
+        self._work: queue.SimpleQueue[tuple[Any, Callable[[], Any]]] = queue.SimpleQueue()
+        self._open: set[Any] = set()
+        self._cancelled: set[Any] = set()
+        self._waiting: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
+        self._lock = threading.Lock()
+        self._asked = 0
+        self._output: IO[bytes] | None = None
+
+    def hook(self, name: str) -> Callable[[Function], Function]:
+        """Have a function called for a hook: with a `Call`; it returns a map or None."""
+
+        def keep(function: Function) -> Function:
+            self._functions[f"kaged.hook.{name}"] = function
+            return function
+
+        return keep
+
+    def tool(self, name: str) -> Callable[[Function], Function]:
+        """Have a function called for a tool: with a `Call` and the parameters by name; it returns JSON."""
+
+        def keep(function: Function) -> Function:
+            self._functions[f"{self.name}.{name}"] = lambda call: function(call, **call.params)
+            return function
+
+        return keep
+
+    def at_start(self, function: Function) -> Function:
+        """Have a function called without arguments once the daemon has said hello."""
+        self._at_start.append(function)
+        return function
+
+    def log(self, level: str, message: str, **fields: Any) -> None:
+        """Write to the daemon's log; `level` is debug, info, warning or error."""
+        self._send({"method": "kaged.log", "params": {"level": level, "message": message, "fields": fields}})
+
+    def run(self) -> None:
+        """Serve until the daemon ends the conversation. What is printed goes to stderr, since stdout is
+        for messages only."""
+        take = os.fdopen(os.dup(0), "rb")
+        self._output = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+        sys.stdout = sys.stderr
+        for number in range(self._threads):
+            threading.Thread(target=self._run_work, name=f"functions {number}", daemon=True).start()
+        try:
+            for line in take:
+                if line.strip():
+                    self._take(json.loads(line))
+        except (BrokenPipeError, KeyboardInterrupt):
+            pass  # the daemon is gone
+
+    def _take(self, message: dict[str, Any]) -> None:
+        method, number = message.get("method"), message.get("id")
+        params = message.get("params") or {}
+        if method is None:
+            waiting = self._waiting.get(number) if isinstance(number, int) else None
+            if waiting is not None:
+                waiting.put(message)
+        elif method == "initialize":
+            self._send({"id": number, "result": self._hello(params)})
+        elif method == "initialized":
+            for function in self._at_start:
+                self._work.put((None, function))
+        elif method in {"ping", "shutdown"}:
+            self._send({"id": number, "result": {}})
+        elif method == "$/cancelRequest":
+            self._cancelled |= {params.get("id")} & self._open
+        elif number is not None:
+            self._call(number, method, params)
+
+    def _hello(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        self.config = params.get("config") or {}
+        self.system_config = params.get("system_config") or {}
+        self.project = params.get("project") or {}
+        return {
+            "name": self.name,
+            "version": self.version,
+            "api_version": API_VERSION,
+            "methods": sorted(self._functions),
+            "notifications": [],
+            "capabilities_used": self._capabilities,
+        }
+
+    def _call(self, number: Any, method: str, params: Mapping[str, Any]) -> None:
+        function = self._functions.get(method)
+        if function is None:
+            self._fail(number, _METHOD_NOT_FOUND, f"there is no method {method}")
+            return
+        call = Call(method, params)
+        self._open.add(number)
+        self._work.put((number, lambda: function(call)))
+
+    def _run_work(self) -> None:
+        while True:
+            number, work = self._work.get()
+            try:
+                if number not in self._cancelled:
+                    self._done(number, work)
+            except BrokenPipeError:
+                return  # the daemon is gone
+            finally:
+                self._open.discard(number)
+                self._cancelled.discard(number)
+
+    def _done(self, number: Any, work: Callable[[], Any]) -> None:
+        try:
+            result = work()
+        except PluginError as problem:
+            self._fail(number, _FAILED, str(problem))
+        except BrokenPipeError:
+            raise
+        except Exception as problem:  # noqa: BLE001  (whatever it is, the daemon is to be told)
+            import traceback
+
+            traceback.print_exc()
+            self._fail(number, _FAILED, f"{type(problem).__name__}: {problem}")
+        else:
+            if number is not None:
+                try:
+                    self._send({"id": number, "result": result})
+                except (TypeError, ValueError) as problem:
+                    self._fail(number, _FAILED, f"the result is no JSON: {problem}")
+
+    def _fail(self, number: Any, code: int, message: str) -> None:
+        if number is not None:
+            self._send({"id": number, "error": {"code": code, "message": message}})
+
+    def _ask(self, method: str, params: Mapping[str, Any]) -> Any:
+        answer: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        with self._lock:
+            self._asked += 1
+            number = self._asked
+        self._waiting[number] = answer
+        try:
+            self._send({"id": number, "method": method, "params": params})
+            message = answer.get(timeout=ANSWER_SECONDS)
+        except queue.Empty:
+            raise PluginError(f"{method} was not answered within {ANSWER_SECONDS:g} s") from None
+        finally:
+            del self._waiting[number]
+        if "error" in message:
+            raise PluginError(message["error"].get("message", "the daemon refused"))
+        return message.get("result")
+
+    def _send(self, message: dict[str, Any]) -> None:
+        line = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, allow_nan=False) + "\n"
+        data = line.encode("utf-8", "replace")
+        with self._lock:
+            if self._output is not None:
+                self._output.write(data)
+                self._output.flush()
+
+
+def run_file(path: str) -> None:
+    """Run the plugin that a file defines, also when it does not call `run` itself."""
+    import runpy
+
+    folder = os.path.dirname(os.path.abspath(path))
+    sys.path.insert(0, folder)
+    found = runpy.run_path(path, run_name="__plugin__")
+    for value in found.values():
+        if isinstance(value, Plugin):
+            value.run()
+            return
+    raise SystemExit(f"{path} defines no Plugin")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: python -m app.plugins.sdk FILE")
+    # The file imports this module by its name, which makes it another one than `__main__`.
+    from app.plugins import sdk
+
+    sdk.run_file(sys.argv[1])

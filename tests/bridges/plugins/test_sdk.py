@@ -1,0 +1,281 @@
+"""A plugin made with the SDK, as a real process: hooks, tools, storage, log."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from app.bridges.process import ChildProcesses
+from app.errors import ToolError
+from tests.bridges.conftest import ENVIRONMENT, until
+from tests.bridges.plugins.conftest import Open
+
+MANIFEST = """
+name: notes
+version: "1.2.0"
+kaged_api: 1
+description: Keeps notes for a project.
+command: [python, -m, app.plugins.sdk, plugin.py]
+env: {NOTES_MODE: quiet}
+capabilities: ["kaged:storage:read", "kaged:storage:write", "net:[]"]
+hooks: [on_session_start, pre_compact]
+tools:
+  - name: add
+    description: Add a note.
+    parameters_schema:
+      type: object
+      properties: {text: {type: string, maxLength: 100}}
+      required: [text]
+      additionalProperties: false
+    requires: ["kaged:storage:write"]
+  - name: ask
+    description: Various things.
+    parameters_schema: {type: object}
+config_schema:
+  type: object
+  properties: {greeting: {type: string}}
+  additionalProperties: false
+shutdown_timeout_sec: 2
+"""
+
+PLUGIN = """
+import os, sys, time
+from app.plugins.sdk import Call, Plugin, PluginError
+
+plugin = Plugin("notes", "1.2.0", capabilities=["kaged:storage:read", "kaged:storage:write"])
+
+@plugin.hook("on_session_start")
+def start(call):
+    notes = [plugin.storage.get(key) for key in plugin.storage.keys("note.")]
+    return {"inject": plugin.config.get("greeting", "") + ";".join(notes)} if notes else None
+
+@plugin.hook("pre_compact")
+def before(call: Call):
+    return {"saw": call.params, "role": call.role, "context": dict(call.context), "dry": call.dry_run}
+
+@plugin.tool("add")
+def add(call, text):
+    number = len(list(plugin.storage.keys()))
+    plugin.storage.set(f"note.{number}", text)
+    plugin.log("warning", "a note\\nmore", number=number)
+    print("printed by chance")
+    return {"number": number}
+
+@plugin.tool("ask")
+def ask(call, what, **more):
+    if what == "environment":
+        return dict(os.environ)
+    if what == "refuse":
+        raise PluginError("not today")
+    if what == "break":
+        return [][1]
+    if what == "no json":
+        return {1, 2}
+    if what == "sleep":
+        time.sleep(more["seconds"])
+    if what == "hello":
+        return {"project": plugin.project, "config": plugin.config, "cwd": os.getcwd(), "argv": sys.argv}
+    if what == "storage":
+        return getattr(plugin.storage, more["do"])(*more["arguments"])
+    if what == "modules":
+        return [name for name in sys.modules if name.split(".")[0] == "app"]
+    return what
+"""
+
+
+@pytest.mark.requirement("R6.plugins.sdk")
+async def test_hooks_tools_and_storage_work_together(bench: Open) -> None:
+    async with bench() as it:
+        notes = it.package(MANIFEST, script=PLUGIN)
+        outcome = await it.hook(notes)
+        assert (outcome.kind, outcome.result, outcome.error) == ("null", None, None)
+        assert await it.tool(notes, "add", text="first") == {"number": 0}
+        assert await it.tool(notes, "add", text="second ä") == {"number": 1}
+        assert it.storage.values["prj_1", "notes", "note.1"] == "second ä"
+        outcome = await it.hook(notes)
+        assert (outcome.kind, outcome.result) == ("result", {"inject": "first;second ä"})
+        assert outcome.role == "observer"
+        assert outcome.duration_ms > 0
+        (status,) = await it.plugins.status("prj_1")
+        assert status.state == "ready"
+        assert status.memory_bytes > 1_000_000
+        await until(lambda: any("stderr: printed by chance" in line for line in status_log(it)))
+        assert 'log: a note more {"number":0}' in status_log(it)
+        assert [data["result"] for data in it.events("hook.fired")] == ["null", "result"]
+        assert await it.plugins.status("prj_2") == []
+    assert it.events("stopped") == [
+        {"plugin": "notes", "agent_path": "primary", "reason": "daemon_shutdown"},
+    ]
+    assert not it.events("failed")
+
+
+def status_log(it: object) -> tuple[str, ...]:
+    (plugin,) = it.plugins._plugins.values()  # type: ignore[attr-defined]
+    return tuple(plugin.journal.last(100))
+
+
+@pytest.mark.requirement("R6.plugins.sdk")
+async def test_the_plugin_is_told_who_calls_and_what_for(bench: Open) -> None:
+    async with bench() as it:
+        notes = it.package(MANIFEST, script=PLUGIN)
+        context = it.context(agent_path="primary.subagents.coder", dry_run=True, session_id=None)
+        outcome = await it.plugins.hook(notes, "pre_compact", {"messages": [1]}, context)
+        assert outcome.result == {
+            "saw": {"messages": [1]},
+            "role": "observer",
+            "context": {
+                "operator_id": "op_1",
+                "project_id": "prj_1",
+                "project_root": str(it.root),
+                "agent_path": "primary.subagents.coder",
+                "session_id": None,
+                "request_id": "req_1",
+                "dry_run": True,
+            },
+            "dry": True,
+        }
+        hello = await it.tool(it.declaration(config={"greeting": "Hi"}), "ask", what="hello")
+        assert hello["project"] == {"id": "prj_1", "root": str(it.root)}
+        assert hello["config"] == {"greeting": "Hi"}
+        assert hello["cwd"] == str(it.root / "plugins" / "notes")
+
+
+@pytest.mark.requirement("R6.plugins.process")
+async def test_the_environment_is_scrubbed(bench: Open) -> None:
+    async with bench() as it:
+        notes = it.package(MANIFEST, script=PLUGIN)
+        seen = await it.tool(notes, "ask", what="environment")
+        own = {name for name in seen if not name.startswith(("LC_", "KAGED_COMMAND"))}
+        assert own == {"PATH", "HOME", "LANG", "NOTES_MODE"}
+        assert seen["NOTES_MODE"] == "quiet"
+
+
+@pytest.mark.requirement("R6.plugins.tools")
+async def test_tools_that_fail_say_so_and_the_plugin_goes_on(bench: Open) -> None:
+    async with bench() as it:
+        notes = it.package(MANIFEST, script=PLUGIN)
+
+        async def refused(tool: str, seconds: float = 10, **params: object) -> ToolError:
+            with pytest.raises(ToolError) as caught:
+                await it.tool(notes, tool, seconds, **params)
+            return caught.value
+
+        assert (await refused("ask", what="refuse")).message == "not today"
+        assert (await refused("ask", what="break")).code == "plugin_tool_failed"
+        assert "no JSON" in (await refused("ask", what="no json")).message
+        assert (await refused("ask")).code == "plugin_tool_failed"
+        wrong = await refused("add", text=7, colour="red")
+        assert wrong.code == "invalid_params"
+        assert len(wrong.detail["problems"]) == 2
+        assert (await refused("unknown")).code == "plugin_unavailable"
+        assert await it.tool(notes, "ask", what="still here") == "still here"
+        assert await it.state() == "ready"
+
+
+@pytest.mark.requirement("R6.plugins.tools")
+async def test_a_tool_that_takes_too_long_is_given_up_and_its_late_answer_dropped(bench: Open) -> None:
+    async with bench() as it:
+        notes = it.package(MANIFEST, script=PLUGIN)
+        assert await it.tool(notes, "ask", what="warm") == "warm"
+        with pytest.raises(ToolError) as caught:
+            context = it.context()
+            params = {"what": "sleep", "seconds": 0.5}
+            await it.plugins.call_tool(notes, "ask", params, context, seconds=0.1)
+        assert caught.value.code == "plugin_timeout"
+        assert await it.tool(notes, "ask", what="next") == "next"
+
+
+@pytest.mark.requirement("R6.plugins.storage")
+async def test_the_storage_is_bounded_and_needs_its_capability(bench: Open) -> None:
+    async with bench() as it:
+        notes = it.package(MANIFEST, script=PLUGIN)
+
+        async def stored(do: str, *arguments: object) -> object:
+            return await it.tool(notes, "ask", what="storage", do=do, arguments=list(arguments))
+
+        async def refusal(do: str, *arguments: object) -> str:
+            with pytest.raises(ToolError) as caught:
+                await stored(do, *arguments)
+            return caught.value.message
+
+        await stored("set", "a key", {"x": [None, 1.5, "ä"]})
+        assert await stored("get", "a key") == {"x": [None, 1.5, "ä"]}
+        assert await stored("get", "other", 5) == 5
+        assert await stored("delete", "a key") is True
+        assert await stored("delete", "a key") is False
+        deep: object = 1
+        for _ in range(40):
+            deep = [deep]
+        assert "deep" in await refusal("set", "k", deep)
+        assert "bytes" in await refusal("set", "k", "x" * 70_000)
+        for key in ("", "x" * 257, "a\nb", " a", "ä", 5, None):
+            assert "key" in await refusal("get", key)
+        it.storage.full = True
+        assert "full" in await refusal("set", "k", 1)
+        it.storage.full = False
+        for number in range(1_500):
+            it.storage.values["prj_1", "notes", f"n{number:05}"] = number
+        it.storage.values["prj_1", "foreign", "secret"] = 1
+        it.storage.values["prj_2", "notes", "secret"] = 1
+        notes = it.package(
+            MANIFEST.replace('"kaged:storage:write", "net:[]"', '"net:[]"').replace(
+                '    requires: ["kaged:storage:write"]\n', ""
+            ),
+            script=PLUGIN.replace(', "kaged:storage:write"]', "]").replace(
+                "return getattr(", 'return list(plugin.storage.keys()) if more["do"] == "keys" else getattr('
+            ),
+        )
+        keys = await stored("keys")
+        assert isinstance(keys, list)
+        assert len(keys) == 1_500
+        assert keys == sorted(keys)
+        assert "kaged:storage:write" in await refusal("set", "k", 1)
+
+
+@pytest.mark.requirement("R6.plugins.sdk")
+async def test_a_plugin_starts_without_anything_of_the_daemon(bench: Open) -> None:
+    async with bench() as it:
+        notes = it.package(MANIFEST, script=PLUGIN)
+        assert await it.tool(notes, "ask", what="modules") == ["app", "app.plugins", "app.plugins.sdk"]
+
+
+@pytest.mark.requirement("R6.plugins.sdk")
+async def test_the_sdk_imports_little(children: ChildProcesses) -> None:
+    unwanted = ("asyncio", "pydantic", "inspect", "logging", "subprocess")
+    script = f"import app.plugins.sdk, sys; print([name for name in {unwanted} if name in sys.modules])"
+    ran = await children.run(
+        [sys.executable, "-c", script], owner="test", cwd="/", env=ENVIRONMENT, seconds=20, max_output=1_000
+    )
+    assert ran.stdout == b"[]\n", ran.stderr
+
+
+@pytest.mark.requirement("R6.plugins.process")
+async def test_agents_have_processes_of_their_own_or_share_one(bench: Open) -> None:
+    async with bench() as it:
+        it.package(MANIFEST, script=PLUGIN)
+        other = "primary.subagents.coder"
+        for isolation, count in (("agent", 2), ("project", 1)):
+            first = it.declaration(isolation=isolation)
+            second = it.declaration(isolation=isolation, agent_path=other)
+            await asyncio.gather(it.hook(first), it.hook(second), it.hook(first))
+            running = await it.plugins.status()
+            assert len(running) == count, isolation
+            assert [one.agent_path for one in running] == ([None] if count == 1 else ["primary", other])
+
+
+@pytest.mark.requirement("R6.plugins.process")
+async def test_a_declaration_that_changes_is_served_by_a_new_process(bench: Open) -> None:
+    async with bench() as it:
+        it.package(MANIFEST, script=PLUGIN)
+        await it.hook(it.declaration(config={"greeting": "a"}))
+        (before,) = await it.plugins.status()
+        await it.hook(it.declaration(config={"greeting": "b"}))
+        (after,) = await it.plugins.status()
+        assert before.pid != after.pid
+        await it.plugins.keep_only("prj_1", {("primary", "notes")})
+        assert len(await it.plugins.status()) == 1
+        await it.plugins.keep_only("prj_1", {("primary", "other")})
+        assert await it.plugins.status() == []
+    assert [data["reason"] for data in it.events("stopped")] == ["redeclared", "no_longer_declared"]
