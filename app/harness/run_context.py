@@ -28,6 +28,7 @@ from app.messages import Cost, SystemBlock, ToolSpec, Usage
 from app.observability import NO_SPAN, Metrics, Redactor, Span
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.authorisation.rules import PermissionRule
+from app.tools.definition import OwnTools
 
 if TYPE_CHECKING:
     from app.harness.consent import Consents
@@ -62,6 +63,7 @@ class RunContext:
     permissions: PermissionRules
     consents: Consents
     todos: SessionTodos
+    own_tools: OwnTools = field(default_factory=dict)
     manifest_rules: tuple[PermissionRule, ...] = ()
     cage: Mapping[str, Any] | None = None
     headless: bool = False

@@ -156,7 +156,7 @@ class StepCalls:
         return [call.task for call in self._calls if call.task is not None]
 
     def _effects(self, block: ToolCallBlock) -> Effects:
-        definition = self._service.registry.get(block.name)
+        definition = self._service.find(block.name, self._run.own_tools)
         if definition is None or block.argument_error is not None:
             return Effects()
         try:
@@ -189,9 +189,13 @@ class StepCalls:
             await self._mark_running(call)
         with tool_span(self._run, block) as span:
             envelope = await self._service.call(
-                block.name, block.arguments, await self._context(block, span), allowed=self._run.allowed_tools
+                block.name,
+                block.arguments,
+                await self._context(block, span),
+                allowed=self._run.allowed_tools,
+                own=self._run.own_tools,
             )
-            known = self._service.registry.get(block.name) is not None
+            known = self._service.find(block.name, self._run.own_tools) is not None
             tool_ended(self._run, span, block.name, envelope, known=known)
         self._record(call, envelope, ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED)
 

@@ -6,9 +6,10 @@ Never: looking tools up or running them.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
@@ -87,6 +88,12 @@ class ToolParams(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+class GivenParams(ToolParams):
+    """The parameters of a tool whose JSON Schema comes from elsewhere: from a project file, a plugin."""
+
+    given: dict[str, Any] = {}
+
+
 class ToolResult(BaseModel):
     """Base of every tool's result. Fields that are None are left out of the answer.
 
@@ -148,19 +155,25 @@ Boolean = Annotated[bool, BeforeValidator(_to_bool)]
 """A truth value; models that send `"true"` for true are understood."""
 
 
+def _as_they_are(params: Any) -> Any:
+    return params
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delegation:
     """What a tool returns that has found out what to do, and leaves the doing to another tool.
 
     The service authorises that call like any other and runs it; `finish` makes this tool's result
     of the other's, `explain` adds what this tool knows to the other's error. The other tool need
-    not be enabled for the agent, and must not delegate in turn.
+    not be enabled for the agent, and must not delegate in turn. `adjust` adds to its checked
+    parameters what no caller may give.
     """
 
     tool: str
     arguments: dict[str, Any]
     finish: Callable[[Any], BaseModel]
     explain: Callable[[ToolError], ToolError]
+    adjust: Callable[[Any], Any] = _as_they_are
 
 
 Run = Callable[[Any, ToolCallContext], Awaitable[BaseModel | Delegation]]
@@ -177,7 +190,8 @@ class ToolDefinition:
     `app.errors.ToolError`.
 
     `body_field` names the result's text that the model reads unescaped. `max_output_bytes`
-    bounds the answer; what is beyond goes to a file in the scratch folder.
+    bounds the answer; what is beyond goes to a file in the scratch folder. `schema` is the JSON
+    Schema of the parameters where it is no model's own; `parameters` are then `GivenParams`.
     """
 
     name: str
@@ -194,7 +208,8 @@ class ToolDefinition:
     principal_scope: Literal["root-only"] | None = None
     actions: tuple[str, ...] = ()
     root_default: bool = False
-    source: Literal["builtin", "plugin", "mcp"] = "builtin"
+    source: Literal["builtin", "agent", "plugin", "mcp"] = "builtin"
+    schema: Mapping[str, Any] | None = None
     effects_of: Callable[[Any], Effects] = _no_effects
     body_field: str | None = None
     max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES
@@ -211,3 +226,8 @@ class ToolDefinition:
     def effects(self, params: BaseModel) -> Effects:
         """Return what a call with these validated parameters touches."""
         return self.effects_of(params)
+
+
+OwnTools = Mapping[str, ToolDefinition]
+"""Tools that one agent has beside the catalogue, by name: its children, the tools of its plugins."""
+NO_OWN_TOOLS: OwnTools = MappingProxyType({})

@@ -6,6 +6,7 @@ Never: running a tool or deciding who may use it.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
@@ -97,16 +98,24 @@ class ToolRegistry:
         `allowed` leaves only those of its actions in the `action` enumeration; `description`
         replaces the tool's own. Raises KeyError for an unknown tool.
         """
-        definition = self._tools[name]
-        parameters = parameters_schema(definition.parameters)
-        if definition.actions and allowed is not None:
-            _narrow_actions(parameters, [a for a in definition.actions if f"{name}.{a}" in allowed])
-        return ToolSpec(
-            name=name,
-            wire_name=wire_name(name),
-            description=definition.description if description is None else description,
-            parameters=parameters,
-        )
+        return spec_of(self._tools[name], allowed=allowed, description=description)
+
+
+def spec_of(
+    definition: ToolDefinition, *, allowed: Collection[str] | None = None, description: str | None = None
+) -> ToolSpec:
+    """Return a tool as a model is shown it; as `ToolRegistry.spec`."""
+    name = definition.name
+    given = definition.schema
+    parameters = parameters_schema(definition.parameters) if given is None else copy.deepcopy(dict(given))
+    if definition.actions and allowed is not None:
+        _narrow_actions(parameters, [a for a in definition.actions if f"{name}.{a}" in allowed])
+    return ToolSpec(
+        name=name,
+        wire_name=wire_name(name),
+        description=definition.description if description is None else description,
+        parameters=parameters,
+    )
 
 
 def _narrow_actions(parameters: dict[str, Any], actions: list[str]) -> None:

@@ -21,7 +21,7 @@ from app.tools.authorisation.principal import check_principal
 from app.tools.authorisation.subjects import path_rule_names
 from app.tools.authorisation.watchdog import Watchdog, consult
 from app.tools.call import ToolCallContext, ToolEnvelope
-from app.tools.definition import Delegation, ToolDefinition
+from app.tools.definition import NO_OWN_TOOLS, Delegation, OwnTools, ToolDefinition
 from app.tools.edit_feedback import EditFeedback
 from app.tools.edit_watch import EditWatch
 from app.tools.naming import closest, rule_name
@@ -54,15 +54,17 @@ class ToolService:
         context: ToolCallContext,
         *,
         allowed: Collection[str],
+        own: OwnTools = NO_OWN_TOOLS,
     ) -> ToolEnvelope:
         """Call the tool and return its answer, an error being an answer too.
 
         `arguments` is a JSON object, parsed or as text. `allowed` lists the names that are
-        enabled for the calling agent, actions as `tool.action`.
+        enabled for the calling agent, actions as `tool.action`. `own` are tools that the agent has
+        beside the catalogue; their names are in `allowed`, too.
         """
 
         async def dispatch() -> ToolEnvelope:
-            return await self._dispatch(name, arguments, context, allowed)
+            return await self._dispatch(name, arguments, context, allowed, own)
 
         return await audited(lambda: contained(name, dispatch), name, arguments, context)
 
@@ -77,25 +79,26 @@ class ToolService:
         arguments: Mapping[str, Any] | str,
         context: ToolCallContext,
         allowed: Collection[str],
+        own: OwnTools,
     ) -> ToolEnvelope:
-        definition = self._resolve(name, context, allowed)
+        definition = self._resolve(name, context, allowed, own)
         params = validate(definition, parse_arguments(arguments))
         _check_action(definition, params, allowed)
         watch = self._watch(definition, context, allowed)
         if watch is None:
-            return await self._answer(definition, params, context)
+            return await self._answer(definition, params, context, own)
         try:
-            envelope = await self._answer(definition, params, replace(context, writes=watch))
+            envelope = await self._answer(definition, params, replace(context, writes=watch), own)
             return await watch.finished(envelope)
         finally:
             watch.close()
 
     async def _answer(
-        self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext
+        self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext, own: OwnTools
     ) -> ToolEnvelope:
         result = await self._permitted(definition, params, context)
         if isinstance(result, Delegation):
-            result = await self._delegated(result, context)
+            result = await self._delegated(result, context, own)
         return await envelope_of(definition, result, context)
 
     def _watch(
@@ -136,13 +139,13 @@ class ToolService:
         await consult(self._watchdogs, definition, params, context)
         return context
 
-    async def _delegated(self, delegation: Delegation, context: ToolCallContext) -> BaseModel:
+    async def _delegated(self, delegation: Delegation, context: ToolCallContext, own: OwnTools) -> BaseModel:
         """Run the call that a tool left to another one, with all that such a call must pass."""
-        definition = self.registry.get(delegation.tool)
+        definition = self.find(delegation.tool, own)
         if definition is None:
             raise LookupError(f"there is no tool {delegation.tool!r} to delegate to")
         try:
-            params = validate(definition, delegation.arguments)
+            params = delegation.adjust(validate(definition, delegation.arguments))
             result = await self._permitted(definition, params, context)
         except ToolError as error:
             raise delegation.explain(error) from None
@@ -150,8 +153,14 @@ class ToolService:
             raise TypeError(f"{delegation.tool} must not delegate what was delegated to it")
         return delegation.finish(result)
 
-    def _resolve(self, name: str, context: ToolCallContext, allowed: Collection[str]) -> ToolDefinition:
-        definition = self.registry.get(name)
+    def find(self, name: str, own: OwnTools = NO_OWN_TOOLS) -> ToolDefinition | None:
+        """Return the tool that an agent means by a name; what is in the catalogue goes first."""
+        return self.registry.get(name) or own.get(name)
+
+    def _resolve(
+        self, name: str, context: ToolCallContext, allowed: Collection[str], own: OwnTools
+    ) -> ToolDefinition:
+        definition = self.find(name, own)
         if definition is None:
             raise _not_found(f"there is no tool called {name[:100]!r}", name, allowed)
         check_principal(definition, context)
