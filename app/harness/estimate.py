@@ -1,7 +1,8 @@
-"""Token estimates without a tokeniser, kept incrementally for a growing conversation.
+"""Token estimates without a tokeniser, and of whole requests, calibrated by what providers count.
 
-Owns: counting. Never: deciding what to do about the count. The counter looks at words, digit
-triples, symbol runs and long white space; other scripts count by character.
+Owns: counting. Never: keeping the sum of a conversation (`history`), or deciding what to do about the
+count. The counter looks at words, digit triples, symbol runs and long white space; other scripts count
+by character.
 """
 
 from __future__ import annotations
@@ -57,27 +58,22 @@ def estimate_message(message: ModelMessage) -> int:
 
 
 class ConversationEstimate:
-    """The running total of a growing list of messages; each message is counted once.
+    """How many tokens a request of one agent is, system prompt and tools included.
 
     `calibrate` takes a provider's reported count into account, so that scripts and tokenisers
     which the counter does not know are met after the first answer."""
 
     def __init__(self) -> None:
-        self._counted = 0
-        self._total = 0
         self._factor = 1.0
         self._fixed: tuple[Sequence[SystemBlock], Sequence[ToolSpec], int] | None = None
 
-    def update(
-        self, messages: Sequence[ModelMessage], system: Sequence[SystemBlock], tools: Sequence[ToolSpec]
-    ) -> int:
-        """Return the estimated tokens of the whole request."""
-        if len(messages) < self._counted:
-            self._counted = self._total = 0
-        for index in range(self._counted, len(messages)):
-            self._total += estimate_message(messages[index])
-        self._counted = len(messages)
-        return int((self._total + self._fixed_part(system, tools)) * self._factor)
+    def request(self, messages: int, system: Sequence[SystemBlock], tools: Sequence[ToolSpec]) -> int:
+        """Return the estimated tokens of a request; `messages` is what `estimate_message` counted."""
+        return int((messages + self._fixed_part(system, tools)) * self._factor)
+
+    def with_messages(self, messages: int) -> int:
+        """Return the tokens of a request like the last one with so many counted for its messages."""
+        return int((messages + (self._fixed[2] if self._fixed is not None else 0)) * self._factor)
 
     def room(self, total: int) -> int:
         """Return how much of `total` is left for messages, as `estimate_message` counts them."""

@@ -1,20 +1,24 @@
 """A session's conversation in memory: stored rows turned into what a model is sent.
 
-Owns: the append-only list of model messages of one agent, and the positions of rows. Never:
-writing rows. The list grows by one message at a time and is never rebuilt while the session
-lives, so that a turn costs the same at its thousandth message as at its tenth.
+Owns: the list of model messages of one agent with the rows behind each, and the positions of rows.
+Never: writing rows, or deciding what is taken away. Between two compactions the list only grows, so
+that providers find the prefix they know and a turn costs the same at its thousandth message as at
+its tenth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import xxhash
 from pydantic import TypeAdapter
 
 from app.harness.estimate import estimate_message
 from app.harness.positions import Positions
 from app.harness.providers.provider import EncodingCache
+from app.harness.view import View, is_summary, with_notices
 from app.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -34,15 +38,78 @@ MISSING_RESULT = "No result was recorded for this call; it may have partly run."
 _blocks: TypeAdapter[tuple[AssistantBlock, ...]] = TypeAdapter(tuple[AssistantBlock, ...])
 
 
-class History:
-    """One agent's conversation. `positions` are those of its session, shared by all its agents."""
+class Entry:
+    """One model message, the rows it was made of, and what the model is shown of it.
 
-    def __init__(self, rows: Iterable[Message] = (), *, positions: Positions | None = None) -> None:
+    `role` is that of the rows; `pruned` maps the index of a tool result to the tokens that a notice
+    stands for; `facts` are what a summary keeps word for word."""
+
+    __slots__ = ("_tokens", "always_keep", "facts", "message", "pruned", "role", "row_ids", "shown")
+
+    def __init__(
+        self,
+        message: ModelMessage,
+        row_ids: tuple[str, ...],
+        role: str,
+        *,
+        always_keep: bool = False,
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.message = message
+        self.row_ids = row_ids
+        self.role = role
+        self.always_keep = always_keep
+        self.facts = facts
+        self.shown = message
+        self.pruned: dict[int, int] = {}
+        self._tokens = -1
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens the message costs as it is shown; counted once."""
+        if self._tokens < 0:
+            self._tokens = estimate_message(self.shown)
+        return self._tokens
+
+    def prune(self, notices: Mapping[int, int]) -> None:
+        """Show a notice in place of the tool results at these indexes."""
+        assert isinstance(self.message, ToolResultsMessage)
+        self.pruned |= notices
+        self.shown = with_notices(self.message, self.pruned)
+        self._tokens = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a conversation that it can be cut back to."""
+
+    length: int
+    last_message_id: str | None
+    answered: bool
+
+
+class History:
+    """One agent's conversation. `positions` are those of its session, shared by all its agents.
+
+    `whole` is false when rows of the conversation have been superseded before it was loaded."""
+
+    def __init__(
+        self, rows: Iterable[Message] = (), *, positions: Positions | None = None, whole: bool = True
+    ) -> None:
+        self.entries: list[Entry] = []
         self.messages: list[ModelMessage] = []
         self.cache = EncodingCache()
         self.positions = Positions() if positions is None else positions
         self.last_message_id: str | None = None
         self.visible: list[ModelMessage] = self.messages
+        self.generation = 0
+        """Rises whenever the list is changed otherwise than by growing."""
+        self._hidden_before = 1
+        self._counted = 0
+        self._total = 0
+        self._plain = whole
+        self._cut: list[str] = []
+        self._view: tuple[str, bytes] | None = None
         self._pictured = False
         self._without: list[ModelMessage] = []
         self._without_of: list[ModelMessage] | None = None
@@ -51,12 +118,14 @@ class History:
         """True when the conversation ends with an answer that the model itself completed."""
         self._load(rows)
 
+    # -- growing ----------------------------------------------------------------------------
+
     def take_position(self, count: int = 1) -> int:
         """Reserve `count` neighbouring positions and return the first."""
         return self.positions.take(count)
 
     def add_user(self, row: Message) -> None:
-        self._append(user_message(row))
+        self._append(user_entry(row))
         self.last_message_id = row.id
         self.answered = False
 
@@ -65,13 +134,24 @@ class History:
         self.last_message_id = message_id
         self.answered = complete
         if blocks:
-            self._append(AssistantMessage(blocks=blocks))
+            self._append(Entry(AssistantMessage(blocks=blocks), (message_id,), "primary"))
 
-    def add_results(self, message_id: str, results: tuple[ToolResult, ...]) -> None:
-        self.last_message_id = message_id
+    def add_results(self, message_ids: Sequence[str], results: tuple[ToolResult, ...]) -> None:
+        """Append the results of the newest answer's calls, each with the id of its row."""
+        self.last_message_id = message_ids[-1]
         self.answered = False
         if results:
-            self._append(ToolResultsMessage(results=results))
+            self._append(Entry(ToolResultsMessage(results=results), tuple(message_ids), "tool"))
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def tokens(self) -> int:
+        """Return about how many tokens the visible messages are; each is counted once."""
+        for index in range(self._counted, len(self.entries)):
+            if index == 0 or index >= self._hidden_before:
+                self._total += self.entries[index].tokens
+        self._counted = len(self.entries)
+        return self._total
 
     def shown_to(self, *, images: bool) -> tuple[list[ModelMessage], EncodingCache]:
         """Return what a model is sent that takes images or not: pictures that tools gave are put in
@@ -83,68 +163,146 @@ class History:
         self._without += map(without_pictures, self.visible[len(self._without) :])
         return self._without, self._without_cache
 
+    def view(self) -> tuple[str, bytes] | None:
+        """Return digest and content of what was visible when the list last changed otherwise than by
+        growing; None while it is simply every row of the conversation. See `harness.view`."""
+        if self._plain:
+            return None
+        if self._view is None:
+            shown = [e for i, e in enumerate(self.entries) if i == 0 or i >= self._hidden_before]
+            content = View(
+                rows=tuple(row_id for entry in shown for row_id in entry.row_ids),
+                pruned={entry.row_ids[0]: entry.pruned for entry in shown if entry.pruned},
+                without=tuple(self._cut),
+            ).encode()
+            self._view = (xxhash.xxh3_128_hexdigest(content), content)
+        return self._view
+
+    # -- taking away ------------------------------------------------------------------------
+
+    def mark(self) -> Mark:
+        return Mark(len(self.entries), self.last_message_id, self.answered)
+
+    def cut(self, mark: Mark) -> tuple[str, ...]:
+        """Take back everything since the mark; return the ids of the rows that it was made of."""
+        gone = self.entries[mark.length :]
+        row_ids = tuple(row_id for entry in gone for row_id in entry.row_ids)
+        self.last_message_id, self.answered = mark.last_message_id, mark.answered
+        if gone:
+            self._cut += row_ids
+            self._put(self.entries[: mark.length], self._hidden_before)
+        return row_ids
+
     def truncate(self, target_tokens: int) -> bool:
         """Show the model only the first message and the newest ones that fit `target_tokens`.
 
         Calls and their results stay together; nothing is deleted. Returns False when there is
         nothing left to leave out."""
-        budget = target_tokens - estimate_message(self.messages[0])
-        start = len(self.messages)
+        entries = self.entries
+        budget = target_tokens - entries[0].tokens
+        start = len(entries)
         while start > 1:
-            budget -= estimate_message(self.messages[start - 1])
+            budget -= entries[start - 1].tokens
             if budget < 0:
                 break
             start -= 1
-        while start < len(self.messages) and isinstance(self.messages[start], ToolResultsMessage):
+        while start < len(entries) and entries[start].role == "tool":
             start += 1  # their calls do not fit: results alone mean nothing to a model
-        if start >= len(self.messages):
-            start = len(self.messages) - 1  # the newest exchange is kept, whether it fits or not
-            while start > 1 and isinstance(self.messages[start], ToolResultsMessage):
+        if start >= len(entries):
+            start = len(entries) - 1  # the newest exchange is kept, whether it fits or not
+            while start > 1 and entries[start].role == "tool":
                 start -= 1
-        shortened = [self.messages[0], *self.messages[start:]]
-        if start <= 1 or len(shortened) >= len(self.visible):
+        if start <= self._hidden_before:
             return False
-        self.visible = shortened
-        self.cache = EncodingCache()
+        self._put(entries, start)
         return True
 
-    def _append(self, message: ModelMessage) -> None:
-        self._pictured = self._pictured or has_pictures(message)
-        self.messages.append(message)
+    def prune(self, notices: Mapping[int, Mapping[int, int]]) -> None:
+        """Show notices in place of tool results: by index of the entry, then of the result."""
+        for index, found in notices.items():
+            self.entries[index].prune(found)
+        self._put(self.entries, self._hidden_before)
+
+    def supersede(self, gone: Iterable[Entry], summary: Message | None) -> Callable[[], None]:
+        """Take entries out, and put the summary where the last of them stood; nothing is hidden any
+        more. Returns what puts everything back as it was."""
+        before = (self.entries, self._hidden_before)
+        taken = {id(entry) for entry in gone}
+        last = max((i for i, entry in enumerate(self.entries) if id(entry) in taken), default=-1)
+        kept: list[Entry] = []
+        for index, entry in enumerate(self.entries):
+            if id(entry) not in taken:
+                kept.append(entry)
+            elif index == last and summary is not None:
+                kept.append(user_entry(summary))
+        self._put(kept, 1)
+        return lambda: self._put(*before)
+
+    def _put(self, entries: list[Entry], hidden_before: int) -> None:
+        """Replace the list: what is sent from now on has another prefix."""
+        self.entries = entries
+        self._hidden_before = min(hidden_before, max(1, len(entries)))
+        self.messages = [entry.message for entry in entries]
+        self.visible = self.messages
+        if self._hidden_before > 1 or any(entry.pruned for entry in entries):
+            self.visible = [entry.shown for entry in (*entries[:1], *entries[self._hidden_before :])]
+        self.cache = EncodingCache()
+        self.generation += 1
+        self._counted = self._total = 0
+        self._plain, self._view = False, None
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _append(self, entry: Entry) -> None:
+        self._pictured = self._pictured or has_pictures(entry.message)
+        self.entries.append(entry)
+        self.messages.append(entry.message)
         if self.visible is not self.messages:
-            self.visible.append(message)
+            self.visible.append(entry.message)
 
     def _load(self, rows: Iterable[Message]) -> None:
         open_calls: list[ToolCallBlock] = []
-        results: dict[str, ToolResult] = {}
+        results: dict[str, tuple[str, ToolResult]] = {}
         for row in rows:
             self.last_message_id = row.id
             self.answered = row.role == "primary" and row.details.get("stopReason") == "stop"
             if row.role == "tool":
                 result = tool_result(row)
-                results[result.tool_call_id] = result
+                results[result.tool_call_id] = (row.id, result)
                 continue
             self._close_calls(open_calls, results)
             if row.role == "primary":
                 blocks = assistant_blocks(row)
                 if blocks:
-                    self.messages.append(AssistantMessage(blocks=blocks))
+                    self._append(Entry(AssistantMessage(blocks=blocks), (row.id,), "primary"))
                 open_calls = [block for block in blocks if isinstance(block, ToolCallBlock)]
             else:
-                self.messages.append(user_message(row))
+                self._append(user_entry(row))
         self._close_calls(open_calls, results)
 
-    def _close_calls(self, open_calls: list[ToolCallBlock], results: dict[str, ToolResult]) -> None:
+    def _close_calls(
+        self, open_calls: list[ToolCallBlock], results: dict[str, tuple[str, ToolResult]]
+    ) -> None:
         """Answer every call of the last assistant message exactly once, in the order asked."""
         if open_calls:
+            found = [results.get(call.id) for call in open_calls]
             answers = tuple(
-                results.get(call.id)
-                or ToolResult(tool_call_id=call.id, name=call.name, content=MISSING_RESULT, is_error=True)
-                for call in open_calls
+                known[1]
+                if known is not None
+                else ToolResult(tool_call_id=call.id, name=call.name, content=MISSING_RESULT, is_error=True)
+                for call, known in zip(open_calls, found, strict=True)
             )
-            self._append(ToolResultsMessage(results=answers))
+            row_ids = tuple(known[0] for known in found if known is not None)
+            self._append(Entry(ToolResultsMessage(results=answers), row_ids, "tool"))
         open_calls.clear()
         results.clear()
+
+
+def user_entry(row: Message) -> Entry:
+    """Return the entry of an operator's message or of one of the daemon's, a summary included."""
+    facts = row.details.get("facts") if is_summary(row) else None
+    keep = row.details.get("always_keep") is True
+    return Entry(user_message(row), (row.id,), row.role, always_keep=keep, facts=facts)
 
 
 def assistant_blocks(row: Message) -> tuple[AssistantBlock, ...]:

@@ -18,6 +18,7 @@ from app.errors import Gone, NotFound
 from app.harness.history import History, without_pictures
 from app.harness.providers.provider import ModelRequest
 from app.harness.providers.router import ProviderRouter
+from app.harness.view import View, is_summary
 from app.messages import ModelMessage, SystemBlock, ToolSpec
 from app.storage.models import AuditEvent, Message, Run, Step
 from app.storage.storage import Storage
@@ -49,6 +50,7 @@ class _Kept:
     system: bytes
     tools: bytes
     rows: list[Message]
+    view: View | None
 
 
 async def sent_request(storage: Storage, router: ProviderRouter, run_id: str, number: int) -> SentRequest:
@@ -90,9 +92,18 @@ def _read(uow: UnitOfWork, run_id: str, number: int) -> _Kept:
         )
     last = uow.messages.get(sealed["last_message_id"] or "")
     end = last.position if last is not None and last.position is not None else 0
-    history = uow.messages.history(run.session_id, run.agent_path)
-    rows = [row for row in history if row.position is not None and row.position <= end]
-    return _Kept(run=run, sealed=sealed, system=system.content, tools=tools.content, rows=rows)
+    kept = uow.blobs.get(sealed["view"]) if "view" in sealed else None
+    view = View.decode(kept.content) if kept is not None else None
+    rows = [row for row in uow.messages.through(run.session_id, end) if _belongs(row, run)]
+    rows = view.of(rows) if view is not None else [row for row in rows if not is_summary(row)]
+    return _Kept(run=run, sealed=sealed, system=system.content, tools=tools.content, rows=rows, view=view)
+
+
+def _belongs(row: Message, run: Run) -> bool:
+    """Tell whether a row is of the run's conversation: a child's is its own run."""
+    if row.agent_path != run.agent_path:
+        return False
+    return run.parent_run_id is None or row.run_id == run.id
 
 
 def _sealed(uow: UnitOfWork, run: Run, step: Step) -> dict[str, Any] | None:
@@ -109,7 +120,16 @@ def _sealed(uow: UnitOfWork, run: Run, step: Step) -> dict[str, Any] | None:
 
 
 def _request(kept: _Kept, images: bool) -> ModelRequest:
-    messages = _shown(History(kept.rows).messages, int(kept.sealed["messages"]))
+    history = History(kept.rows)
+    if kept.view is not None:
+        history.prune(
+            {
+                index: kept.view.pruned[entry.row_ids[0]]
+                for index, entry in enumerate(history.entries)
+                if entry.row_ids and entry.row_ids[0] in kept.view.pruned
+            }
+        )
+    messages = _shown(history.visible, int(kept.sealed["messages"]))
     return ModelRequest(
         model=str(kept.sealed["model"]),
         system=tuple(SystemBlock.model_validate(block) for block in orjson.loads(kept.system)),
@@ -121,8 +141,8 @@ def _request(kept: _Kept, images: bool) -> ModelRequest:
 
 
 def _shown(messages: list[ModelMessage], count: int) -> list[ModelMessage]:
-    """Return the `count` messages that the model was shown: of a conversation that was truncated,
-    its first one and the newest."""
+    """Return the `count` messages that the model was shown: of a conversation that was truncated by a
+    daemon which did not note its view yet, its first one and the newest."""
     if count >= len(messages):
         return messages
     return [messages[0], *messages[len(messages) - count + 1 :]]

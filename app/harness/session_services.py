@@ -74,10 +74,13 @@ class SessionServices:
 
         def read(uow: UnitOfWork) -> tuple[History, ConversationEstimate]:
             last = uow.messages.last_position(session_id)
-            history = History(uow.messages.history(session_id, "primary"), positions=Positions(last + 1))
-            estimate = ConversationEstimate()
-            estimate.update(history.visible, (), ())
-            return history, estimate
+            history = History(
+                uow.messages.history(session_id, "primary"),
+                positions=Positions(last + 1),
+                whole=not uow.messages.has_superseded(session_id),
+            )
+            history.tokens()
+            return history, ConversationEstimate()
 
         return await self.storage.read(read)
 

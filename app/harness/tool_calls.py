@@ -24,11 +24,12 @@ from app.messages import StopReason, ToolCallBlock, ToolResult
 from app.observability import Span
 from app.states import ToolCallState, move
 from app.storage.unit_of_work import UnitOfWork
+from app.tools.agents.answer import ChildAnswer
 from app.tools.arguments import validate
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import Effects
-from app.tools.ports import TodoItem
+from app.tools.ports import ChildTask, TodoItem
 from app.tools.service import ToolService
 from app.workspace import locate
 
@@ -39,16 +40,13 @@ UNFINISHED = "The run was stopped before this call finished; it may have partly 
 class CallPorts:
     """What a running tool may ask of the run; filled for each call."""
 
-    def __init__(self, run: RunContext, call_id: str) -> None:
+    def __init__(self, run: RunContext, call_id: str, span: Span) -> None:
         self._run = run
         self._call_id = call_id
+        self._span = span
 
     async def progress(self, text: str) -> None:
-        self._run.stream.emit(
-            ToolProgress(tool_call_id=self._call_id, text=text),
-            run_id=self._run.run_id,
-            agent_path=self._run.agent_path,
-        )
+        self._run.emit(ToolProgress(tool_call_id=self._call_id, text=text))
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
         self._run.audit(event, data)
@@ -59,11 +57,20 @@ class CallPorts:
             raise rejected(request, given.comment)
         return given.answer
 
+    async def delegate(self, task: ChildTask) -> ChildAnswer:
+        delegations = self._run.delegations
+        if delegations is None:
+            raise ToolError("no_subagents", "This run cannot call subagents.")
+        return await delegations.delegate(self._run, self._call_id, task, self._span)
+
     async def todos(self) -> tuple[TodoItem, ...]:
         return await self._run.todos.read()
 
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         await self._run.todos.replace(todos, self._run.agent_path)
+
+    def request_checkpoint(self, reason: str | None) -> None:
+        self._run.checkpoints.ask(self._run.agent_path, reason)
 
 
 @dataclass(slots=True)
@@ -226,7 +233,7 @@ class StepCalls:
             request_id=run.run_id,
             call_id=block.id,
             scratch_dir=run.scratch_dir,
-            ports=CallPorts(run, block.id),
+            ports=CallPorts(run, block.id, span),
             rules=await run.rules(),
             headless=run.headless,
             takes_images=self._takes_images,
@@ -277,7 +284,8 @@ class StepCalls:
         done = [call for call in self._calls if call.result is not None]
         if done:
             self._run.history.add_results(
-                done[-1].message_id, tuple(call.result for call in done if call.result is not None)
+                [call.message_id for call in done],
+                tuple(call.result for call in done if call.result is not None),
             )
 
 

@@ -108,7 +108,7 @@ def grown(
                 for n, c in enumerate(asked)
             ]
             rows += [result_row(result, first + n) for n, result in enumerate(results)]
-            history.add_results(rows[-1].id, tuple(results))
+            history.add_results([made.id for made in rows[-len(results) :]], tuple(results))
     return history, rows
 
 
@@ -221,10 +221,12 @@ def test_of_two_calls_with_one_id_the_first_counts() -> None:
 
 
 @given(turns)
-def test_an_estimate_that_grew_equals_one_made_at_once(conversation: Any) -> None:
-    history, _ = grown(conversation)
-    growing = ConversationEstimate()
-    for count in range(len(history.messages) + 1):
-        grown_estimate = growing.update(history.messages[:count], (), ())
-    assert grown_estimate == ConversationEstimate().update(history.messages, (), ())
-    assert grown_estimate == sum(estimate_message(message) for message in history.messages)
+def test_tokens_that_grew_equal_those_counted_at_once(conversation: Any) -> None:
+    history, rows = grown(conversation)
+    growing = History()
+    for entry in history.entries:
+        growing._append(entry)
+        growing.tokens()
+    at_once = sum(estimate_message(message) for message in history.messages)
+    assert growing.tokens() == history.tokens() == History(rows).tokens() == at_once
+    assert ConversationEstimate().request(at_once, (), ()) == at_once

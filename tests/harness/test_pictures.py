@@ -171,11 +171,11 @@ def test_a_history_without_pictures_grows_with_the_conversation_and_costs_nothin
 
     picture = ImageBlock(media_type="image/png", data=DATA)
     history = History()
-    history.add_results("m1", answered(1))
+    history.add_results(["m1"], answered(1))
     assert history.shown_to(images=False)[0] is history.visible
-    history.add_results("m2", answered(2, picture))
+    history.add_results(["m2"], answered(2, picture))
     shown, cache = history.shown_to(images=False)
-    history.add_results("m3", answered(3, picture, picture))
+    history.add_results(["m3"], answered(3, picture, picture))
     again, same = history.shown_to(images=False)
     assert again is shown and same is cache and len(shown) == 3
     assert not any(result.images for message in shown for result in message.results)  # type: ignore[union-attr]

@@ -2,8 +2,9 @@
 
 Owns: the audit rows `agent.pre_generation` (the first call of a run) and
 `agent.pre_generation_step` (every call). System prompts and tool lists are kept once, by digest,
-in the blob table; the messages are the stored rows up to `last_message_id`; `request_digest` is
-the xxh3 digest of the bytes that were sent. Together they give back exactly what the model saw
+in the blob table; the messages are the stored rows up to `last_message_id`, of those the ones that
+`view` names where rows had been taken out (`harness.view`); `request_digest` is the xxh3 digest of the
+bytes that were sent. Together they give back exactly what the model saw
 (`harness.sent_request`).
 """
 
@@ -37,7 +38,9 @@ class AuditProcessor:
         self, run: RunContext, step: int, provider: str, request: ModelRequest, wire: WireRequest
     ) -> None:
         run.request_digest = xxhash.xxh3_128_hexdigest(wire.body)
-        limit = request.max_output_tokens
+        limit, view = request.max_output_tokens, run.history.view()
+        if view is not None:
+            run.keep_blob(view[0], "application/json", view[1])
         run.audit(
             "agent.pre_generation_step",
             {
@@ -51,6 +54,7 @@ class AuditProcessor:
                 "request_digest": run.request_digest,
                 "request_bytes": len(wire.body),
                 **({} if limit is None else {"max_output_tokens": limit}),
+                **({} if view is None else {"view": view[0]}),
             },
         )
 

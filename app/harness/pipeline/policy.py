@@ -26,7 +26,7 @@ class PolicyProcessor:
 
     def before_step(self, run: RunContext, step: int, request: ModelRequest) -> ModelRequest:
         window = self._window_of(run.provider_name, request.model)
-        estimate = run.estimate.update(request.messages, request.system, request.tools)
+        estimate = run.estimate.request(run.history.tokens(), request.system, request.tools)
         run.context_tokens, run.context_window = estimate, window
         if window is None:
             return request
@@ -38,7 +38,7 @@ class PolicyProcessor:
         ):
             run.audit("policy.truncated", {"step": step, "estimate": estimate, "window": window})
             shortened = replace(request, messages=run.history.visible, cache=run.history.cache)
-            if run.estimate.update(shortened.messages, request.system, request.tools) <= available:
+            if run.estimate.with_messages(run.history.tokens()) <= available:
                 return shortened
         raise PolicyViolation(
             "context_overflow",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
@@ -10,6 +11,9 @@ from app.storage.models import Message
 from app.storage.pages import Page, decode_cursor, encode_cursor
 from app.storage.repositories.rows import RowsById, completed, values_of
 from app.storage.repositories.upsert import insert_or_overwrite
+
+IDS_AT_ONCE = 500
+"""How many ids one statement names; databases bound the number of parameters."""
 
 
 class MessageRepository(RowsById[Message]):
@@ -49,14 +53,80 @@ class MessageRepository(RowsById[Message]):
         statement = select(Message).where(self.c.session_id == session_id, partial)
         return self._all(statement.order_by(self.c.position, self.c.id))
 
-    def supersede_after(self, session_id: str, position: int) -> int:
-        """Flag every message after a position as superseded; return how many were not before."""
-        statement = update(self.table).where(
+    def through(self, session_id: str, position: int) -> list[Message]:
+        """Return every message up to a position in order, also those that were superseded."""
+        statement = select(Message).where(self.c.session_id == session_id, self.c.position <= position)
+        return self._all(statement.order_by(self.c.position, self.c.id))
+
+    def following(
+        self, session_id: str, position: int, *, agent_path: str, limit: int = 1000
+    ) -> list[Message]:
+        """Return an agent's next messages after a position in order, also superseded ones."""
+        where = (
             self.c.session_id == session_id,
             self.c.position > position,
-            self.c.superseded.is_(False),
+            self.c.agent_path == agent_path,
         )
-        return self.connection.execute(statement.values(superseded=True)).rowcount
+        statement = select(Message).where(*where).order_by(self.c.position, self.c.id)
+        return self._all(statement.limit(limit))
+
+    def positions(self, session_id: str, ids: Sequence[str]) -> dict[str, int]:
+        """Return the positions of messages by id; those that have none or are unknown are left out."""
+        found: dict[str, int] = {}
+        for some in _pieces(ids):
+            statement = select(self.c.id, self.c.position).where(
+                self.c.id.in_(some), self.c.session_id == session_id, self.c.position.is_not(None)
+            )
+            found.update((row[0], row[1]) for row in self.connection.execute(statement))
+        return found
+
+    def of_runs(self, session_id: str, run_ids: Sequence[str]) -> list[Message]:
+        """Return the messages of runs, also those that were superseded; of each run in order."""
+        found: list[Message] = []
+        for some in _pieces(run_ids):
+            statement = select(Message).where(self.c.session_id == session_id, self.c.run_id.in_(some))
+            found += self._all(statement.order_by(self.c.position, self.c.id))
+        return found
+
+    def supersede_after(
+        self, session_id: str, position: int, *, by: str | None = None, agent_path: str | None = None
+    ) -> int:
+        """Flag every message after a position (of one agent, when given) as superseded; return how
+        many were not before."""
+        where = [self.c.session_id == session_id, self.c.position > position]
+        if agent_path is not None:
+            where.append(self.c.agent_path == agent_path)
+        return self._supersede(where, by)
+
+    def supersede_runs(self, session_id: str, run_ids: Sequence[str], *, by: str) -> int:
+        """Flag every message of some runs as superseded; return how many were not before."""
+        return sum(
+            self._supersede([self.c.session_id == session_id, self.c.run_id.in_(some)], by)
+            for some in _pieces(run_ids)
+        )
+
+    def supersede_ids(self, session_id: str, ids: Sequence[str], *, by: str) -> int:
+        """Flag the messages that are named as superseded; return how many were not before."""
+        return sum(
+            self._supersede([self.c.session_id == session_id, self.c.id.in_(some)], by)
+            for some in _pieces(ids)
+        )
+
+    def has_superseded(self, session_id: str) -> bool:
+        """Tell whether any message of a session was taken out of what the models are sent."""
+        where = (self.c.session_id == session_id, self.c.superseded.is_(True))
+        return self.connection.execute(select(self.c.id).where(*where).limit(1)).first() is not None
+
+    def restore(self, session_id: str, *, by: str) -> int:
+        """Take back what `by` (a rollback or a compaction) has superseded; return how many that was."""
+        statement = update(self.table).where(
+            self.c.session_id == session_id, self.c.position.is_not(None), self.c.superseded_by == by
+        )
+        return self.connection.execute(statement.values(superseded=False, superseded_by=None)).rowcount
+
+    def _supersede(self, where: list[ColumnElement[bool]], by: str | None) -> int:
+        statement = update(self.table).where(*where, self.c.superseded.is_(False))
+        return self.connection.execute(statement.values(superseded=True, superseded_by=by)).rowcount
 
     def page(
         self,
@@ -102,6 +172,11 @@ class MessageRepository(RowsById[Message]):
         created_at, row_id = after
         later = or_(self.c.created_at > created_at, and_(self.c.created_at == created_at, self.c.id > row_id))
         return self._all(self._waiting(session_id).where(*where, later).limit(limit))
+
+
+def _pieces(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(ids), IDS_AT_ONCE):
+        yield ids[start : start + IDS_AT_ONCE]
 
 
 def _read_cursor(cursor: str | None) -> tuple[int, str, tuple[int, str]]:
