@@ -41,6 +41,7 @@ from app.harness.pipeline.policy import PolicyProcessor
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
+from app.harness.readings import show_children, show_sessions, show_storage, watch_loop_forever
 from app.harness.session_manager import SessionManager
 from app.harness.trace_destinations import open_traces
 from app.observability import Metrics, Redactor, Telemetry
@@ -149,6 +150,7 @@ async def _open_services(
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
         lasting = Lasting(reads, terminals, feedback, debuggers)
         services = await _assemble(settings, redactor, storage, hub, registry, router, lasting, telemetry)
+        show_children(telemetry.metrics, children, terminals, languages, debuggers)
         declared.attach(services.projects)
         debugged.attach(services.projects)
         tasks = _background(services, redactor)
@@ -230,6 +232,8 @@ async def _assemble(
         permissions=permissions,
         telemetry=telemetry,
     )
+    show_storage(telemetry.metrics, storage)
+    show_sessions(telemetry.metrics, sessions, hub)
     await projects.restore()
     access = await AccessControl.open(storage, settings.auth, settings.daemon.data_dir)
     redactor.add((await asyncio.to_thread(access.token_file.read_text)).strip())
@@ -268,6 +272,7 @@ def _background(services: Services, redactor: Redactor) -> list[asyncio.Task[Non
     settings = services.settings
     jobs: list[tuple[str, Coroutine[None, None, None]]] = [
         ("heartbeat", heartbeat_forever(services.events, settings.daemon.heartbeat_seconds)),
+        ("loop watch", watch_loop_forever(services.metrics)),
         ("retention", trim_forever(services.storage, services.events, settings.storage)),
         ("config reload", reload_config_forever(settings, services.providers, redactor)),
     ]

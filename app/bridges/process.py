@@ -198,6 +198,11 @@ class ChildProcesses:
         self._orphans = Orphans()
         self._children: set[Child] = set()
 
+    @property
+    def alive(self) -> int:
+        """How many children there are, those included of which only relatives are left."""
+        return len(self._children)
+
     def adopt_now(self) -> None:
         """Take what children have left behind by this moment as theirs; else that is done some times
         a second."""

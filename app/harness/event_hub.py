@@ -94,6 +94,11 @@ class EventHub:
         self._global.add(subscription)
         return subscription
 
+    @property
+    def subscribers(self) -> int:
+        """How many sockets listen, to one session or to all."""
+        return len(self._global) + sum(len(stream.subscribers) for stream in self._streams.values())
+
     def publish_globally(self, frame: Frame) -> None:
         for subscription in self._global:
             subscription.push(frame)

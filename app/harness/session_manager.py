@@ -7,6 +7,7 @@ what a session does inside (`session`) or who may call (`api`).
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,7 +33,7 @@ from app.harness.transfer_import import SessionImports
 from app.ids import new_id, now_ms
 from app.observability import Redactor, Telemetry
 from app.states import SessionState
-from app.storage.models import AuditEvent, Run
+from app.storage.models import AuditEvent, Rollback, Run
 from app.storage.models import Session as SessionRow
 from app.storage.pages import Page
 from app.storage.storage import Storage
@@ -161,6 +162,10 @@ class SessionManager:
             raise NotFound(f"There is no session {session_id}.")
         return row if live is None else row.model_copy(update={"state": live.row.state})
 
+    def states(self) -> Counter[str]:
+        """Return how many of the sessions in memory are in each state."""
+        return Counter(session.row.state for session in self._live.values())
+
     async def list(self, **filters: Any) -> Page[SessionRow]:
         """Return a page of sessions, newest first; the filters are the repository's."""
         return await self._storage.read(lambda uow: uow.sessions.list(**filters))
@@ -224,6 +229,24 @@ class SessionManager:
         session = await self._session(session_id)
         self._services.refuse_when_stopping()
         return await self._whole(session.continue_run(actor))
+
+    async def roll_back(
+        self,
+        session_id: str,
+        *,
+        checkpoint_id: str | None = None,
+        message_id: str | None = None,
+        actor: str,
+    ) -> Rollback:
+        """Take the session back to a checkpoint or a message."""
+        session = await self._session(session_id)
+        return await self._whole(
+            session.roll_back(checkpoint_id=checkpoint_id, message_id=message_id, actor=actor)
+        )
+
+    async def undo_rollback(self, session_id: str, rollback_id: str, *, actor: str) -> Rollback:
+        session = await self._session(session_id)
+        return await self._whole(session.undo_rollback(rollback_id, actor))
 
     async def call_tool(
         self,

@@ -55,7 +55,6 @@ def agent_span(run: RunContext, asked: str | None = None) -> Iterator[Span]:
             **_identity(run),
             "gen_ai.provider.name": provider_name(run.provider_name),
             "gen_ai.request.model": run.route.candidates[0].model,
-            "user.id": run.actor,
             "kaged.project.id": run.project_id,
         },
     )
@@ -261,4 +260,5 @@ def _identity(run: RunContext) -> dict[str, str]:
         "gen_ai.agent.name": agent_name(run.agent_path),
         "gen_ai.agent.id": run.agent_path,
         "kaged.run.id": run.run_id,
+        "user.id": run.actor,
     }

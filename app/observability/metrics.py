@@ -42,13 +42,15 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gauge:
-    """A number that is asked for when metrics are; `read` gives it by label values."""
+class Reading:
+    """A number that is asked for when metrics are; `read` gives it by label values. One that only goes
+    up `is_total`, and is shown with `_total`."""
 
     name: str
     help: str
-    labels: Labels
     read: Callable[[], Mapping[Labels, float]]
+    labels: Labels = ()
+    is_total: bool = False
 
 
 RUNS = Counter("kaged_runs", "Runs that have ended.", ("state",))
@@ -72,8 +74,14 @@ COMPACTIONS = Counter(
 )
 PLUGIN_RESTARTS = Counter("kaged_plugin_restarts", "Plugin processes started again.", ("plugin",))
 
+LOOP_LAG_SECONDS = Histogram(
+    "kaged_event_loop_lag_seconds",
+    "How late the event loop was, looked at twice a second.",
+    bounds=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0),
+)
+
 COUNTERS = (RUNS, MODEL_CALLS, TOKENS, COST, TOOL_CALLS, DELEGATIONS, COMPACTIONS, PLUGIN_RESTARTS)
-HISTOGRAMS = (RUN_SECONDS, MODEL_SECONDS, FIRST_TOKEN_SECONDS, TOOL_SECONDS)
+HISTOGRAMS = (RUN_SECONDS, MODEL_SECONDS, FIRST_TOKEN_SECONDS, TOOL_SECONDS, LOOP_LAG_SECONDS)
 
 
 @dataclass(slots=True)
@@ -90,7 +98,7 @@ class Snapshot:
 
     counters: dict[Counter, dict[Labels, float]]
     histograms: dict[Histogram, dict[Labels, Buckets]]
-    gauges: dict[Gauge, dict[Labels, float]]
+    readings: dict[Reading, dict[Labels, float]]
 
 
 @dataclass(slots=True)
@@ -99,7 +107,7 @@ class Metrics:
 
     _counters: dict[Counter, dict[Labels, float]] = field(default_factory=dict)
     _histograms: dict[Histogram, dict[Labels, Buckets]] = field(default_factory=dict)
-    _gauges: list[Gauge] = field(default_factory=list)
+    _readings: list[Reading] = field(default_factory=list)
 
     def count(self, counter: Counter, *labels: str, amount: float = 1.0) -> None:
         """Add `amount`, which is not negative, to one series."""
@@ -117,11 +125,9 @@ class Metrics:
         buckets.counts[bisect_left(histogram.bounds, value)] += 1
         buckets.total += value
 
-    def add_gauge(
-        self, name: str, text: str, read: Callable[[], Mapping[Labels, float]], labels: Labels = ()
-    ) -> None:
-        """Show a number that `read` gives whenever metrics are asked for."""
-        self._gauges.append(Gauge(name, text, labels, read))
+    def show(self, *readings: Reading) -> None:
+        """Ask for these numbers, too, whenever metrics are asked for."""
+        self._readings.extend(readings)
 
     def snapshot(self) -> Snapshot:
         """Return a copy of everything; call it on the loop."""
@@ -134,7 +140,7 @@ class Metrics:
                 }
                 for histogram in HISTOGRAMS
             },
-            gauges={gauge: dict(gauge.read()) for gauge in self._gauges},
+            readings={reading: dict(reading.read()) for reading in self._readings},
         )
 
 

@@ -57,6 +57,11 @@ class Storage:
         """What the writer did so far."""
         return self._writer.statistics
 
+    @property
+    def waiting(self) -> int:
+        """How many units of work wait for the writer."""
+        return self._writer.waiting
+
     def submit(self, work: Callable[[UnitOfWork], T], *, durable: bool = False) -> asyncio.Future[T]:
         """Queue a unit of work behind those queued before; the future is done when it is committed.
 

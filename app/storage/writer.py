@@ -13,6 +13,7 @@ import contextlib
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -40,6 +41,7 @@ class Statistics:
     units: int = 0
     failed_units: int = 0
     largest_group: int = 0
+    commit_seconds: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -82,6 +84,11 @@ class Writer:
             # In between: the thread may have emptied the queue before this unit was in it.
             self._fail_queued()
         return future
+
+    @property
+    def waiting(self) -> int:
+        """How many units are queued."""
+        return self._queue.qsize()
 
     async def close(self) -> None:
         """Refuse new units, run those that are queued, and end the thread."""
@@ -143,7 +150,9 @@ class Writer:
             self._database.begin(connection, durable=durable)
             rest = self._run_units(connection, units)
             if not rest and any(unit.error is None for unit in units):
+                began = time.perf_counter()
                 connection.commit()
+                self.statistics.commit_seconds += time.perf_counter() - began
                 self.statistics.commits += 1
                 self.statistics.durable_commits += durable
         except Exception as failure:  # noqa: BLE001 - the edge of a group: its units are told

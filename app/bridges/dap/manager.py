@@ -85,6 +85,11 @@ class DebugAdapters:
         life = self._lives.get(owner.key)
         return life.session if life is not None and not life.is_parted else None
 
+    @property
+    def active(self) -> int:
+        """How many debug sessions there are."""
+        return sum(not life.is_parted for life in self._lives.values())
+
     def breakpoints(self, owner: DebugOwner) -> Breakpoints:
         """Return the agent's breakpoints, which outlive its debug sessions and end with its session."""
         return self._breakpoints.setdefault(owner.key, Breakpoints(self._limits.breakpoints))

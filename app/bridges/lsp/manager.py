@@ -6,6 +6,7 @@ Owns: the projects and their servers' end. Never: who may ask what; that is deci
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,10 @@ class LanguageServers:
         elif project.declared != declared:
             project.redeclare(declared)
         return project
+
+    def running(self) -> Counter[str]:
+        """Return how many servers run, by language."""
+        return Counter(server.language for project in self._projects.values() for server in project.running())
 
     async def close_project(self, project_id: str) -> None:
         """End the servers of a project that is no longer used."""

@@ -98,6 +98,11 @@ class TerminalManager:
         self._children.adopt_now()
         return tuple(self._commands.get(session_id, {}).values())
 
+    @property
+    def running(self) -> int:
+        """How many commands of all sessions have not ended."""
+        return sum(command.state != "ended" for one in self._commands.values() for command in one.values())
+
     def get(self, session_id: str, command_id: str) -> Command | None:
         return self._commands.get(session_id, {}).get(command_id)
 

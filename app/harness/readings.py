@@ -1,0 +1,87 @@
+"""What the daemon is doing at this moment, as numbers for its metrics.
+
+Owns: which numbers, by which names, and the watch on the event loop. Never: counting what happens
+(`telemetry`). Everything is read when metrics are asked for, on the loop, and is a count of what is
+in memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from app.observability.metrics import LOOP_LAG_SECONDS, Labels, Metrics, Reading
+
+if TYPE_CHECKING:
+    from app.bridges.dap.manager import DebugAdapters
+    from app.bridges.lsp.manager import LanguageServers
+    from app.bridges.process import ChildProcesses
+    from app.bridges.pty.manager import TerminalManager
+    from app.harness.event_hub import EventHub
+    from app.harness.session_manager import SessionManager
+    from app.storage.storage import Storage
+
+LAG_EVERY_SECONDS = 0.5
+
+
+def show_sessions(metrics: Metrics, sessions: SessionManager, hub: EventHub) -> None:
+    """Show sessions by state and who listens to them."""
+    metrics.show(
+        Reading("kaged_sessions", "Sessions in memory.", lambda: _by(sessions.states()), ("state",)),
+        _gauge("kaged_subscribers", "WebSockets that listen.", lambda: hub.subscribers),
+    )
+
+
+def show_storage(metrics: Metrics, storage: Storage) -> None:
+    """Show what waits to be written, and what was."""
+    metrics.show(
+        _gauge("kaged_storage_waiting_writes", "Units of work that wait.", lambda: storage.waiting),
+        _total("kaged_storage_commits", "Commits.", lambda: storage.statistics.commits),
+        _total(
+            "kaged_storage_commit_seconds",
+            "Time spent in commits.",
+            lambda: storage.statistics.commit_seconds,
+        ),
+        _total("kaged_storage_writes", "Units of work written.", lambda: storage.statistics.units),
+        _total("kaged_storage_failed_writes", "Units that failed.", lambda: storage.statistics.failed_units),
+    )
+
+
+def show_children(
+    metrics: Metrics,
+    children: ChildProcesses,
+    terminals: TerminalManager,
+    languages: LanguageServers,
+    debuggers: DebugAdapters,
+) -> None:
+    """Show the processes that the daemon has started and what they are for."""
+    metrics.show(
+        _gauge("kaged_child_processes", "Child processes.", lambda: children.alive),
+        _gauge("kaged_terminals", "Shell commands that run on a terminal.", lambda: terminals.running),
+        Reading(
+            "kaged_language_servers", "Language servers.", lambda: _by(languages.running()), ("language",)
+        ),
+        _gauge("kaged_debug_sessions", "Debug sessions.", lambda: debuggers.active),
+    )
+
+
+async def watch_loop_forever(metrics: Metrics) -> None:
+    """Note how late the event loop is; costs two wake-ups a second."""
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + LAG_EVERY_SECONDS
+        await asyncio.sleep(LAG_EVERY_SECONDS)
+        metrics.observe(LOOP_LAG_SECONDS, value=max(0.0, loop.time() - due))
+
+
+def _gauge(name: str, text: str, read: Callable[[], float]) -> Reading:
+    return Reading(name, text, lambda: {(): float(read())})
+
+
+def _total(name: str, text: str, read: Callable[[], float]) -> Reading:
+    return Reading(name, text, lambda: {(): float(read())}, is_total=True)
+
+
+def _by(counts: Mapping[str, int]) -> dict[Labels, float]:
+    return {(name,): float(count) for name, count in counts.items()}

@@ -1,0 +1,285 @@
+"""Traces as a collector receives them: what nests in what, what a span says, and what it never says."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from app.messages import Usage
+from app.observability.otel import SEND_SECONDS, STOP_SECONDS
+from tests.fakes.provider_script import Document, Reply, Text, ToolCall
+from tests.fakes.provider_server import FakeProvider
+from tests.fakes.trace_collector import Collector, collecting
+from tests.harness.driving import driven, provider_settings, write_project
+
+ERROR = 2
+SECRET = "sk-0123456789abcdefghij"
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with collecting() as running:
+        yield running
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeProvider]:
+    async with FakeProvider() as server:
+        yield server
+
+
+def settings(fake: FakeProvider, **more: Any) -> dict[str, Any]:
+    return {
+        "models": {"main": ["fake:model-a"]},
+        "providers": provider_settings("openai", fake.base_url),
+        **more,
+    }
+
+
+def otel(collector: Collector, **more: Any) -> dict[str, Any]:
+    return {"otel": {"enabled": True, "endpoint": collector.url, **more}}
+
+
+async def run_with_tools(tmp_path: Path, fake: FakeProvider, **more: Any) -> tuple[str, str]:
+    """One run of two steps with two tool calls, one of which fails; return the session's and run's id."""
+    fake.script(
+        Reply(
+            (
+                Text("I read."),
+                ToolCall("file_read", {"path": "README.md"}, id="c1"),
+                ToolCall("file_read", {"path": "absent.md"}, id="c2"),
+            ),
+            usage=Usage(input_tokens=10, output_tokens=5, cache_read_tokens=90),
+        ),
+        Reply((Text("It sells things."),)),
+    )
+    root = write_project(tmp_path / "shop")
+    async with driven(tmp_path / "data", root, **settings(fake, **more)) as driver:
+        await driver.run(f"What does it do? The key is {SECRET}.")
+        return driver.session_id, (await driver.last_run())["id"]
+
+
+@pytest.mark.requirement("R6.observability.spans")
+async def test_model_calls_and_tool_calls_hang_on_the_agent_that_made_them(
+    tmp_path: Path, fake: FakeProvider, collector: Collector
+) -> None:
+    session_id, run_id = await run_with_tools(tmp_path, fake, **otel(collector))
+
+    agent = collector.one("invoke_agent primary")
+    assert agent.parent == ""
+    others = [span for span in collector.spans if span is not agent]
+    assert sorted(span.name for span in others) == [
+        "chat model-a",
+        "chat model-a",
+        "execute_tool file.read",
+        "execute_tool file.read",
+    ]
+    for span in others:
+        assert (span.parent, span.trace) == (agent.id, agent.trace)
+        assert agent.started <= span.started <= span.ended <= agent.ended
+    for span in collector.spans:
+        assert span.attributes["gen_ai.conversation.id"] == session_id
+        assert span.attributes["gen_ai.agent.id"] == "primary"
+        assert span.attributes["kaged.run.id"] == run_id
+    assert {path for path, _ in collector.requests} == {"/v1/traces"}
+    assert collector.resources[0]["service.name"] == "kaged"
+
+
+@pytest.mark.requirement("R6.observability.spans")
+async def test_spans_carry_the_attributes_of_the_conventions(
+    tmp_path: Path, fake: FakeProvider, collector: Collector
+) -> None:
+    await run_with_tools(tmp_path, fake, **otel(collector))
+
+    agent = collector.one("invoke_agent primary").attributes
+    assert agent["gen_ai.operation.name"] == "invoke_agent"
+    assert (agent["kaged.run.state"], agent["kaged.run.steps"]) == ("succeeded", 2)
+    assert agent["gen_ai.usage.output_tokens"] == 10
+    first, second = sorted(collector.named("chat model-a"), key=lambda span: span.started)
+    chat = first.attributes
+    assert chat["gen_ai.operation.name"] == "chat"
+    assert (chat["gen_ai.provider.name"], chat["gen_ai.request.model"]) == ("fake", "model-a")
+    assert chat["gen_ai.response.model"] == "model-a"
+    assert chat["gen_ai.response.finish_reasons"] == ["tool_calls"]
+    assert second.attributes["gen_ai.response.finish_reasons"] == ["stop"]
+    assert chat["gen_ai.usage.input_tokens"] == 100, "what came from the cache is input too"
+    assert chat["gen_ai.usage.cache_read.input_tokens"] == 90
+    assert chat["gen_ai.usage.output_tokens"] == 5
+    tools = {
+        span.attributes["gen_ai.tool.call.id"]: span for span in collector.named("execute_tool file.read")
+    }
+    assert tools["c1"].status != ERROR
+    assert tools["c1"].attributes["gen_ai.tool.name"] == "file.read"
+    assert tools["c1"].attributes["gen_ai.operation.name"] == "execute_tool"
+    assert tools["c2"].status == ERROR
+    assert tools["c2"].attributes["error.type"] == "file_not_found"
+
+
+@pytest.mark.requirement("R6.observability.spans")
+async def test_every_attempt_at_a_model_is_a_span_of_its_own(
+    tmp_path: Path, fake: FakeProvider, collector: Collector
+) -> None:
+    fake.script(Document(401, {"error": {"message": "no such key"}}), Reply((Text("Here."),)))
+    chain = settings(fake, **otel(collector)) | {"models": {"main": ["fake:model-a", "fake:model-b"]}}
+    root = write_project(tmp_path / "shop")
+    async with driven(tmp_path / "data", root, **chain) as driver:
+        await driver.run("Hello")
+
+    refused, answered = collector.one("chat model-a"), collector.one("chat model-b")
+    assert (refused.status, refused.attributes["error.type"]) == (ERROR, "auth")
+    assert answered.status != ERROR
+    assert answered.attributes["kaged.attempt"] == 2
+    assert refused.parent == answered.parent == collector.one("invoke_agent primary").id
+
+
+@pytest.mark.requirement("R6.observability.spans")
+async def test_a_failed_run_is_a_failed_span(
+    tmp_path: Path, fake: FakeProvider, collector: Collector
+) -> None:
+    fake.script(Document(401, {"error": {"message": "no such key"}}))
+    root = write_project(tmp_path / "shop")
+    async with driven(tmp_path / "data", root, **settings(fake, **otel(collector))) as driver:
+        await driver.run("Hello")
+
+    agent = collector.one("invoke_agent primary")
+    assert (agent.status, agent.attributes["error.type"]) == (ERROR, "auth")
+    assert agent.attributes["kaged.run.state"] == "failed"
+
+
+@pytest.mark.requirement("R6.observability.content")
+async def test_nothing_of_what_was_said_leaves_without_being_asked_for(
+    tmp_path: Path, fake: FakeProvider, collector: Collector
+) -> None:
+    await run_with_tools(tmp_path, fake, **otel(collector))
+
+    sent = b"".join(collector.bodies)
+    assert len(collector.spans) == 5
+    for said in (b"What does it do", b"It sells things", b"README.md", b"absent.md", b"You keep the shop"):
+        assert said not in sent
+
+
+@pytest.mark.requirement("R6.observability.content")
+async def test_content_is_sent_when_asked_for_without_secrets(
+    tmp_path: Path, fake: FakeProvider, collector: Collector
+) -> None:
+    await run_with_tools(tmp_path, fake, **otel(collector, capture_content=True))
+
+    first, second = sorted(collector.named("chat model-a"), key=lambda span: span.started)
+    asked = orjson.loads(first.attributes["gen_ai.input.messages"])
+    assert asked[0]["role"] == "user"
+    assert "What does it do?" in asked[0]["parts"][0]["content"]
+    answered = orjson.loads(first.attributes["gen_ai.output.messages"])
+    assert [part["type"] for part in answered[0]["parts"]] == ["text", "tool_call", "tool_call"]
+    assert "You keep the shop." in first.attributes["gen_ai.system_instructions"]
+    results = orjson.loads(second.attributes["gen_ai.input.messages"])[-1]
+    assert [part["id"] for part in results["parts"]] == ["c1", "c2"]
+    tool = next(s for s in collector.spans if s.attributes.get("gen_ai.tool.call.id") == "c1")
+    assert orjson.loads(tool.attributes["gen_ai.tool.call.arguments"]) == {"path": "README.md"}
+    assert "It sells things." in tool.attributes["gen_ai.tool.call.result"]
+    agent = collector.one("invoke_agent primary")
+    assert "It sells things." in agent.attributes["gen_ai.output.messages"]
+    assert SECRET.encode() not in b"".join(collector.bodies)
+
+
+@pytest.mark.requirement("R6.observability.langfuse")
+async def test_langfuse_is_sent_what_it_reads_with_its_keys(
+    tmp_path: Path, fake: FakeProvider, collector: Collector, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    langfuse = {
+        "enabled": True,
+        "base_url": collector.url,
+        "public_key": "pk-lf-public",
+        "secret_key": "sk-lf-very-secret",
+        "capture_content": True,
+    }
+    session_id, _ = await run_with_tools(tmp_path, fake, langfuse=langfuse)
+
+    keys = base64.b64encode(b"pk-lf-public:sk-lf-very-secret").decode()
+    assert collector.requests
+    for path, headers in collector.requests:
+        assert path == "/api/public/otel/v1/traces"
+        assert headers["authorization"] == f"Basic {keys}"
+    agent = collector.one("invoke_agent primary").attributes
+    assert agent["langfuse.observation.type"] == "agent"
+    assert agent["langfuse.trace.name"] == "invoke_agent primary"
+    assert "What does it do?" in agent["langfuse.trace.input"]
+    assert "It sells things." in agent["langfuse.trace.output"]
+    assert "gen_ai.request.model" not in agent, "it would be taken for a model call"
+    chat = min(collector.named("chat model-a"), key=lambda span: span.started).attributes
+    assert chat["langfuse.observation.type"] == "generation"
+    assert chat["langfuse.observation.model.name"] == "model-a"
+    usage = orjson.loads(chat["langfuse.observation.usage_details"])
+    assert usage == {"input": 10, "output": 5, "cache_read_input_tokens": 90}
+    types = {span.attributes["langfuse.observation.type"] for span in collector.spans}
+    assert types == {"agent", "generation", "tool"}
+    assert {span.attributes["langfuse.session.id"] for span in collector.spans} == {session_id}
+    assert {span.attributes["langfuse.user.id"] for span in collector.spans} == {agent["user.id"]}
+    assert "sk-lf-very-secret" not in caplog.text and keys not in caplog.text
+
+
+@pytest.mark.requirement("R6.observability.langfuse", "R6.observability.content")
+async def test_content_goes_only_where_it_is_asked_for(
+    tmp_path: Path, fake: FakeProvider, collector: Collector
+) -> None:
+    with collecting() as other:
+        langfuse = {
+            "enabled": True,
+            "base_url": other.url,
+            "public_key": "pk-lf-public",
+            "secret_key": "sk-lf-very-secret",
+            "capture_content": True,
+        }
+        await run_with_tools(tmp_path, fake, langfuse=langfuse, **otel(collector))
+        assert b"What does it do" in b"".join(other.bodies)
+    assert len(collector.spans) == len(other.spans) == 5
+    assert b"What does it do" not in b"".join(collector.bodies)
+    assert not [key for span in collector.spans for key in span.attributes if key.startswith("langfuse.")]
+
+
+@pytest.mark.requirement("R6.observability.langfuse")
+async def test_langfuse_without_its_keys_is_told_and_sends_nothing(
+    tmp_path: Path, fake: FakeProvider, collector: Collector, caplog: pytest.LogCaptureFixture
+) -> None:
+    langfuse = {"enabled": True, "base_url": collector.url, "secret_key_env": "LANGFUSE_SECRET"}
+    await run_with_tools(tmp_path, fake, langfuse=langfuse)
+
+    assert not collector.requests
+    (told,) = [record for record in caplog.records if record.name == "kaged.traces"]
+    assert told.levelno == logging.WARNING
+    assert "LANGFUSE_SECRET" in told.getMessage()
+
+
+@pytest.mark.parametrize("trouble", ["refused", "hangs", "error"])
+@pytest.mark.requirement("R6.observability.dead")
+async def test_an_endpoint_that_does_not_work_neither_slows_nor_fails_a_run(
+    tmp_path: Path, fake: FakeProvider, trouble: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = write_project(tmp_path / "shop")
+    with collecting(hangs=trouble == "hangs", status=500) as collector:
+        url = "http://127.0.0.1:1" if trouble == "refused" else collector.url
+        more = {"otel": {"enabled": True, "endpoint": url, "capture_content": True}}
+        async with driven(tmp_path / "data", root, **settings(fake, **more)) as driver:
+            for number in range(4):
+                fake.script(
+                    Reply((ToolCall("file_read", {"path": "README.md"}, id=f"c{number}"),)),
+                    Reply((Text("Done."),)),
+                )
+                watch = await driver.run(f"Turn {number}")
+                (ended,) = watch.of("run.ended")
+                assert (ended["payload"]["state"], ended["payload"]["reason"]) == ("succeeded", "stop")
+                assert ended["payload"]["duration_ms"] < SEND_SECONDS * 1000 / 2, "it has waited for nobody"
+            stopping = time.monotonic()
+        assert time.monotonic() - stopping < STOP_SECONDS + 7, "the stop has a deadline"
+        if trouble != "refused":
+            assert collector.asked.is_set()
+    told = [record for record in caplog.records if record.name == "kaged.traces"]
+    assert [record.levelno for record in told] == [logging.WARNING]
+    assert not [record for record in caplog.records if record.name.startswith("opentelemetry")]
