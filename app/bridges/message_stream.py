@@ -28,6 +28,7 @@ MAX_REQUESTS_AT_ONCE = 64
 """How many requests of the counterpart are worked on at a time."""
 PARSED_ASIDE = 1024 * 1024
 """From how many bytes on a message is parsed in a thread."""
+MAX_CONTAINERS = 50_000
 TURN_SECONDS = 0.005
 """How long messages are taken without letting others have the loop."""
 
@@ -44,18 +45,42 @@ class PeerClosed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How messages are read and sent. `lenient`: one that is nearly JSON is taken for what was meant.
+    """How messages are read and sent. `parse` turns a message's bytes into a value, or raises FramingError.
     `pace` is told the size of each message in bytes and says how many seconds to wait before the next
     one is read: so the counterpart is held back by its own full pipe. `max_unsent` is how many bytes
     may wait for a counterpart that does not read."""
 
     framing: Framing
-    lenient: bool = True
+    parse: Callable[[bytes], Any]
     pace: Callable[[int], float] | None = None
     max_unsent: int = MAX_UNSENT
 
 
-BY_HEADERS = Manner(Headers())
+def parse_leniently(body: bytes) -> Any:
+    """Parse JSON, also with half a surrogate pair or a byte that is no UTF-8, in a text cut in the middle:
+    some servers send that, and the message is good otherwise."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        value = json.loads(body.decode("utf-8", "replace"))
+        return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        raise FramingError("a message is no JSON") from None
+
+
+def parse_strictly(body: bytes) -> Any:
+    """Parse JSON of not too many lists and maps: these take far longer than their bytes let expect."""
+    if body.count(b"[") + body.count(b"{") > MAX_CONTAINERS:
+        raise FramingError(f"a message has more than {MAX_CONTAINERS} lists and maps")
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise FramingError("a message is no JSON") from None
+
+
+BY_HEADERS = Manner(Headers(), parse_leniently)
 
 
 class MessageStream(ABC):
@@ -157,7 +182,7 @@ class MessageStream(ABC):
         try:
             turn = loop.time()
             while (body := await self._frames.read()) is not None:
-                message = await _message(body, self._manner.lenient)
+                message = await self._message(body)
                 self.bytes_taken = len(body)
                 self._take(message)
                 pause = self._manner.pace(len(body)) if self._manner.pace is not None else 0.0
@@ -170,28 +195,10 @@ class MessageStream(ABC):
         except OSError as problem:
             self.close(f"its output cannot be read: {problem.strerror}")
 
-
-async def _message(body: bytes, lenient: bool) -> dict[str, Any]:
-    """Parse a message. Raises FramingError for what is none."""
-    if len(body) < PARSED_ASIDE:
-        value = _parsed(body, lenient)
-    else:
-        value = await asyncio.to_thread(_parsed, body, lenient)
-    if not isinstance(value, dict):
-        raise FramingError("a message is no object")
-    return value
-
-
-def _parsed(body: bytes, lenient: bool) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        if not lenient:
-            raise FramingError("a message is no JSON") from None
-    # Half a surrogate pair or a byte that is no UTF-8, in a text cut in the middle: some servers do
-    # that, and the message is good otherwise.
-    try:
-        value = json.loads(body.decode("utf-8", "replace"))
-        return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        raise FramingError("a message is no JSON") from None
+    async def _message(self, body: bytes) -> dict[str, Any]:
+        """Parse a message. Raises FramingError for what is none."""
+        parse = self._manner.parse
+        value = parse(body) if len(body) < PARSED_ASIDE else await asyncio.to_thread(parse, body)
+        if not isinstance(value, dict):
+            raise FramingError("a message is no object")
+        return value

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from app.bridges.framing import Lines
-from app.bridges.message_stream import END_OF_OUTPUT, Manner, PeerClosed
+from app.bridges.message_stream import END_OF_OUTPUT, Manner, PeerClosed, parse_strictly
 from app.bridges.peer import Id, JsonRpcPeer, ResponseError
 from app.bridges.plugins.capabilities import covered, parse_capability
 from app.bridges.plugins.journal import Journal
@@ -123,7 +123,7 @@ class Connection:
             on_request=requests.answer,
             manner=Manner(
                 Lines(limits.line_bytes),
-                lenient=False,
+                parse_strictly,
                 pace=lambda size: max(messages.spend(1.0), volume.spend(size)),
                 max_unsent=limits.unsent_bytes,
             ),

@@ -87,6 +87,10 @@ class Plugins:
         PluginProblem."""
         return (await self._package(declaration)).manifest
 
+    def inspect(self, declaration: PluginDeclaration) -> PluginManifest:
+        """`manifest` for those that are in a thread already: blocks."""
+        return self._read(declaration).manifest
+
     async def hook(
         self,
         declaration: PluginDeclaration,
@@ -218,12 +222,12 @@ class Plugins:
         return "result", result, None
 
     async def _package(self, declaration: PluginDeclaration) -> Package:
-        def read() -> Package:
-            package = self._packages.read(declaration.name, declaration.package, declaration.project_root)
-            self._check_config(package.manifest, declaration)
-            return package
+        return await asyncio.to_thread(self._read, declaration)
 
-        return await asyncio.to_thread(read)
+    def _read(self, declaration: PluginDeclaration) -> Package:
+        package = self._packages.read(declaration.name, declaration.package, declaration.project_root)
+        self._check_config(package.manifest, declaration)
+        return package
 
     def _check_config(self, manifest: PluginManifest, declaration: PluginDeclaration) -> None:
         system = self._system_config.get(declaration.name, {})
