@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from app.bridges.framing import FrameReader, FramingError, frame
+from app.bridges.framing import FrameReader, FramingError, LineReader, frame
 
 
 @asynccontextmanager
@@ -105,3 +105,37 @@ async def test_what_is_no_frame_is_refused_with_a_reason(content: bytes, reason:
         assert await frames.read() == b"good"
         with pytest.raises(FramingError, match=reason):
             await frames.read()
+
+
+@asynccontextmanager
+async def lines(*pieces: bytes, max_line: int = 100) -> AsyncIterator[LineReader]:
+    stream = asyncio.StreamReader()
+    for piece in pieces:
+        stream.feed_data(piece)
+    stream.feed_eof()
+    yield LineReader(stream, max_line=max_line)
+
+
+@pytest.mark.requirement("R6.plugins.wire")
+async def test_lines_come_one_by_one_however_they_are_cut() -> None:
+    async with lines(b'{"a"', b':1}\n{"b":2}\r\n\n \n', b"x" * 100 + b"\n", b"last\n") as reader:
+        read = [await reader.read() for _ in range(5)]
+        assert read == [b'{"a":1}', b'{"b":2}', b"x" * 100, b"last", None]
+
+
+@pytest.mark.requirement("R6.plugins.wire")
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"x" * 101 + b"\n", "longer"),
+        (b"x" * 101, "longer"),
+        (b"x" * 100_000, "longer"),
+        (b"half", "ended within"),
+        (b"\n" * 2_000, "empty lines"),
+    ],
+)
+async def test_a_line_that_is_none_is_an_error(content: bytes, said: str) -> None:
+    async with lines(b"good\n", content) as reader:
+        assert await reader.read() == b"good"
+        with pytest.raises(FramingError, match=said):
+            await reader.read()

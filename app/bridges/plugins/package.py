@@ -106,9 +106,9 @@ def _beneath(project_root: Path, package: str) -> tuple[Path, bytes]:
     except ToolError as problem:
         if problem.code in {"invalid_path", "capability_denied"}:
             raise PluginProblem(
-                "plugin_outside_project",
-                f"the package {package[:200]!r} leads out of the project; write a path within it, or an "
-                "absolute one",
+                "plugin_path_refused",
+                f"the package {package[:200]!r} cannot be used: {problem.message}; write a path to a plain "
+                "folder within the project, or an absolute one elsewhere",
             ) from None
         raise _not_found(package, problem.message) from None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 class PluginProblem(Exception):
     """A plugin that cannot be used as it is declared. `code` is `plugin_not_found`,
-    `plugin_outside_project`, `plugin_manifest_invalid`, `plugin_name_mismatch` or `plugin_config_invalid`;
+    `plugin_path_refused`, `plugin_manifest_invalid`, `plugin_name_mismatch` or `plugin_config_invalid`;
     `problems` are all that were found, a sentence each."""
 
     def __init__(self, code: str, message: str, problems: tuple[str, ...] = ()) -> None:

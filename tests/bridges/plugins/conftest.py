@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -101,8 +102,6 @@ class Bench:
 
     def hostile(self, *arguments: str, **manifest: Any) -> PluginDeclaration:
         """Declare the plugin that misbehaves as the arguments say."""
-        import json
-
         said = {
             "name": "hostile",
             "version": "1.0.0",
@@ -125,6 +124,11 @@ class Bench:
 
     def events(self, name: str) -> list[dict[str, Any]]:
         return [data for event, _, data in self.audited if event == f"plugin.{name}"]
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the last lines of the only plugin's log."""
+        (plugin,) = self.plugins._plugins.values()
+        return plugin.journal.last(100)
 
     async def state(self) -> str:
         found = await self.plugins.status()
