@@ -293,6 +293,7 @@ REQUIREMENTS: dict[str, str] = {
     "R4.audit.events": "servers spawned, crashed and stopped are in the audit trail",
     "R4.freshness.edit": "diagnostics after an edit by anyone are for the new content",
     "R4.freshness.files": "new, deleted, replaced and other files' changes show at once",
+    "R4.freshness.headers": "diagnostics of C++ are for the headers as they are, or not called fresh",
     "R4.freshness.ignored": "installed packages and generated code count, though they are ignored",
     "R4.freshness.rounds": "a thousand edits, each followed by diagnostics: none is stale",
     "R4.ready.references": "the first references of a cold server are complete",

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from app.bridges.lsp import tsserver
+from app.bridges.lsp import clangd, tsserver
 from app.bridges.lsp.client import ServerCapabilities
 from app.bridges.lsp.documents import OpenDocuments, OpenText
-from app.bridges.lsp.file_states import FileStates
 from app.bridges.lsp.file_uris import ForeignUri, path_to_uri, uri_to_path
 from app.bridges.lsp.readiness import Bell, Readiness
 from app.bridges.lsp.servers import Behaviour
@@ -88,7 +87,7 @@ class Diagnostics:
         self._bell = bell
         self._readiness = readiness
         self._published: dict[str, _Publish] = {}
-        self._states = FileStates()
+        self._headers = clangd.UnseenHeaders()
         self.kept_bytes = 0
         self._changed_at = 0.0
         self._unsaved_change = False
@@ -96,15 +95,18 @@ class Diagnostics:
         self._flycheck_done = 0.0
         self._flycheck_over_at = 0.0
 
-    def something_changed(self, *, saved: bool) -> None:
-        """Note that the server was told of a change, with or without a save of a document; what came
-        before may be outdated."""
+    def something_changed(self, paths: Iterable[str], *, saved: bool) -> None:
+        """Note that the server was told of a change of these files, with or without a save of a
+        document; what came before may be outdated."""
         self._changed_at = time.monotonic()
+        for path in paths:
+            self._headers.changed(path, self._changed_at)
         self._unsaved_change = not saved
 
-    def closed(self, uri: str) -> None:
+    def closed(self, text: OpenText) -> None:
+        self._headers.closed(text.path)
         if self._behaviour.freshness != "flycheck":  # what a compiler said of a file is not said again
-            self._forget(uri)
+            self._forget(text.uri)
 
     def notified(self, method: str, params: Any, size: int) -> None:
         """Take a notification; `size` is that of its message in bytes."""
@@ -112,9 +114,6 @@ class Diagnostics:
             return
         if method == "textDocument/publishDiagnostics" and isinstance(params.get("uri"), str):
             self._keep(_as_sent(params["uri"]), params, size)
-            self._bell.ring()
-        elif method == "textDocument/clangd.fileStatus" and isinstance(params.get("uri"), str):
-            self._states.told(_as_sent(params["uri"]), str(params.get("state")))
             self._bell.ring()
         elif method == "$/progress" and "flycheck" in str(params.get("token"))[:MAX_TOKEN].lower():
             self._flycheck(str(params["token"])[:MAX_TOKEN], params.get("value"))
@@ -134,7 +133,6 @@ class Diagnostics:
             time.monotonic(),
             size,
         )
-        self._states.published(uri)
         self.kept_bytes += size
         while self.kept_bytes > MAX_KEPT_BYTES:
             self._forget(next(iter(self._published)))
@@ -145,7 +143,6 @@ class Diagnostics:
 
     def _forget(self, uri: str) -> None:
         known = self._published.pop(uri, None)
-        self._states.forget(uri)
         if known is not None:
             self.kept_bytes -= known.size
 
@@ -182,6 +179,8 @@ class Diagnostics:
             if found is not None:
                 return found, True
             way = "settled"
+        if way == "clangd":
+            return await self._all_published(text, deadline)
         if way == "flycheck":
             return await self._checked(text, deadline)
         offers = self._asker.capabilities.offers
@@ -216,7 +215,7 @@ class Diagnostics:
             if newest.version < text.version:
                 return False
             if newest.at >= self._changed_at:
-                return self._states.is_done(text.uri)
+                return True
             # For this content, but another file has changed since: the server may think again.
             return time.monotonic() - max(newest.at, self._changed_at) >= quiet
         if newest.at < self._documents.changed_at(text.path):
@@ -244,6 +243,37 @@ class Diagnostics:
             if isinstance(answer, dict) and answer.get("kind") == "full":
                 return _dictionaries(answer.get("items")), True
             return (), answer is None
+
+    async def _all_published(
+        self, text: OpenText, deadline: float
+    ) -> tuple[tuple[dict[str, Any], ...], bool]:
+        """What clangd has published once it has said all. What it has said before it does not say again."""
+        lost = False
+        while time.monotonic() < deadline:
+            began = time.monotonic()
+            anew = lost or self._headers.has(text.path, self._documents)
+            if anew:
+                self._headers.read(text.path, began)
+            asked = clangd.published_all(self._asker, self._documents, text, anew=anew)
+            try:
+                if not await _answered(asked, clangd.QUESTION, deadline):
+                    break
+            except Unanswered:
+                break
+            except ResponseError as refusal:
+                if refusal.code not in _RETRIED_CODES:
+                    break
+                # The text has changed meanwhile.
+                await self._bell.until(lambda: False, min(deadline, time.monotonic() + _RETRY_SECONDS))
+                continue
+            if text.uri not in self._published:
+                if lost:
+                    break
+                lost = True
+            elif self._changed_at <= began:
+                self._headers.read(text.path, began)
+                return self._last(text), True
+        return self._last(text), False
 
     async def _checked(self, text: OpenText, deadline: float) -> tuple[tuple[dict[str, Any], ...], bool]:
         """The server's own analysis, and what the compiler says once it has run after the save."""

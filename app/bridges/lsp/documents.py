@@ -59,7 +59,11 @@ class _Document:
     stamp: tuple[int, ...]
     unsure: bool
     content: bytes
-    changed_at: float = field(default_factory=time.monotonic)
+    opened_at: float = field(default_factory=time.monotonic)
+    changed_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.changed_at = self.opened_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +91,8 @@ class OpenDocuments:
         # Unique among all documents: what is published late for an earlier opening is told apart.
         self._versions = itertools.count(1)
         self.opened: Callable[[], None] = lambda: None
-        self.saved: Callable[[], None] = lambda: None
-        self.closed: Callable[[str], None] = lambda _: None
+        self.saved: Callable[[str], None] = lambda _: None
+        self.closed: Callable[[OpenText], None] = lambda _: None
 
     def __len__(self) -> int:
         return len(self._documents)
@@ -106,6 +110,10 @@ class OpenDocuments:
     def changed_at(self, path: str) -> float:
         """Return when the server was sent the present text (monotonic seconds)."""
         return self._documents[path].changed_at
+
+    def opened_at(self, path: str) -> float:
+        """Return when the server was told to open the document (monotonic seconds)."""
+        return self._documents[path].opened_at
 
     async def get(self, path: str) -> OpenText:
         """Open the document if need be, bring every open one up to date, and return it.
@@ -139,15 +147,28 @@ class OpenDocuments:
                 return None
             document.shown = replace(document.shown, version=next(self._versions))
             document.changed_at = time.monotonic()
-            start = {"line": 0, "character": 0}
-            part = {"range": {"start": start, "end": start}, "text": ""}
-            whole = {"text": document.shown.text}
-            change = part if self._sender.capabilities.text_sync() == 2 else whole
-            told = {"uri": document.shown.uri, "version": document.shown.version}
-            # clangd skips a version with the same text unless it is told not to.
-            more = {"contentChanges": [change], "forceRebuild": True, "wantDiagnostics": True}
-            self._sender.notify("textDocument/didChange", {"textDocument": told, **more})
+            self._repeat(document, document.shown.version)
             return document.shown
+
+    async def demand(self, path: str, versions: int, *, anew: bool) -> bool:
+        """Send the text of an open document again in so many versions that clangd must not drop; for the
+        first it reads all headers `anew`, changed or not. The document keeps its version: what is
+        published is for its text. Return whether it was sent."""
+        async with self._lock:
+            document = self._documents.get(path)
+            if document is None or not self._sender.capabilities.text_sync():
+                return False
+            for number in range(versions):
+                more = {"forceRebuild": anew and number == 0, "wantDiagnostics": True}
+                self._repeat(document, next(self._versions), **more)
+            return True
+
+    def _repeat(self, document: _Document, version: int, **more: bool) -> None:
+        start = {"line": 0, "character": 0}
+        part = {"range": {"start": start, "end": start}, "text": ""}
+        change = part if self._sender.capabilities.text_sync() == 2 else {"text": document.shown.text}
+        told = {"textDocument": {"uri": document.shown.uri, "version": version}, **more}
+        self._sender.notify("textDocument/didChange", {**told, "contentChanges": [change]})
 
     async def show(self, path: str) -> None:
         """Open and close a document, so that a server knows a new file that only such a message
@@ -248,12 +269,12 @@ class OpenDocuments:
         if saved:
             text = {"text": after.text} if with_text else {}
             self._sender.notify("textDocument/didSave", {"textDocument": {"uri": after.uri}, **text})
-        self.saved()
+        self.saved(document.shown.path)
 
     def _close(self, path: str) -> None:
         document = self._documents.pop(path)
         self._sender.notify("textDocument/didClose", {"textDocument": {"uri": document.shown.uri}})
-        self.closed(document.shown.uri)
+        self.closed(document.shown)
 
     def _close_oldest(self, wanted: str) -> None:
         if len(self._documents) <= MAX_OPEN:

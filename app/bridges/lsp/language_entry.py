@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from app.bridges.installation_hints import installation_hints
 
-Freshness = Literal["pull", "versioned", "settled", "tsserver", "flycheck"]
+Freshness = Literal["pull", "versioned", "settled", "tsserver", "flycheck", "clangd"]
 Signal = Literal["none", "progress", "log", "server_status", "index"]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -23,7 +23,7 @@ class Behaviour:
     """What is particular to one server program, wherever it was declared.
 
     `freshness`: how its diagnostics are known to be current; a server that offers pull diagnostics is
-    asked for them unless this is `tsserver` or `flycheck`. `ready`: what tells that the project is
+    asked for them unless this is `tsserver`, `flycheck` or `clangd`. `ready`: what tells that the project is
     loaded (`$/progress` ended, a line of the log that `ready_pattern` matches, rust-analyzer's
     status, clangd's index). `watching_options` are added to `initialization_options` where the client
     watches the files, and left out where the server has to. `settle_ms`: the quiet time after a
@@ -32,7 +32,8 @@ class Behaviour:
     file only when that is opened. `told_settings`: it asks for them only when it is told that there
     are some; one that asks by itself would load the project twice. `mixes_declarations`: asked for
     references without the declaration it answers with it, or without the use that was asked about.
-    `loads_first`: it answers nothing rightly before the project is loaded.
+    `loads_first`: it answers nothing rightly before the project is loaded. `reads_too`: the suffixes of
+    files that others may include and that are no documents of its languages.
     """
 
     freshness: Freshness = "versioned"
@@ -50,6 +51,7 @@ class Behaviour:
     told_settings: bool = True
     mixes_declarations: bool = False
     loads_first: bool = False
+    reads_too: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,9 +129,9 @@ class ServerRun:
         self.changes += 1
         self.readiness.document_opened()
 
-    def _saved(self) -> None:
+    def _saved(self, path: str) -> None:
         self.changes += 1
-        self.diagnostics.something_changed(saved=True)
+        self.diagnostics.something_changed((path,), saved=True)
 
     def _on_disk(self, changes: Sequence[FileChange] | None) -> None:
         if changes is None or len(self._news) + len(changes) > MAX_NEWS:
@@ -186,7 +186,7 @@ class ServerRun:
                 self.connection.notify("workspace/didChangeWatchedFiles", {"changes": news.events})
             if news.events or news.files:
                 self.changes += 1
-                self.diagnostics.something_changed(saved=False)
+                self.diagnostics.something_changed([change.path for change in news.files], saved=False)
             if self.server.behaviour.open_new_files:
                 new = (change.path for change in news.files if change.kind == "created")
                 for path in islice(new, MAX_SHOWN):
@@ -207,7 +207,7 @@ class ServerRun:
             wanted = watched.wants(absolute, change.kind)
             if wanted:
                 news.events.append({"uri": path_to_uri(absolute), "type": KINDS[change.kind]})
-            if self.documents.knows(change.path):
+            if self.documents.knows(change.path) or absolute.suffix in self.server.behaviour.reads_too:
                 news.files.append(change)
                 if not wanted:
                     news.unwanted.append(change)

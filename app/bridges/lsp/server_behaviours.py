@@ -125,9 +125,9 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "rust-analyzer": _RUST,
     "gopls": Behaviour(answers_again=True),
     "clangd": Behaviour(
+        freshness="clangd",
         ready="index",
-        answers_again=True,
-        initialization_options={"clangdFileStatus": True},
+        reads_too=frozenset({".def", ".inc", ".icc", ".tcc", ".txx"}),
     ),
     "bash-language-server": _BASH,
     "yaml-language-server": _YAML,
