@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app import __version__
 from app.access_tokens import AccessControl
 from app.bridges.dap.manager import DebugAdapters
 from app.bridges.lsp.manager import LanguageServers
+from app.bridges.plugins.manager import Plugins
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.config import (
@@ -31,14 +33,18 @@ from app.harness.capacity import Capacity
 from app.harness.debug_adapters import ProjectDebugAdapters
 from app.harness.debug_terminals import DebugTerminals
 from app.harness.event_hub import EventHub
+from app.harness.hooks.plugin_catalog import ManifestCatalog
+from app.harness.hooks.plugin_hooks import PluginHooks
 from app.harness.housekeeping import heartbeat_forever, reload_config_forever, trim_forever
 from app.harness.language_servers import ProjectLanguageServers
 from app.harness.limits import Limits
+from app.harness.log_store import stored_log
 from app.harness.permissions import PermissionRules
 from app.harness.pipeline.audit import AuditProcessor
 from app.harness.pipeline.observe import ObservabilityProcessor
 from app.harness.pipeline.policy import PolicyProcessor
 from app.harness.pipeline.runner import ProcessorPipeline
+from app.harness.plugin_storage import StoredPluginValues
 from app.harness.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
 from app.harness.readings import show_children, show_sessions, show_storage, watch_loop_forever
@@ -79,17 +85,20 @@ class Services:
     events: EventHub
     access: AccessControl
     terminals: TerminalManager
+    plugins: Plugins
     metrics: Metrics
 
 
 @dataclass(frozen=True, slots=True)
 class Lasting:
-    """What tools keep beyond a call: what has been read, commands, late findings, debug sessions."""
+    """What tools keep beyond a call: what has been read, commands, late findings, debug sessions; and the
+    plugins."""
 
     reads: ReadTracker
     terminals: TerminalManager
     feedback: EditFeedback
     debuggers: DebugAdapters
+    hooks: PluginHooks
 
     async def run_over(self, session_id: str, agent_path: str) -> None:
         """End what is kept for one run of an agent only."""
@@ -106,21 +115,31 @@ class Lasting:
 @asynccontextmanager
 async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator[Services]:
     """Start everything; on leaving drain the sessions while the stores are still open."""
-    async with (
-        open_traces(settings, redactor) as traces,
-        _open_services(settings, redactor, Telemetry(traces)) as services,
-    ):
-        yield services
+    async with open_traces(settings, redactor) as traces, _open_storage(settings) as storage:
+        telemetry = Telemetry(traces)
+        async with (
+            stored_log(storage, redactor, telemetry.metrics, level=settings.log.level),
+            _open_services(settings, redactor, storage, telemetry) as services,
+        ):
+            yield services
+
+
+@asynccontextmanager
+async def _open_storage(settings: Settings) -> AsyncIterator[Storage]:
+    url = settings.storage.url.get_secret_value() if settings.storage.url is not None else None
+    storage = await Storage.open(url, settings.daemon.data_dir)
+    try:
+        yield storage
+    finally:
+        await storage.close()
 
 
 @asynccontextmanager
 async def _open_services(
-    settings: Settings, redactor: Redactor, telemetry: Telemetry
+    settings: Settings, redactor: Redactor, storage: Storage, telemetry: Telemetry
 ) -> AsyncIterator[Services]:
     for key, consequence in settings_not_in_effect(settings).items():
         log.warning("%s is set, but has no effect: %s", key, consequence)
-    url = settings.storage.url.get_secret_value() if settings.storage.url is not None else None
-    storage = await Storage.open(url, settings.daemon.data_dir)
     children, environment = ChildProcesses(), child_environment()
     watches = TreeWatches(ProjectRules)
     every_folder = TreeWatches(instead=watches)  # installed packages, generated code: for language servers
@@ -148,7 +167,8 @@ async def _open_services(
             config_file=settings.config_file or default_config_file(),
         )
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
-        lasting = Lasting(reads, terminals, feedback, debuggers)
+        hooks = _plugins(children, storage, settings, registry, audit)
+        lasting = Lasting(reads, terminals, feedback, debuggers, hooks)
         services = await _assemble(settings, redactor, storage, hub, registry, router, lasting, telemetry)
         show_children(telemetry.metrics, children, terminals, languages, debuggers)
         declared.attach(services.projects)
@@ -160,6 +180,7 @@ async def _open_services(
         finally:
             await _cancelled(tasks)
             await services.sessions.drain(settings.daemon.shutdown_grace_seconds)
+            await hooks.aclose()
             await debuggers.aclose()
             await terminals.aclose()
             hub.close()
@@ -171,7 +192,6 @@ async def _open_services(
         await kept.aclose()
         await asyncio.gather(every_folder.aclose(), watches.aclose())
         await children.aclose()
-        await storage.close()
 
 
 def _debug_adapters(
@@ -186,6 +206,22 @@ def _debug_adapters(
         record=audit,
     )
     return adapters, declared
+
+
+def _plugins(
+    children: ChildProcesses, storage: Storage, settings: Settings, registry: ToolRegistry, audit: BridgeAudit
+) -> PluginHooks:
+    plugins = Plugins(
+        children,
+        environment=child_environment(),
+        data_dir=settings.daemon.data_dir,
+        search_paths=settings.plugins.paths,
+        storage=StoredPluginValues(storage),
+        record=audit,
+        daemon_version=__version__,
+        system_config=settings.plugins.config,
+    )
+    return PluginHooks(plugins, audit, storage, registry)
 
 
 async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
@@ -211,6 +247,7 @@ async def _assemble(
         registry,
         known_models=lambda: [entry.alias for entry in router.list_models()],
         prompts_changed=lambda project_id, agents: sessions.prompts_changed(project_id, agents),
+        plugins=ManifestCatalog(lasting.hooks.plugins),
     )
     permissions = PermissionRules(storage, redactor)
     limits = settings.limits
@@ -230,6 +267,7 @@ async def _assemble(
         run_over=lasting.run_over,
         redactor=redactor,
         permissions=permissions,
+        hooks=lasting.hooks,
         telemetry=telemetry,
     )
     show_storage(telemetry.metrics, storage)
@@ -249,6 +287,7 @@ async def _assemble(
         events=hub,
         access=access,
         terminals=lasting.terminals,
+        plugins=lasting.hooks.plugins,
         metrics=telemetry.metrics,
     )
 

@@ -50,8 +50,8 @@ async def list_audit(
             session_id=session_id,
             run_id=run_id,
             project_id=project_id,
-            since=_milliseconds(since),
-            until=_milliseconds(until),
+            since=milliseconds(since),
+            until=milliseconds(until),
             limit=page.limit,
             cursor=page.cursor,
         )
@@ -76,7 +76,8 @@ async def sync_sessions(
     return Response(b'{"sessions":[' + b",".join(parts) + b"]}", media_type="application/json")
 
 
-def _milliseconds(moment: AwareDatetime | None) -> int | None:
+def milliseconds(moment: AwareDatetime | None) -> int | None:
+    """Return a time as milliseconds since the epoch."""
     return int(moment.timestamp() * 1000) if moment is not None else None
 
 

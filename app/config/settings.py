@@ -61,6 +61,8 @@ class StorageSettings(Section):
     event_retention_days: int = Field(default=30, ge=1)
     event_retention_mb: int = Field(default=1024, ge=1)
     audit_retention_days: int = Field(default=365, ge=1)
+    log_retention_days: int = Field(default=14, ge=1)
+    log_retention_entries: int = Field(default=100_000, ge=1000)
 
 
 class SandboxSettings(Section):

@@ -68,6 +68,9 @@ async def trim_once(storage: Storage, hub: EventHub, settings: StorageSettings) 
     more = True
     while more:
         more = bool(await storage.write(lambda uow: uow.audit.trim_older_than(audit_before)))
+    logs_before, kept = at - settings.log_retention_days * DAY_MS, settings.log_retention_entries
+    while await storage.write(lambda uow: uow.logs.trim(logs_before, kept)):
+        pass
     await storage.write(lambda uow: uow.access.purge_keys(at - IDEMPOTENCY_DAYS * DAY_MS))
     if trimmed:
         await hub.refresh_trim_points()

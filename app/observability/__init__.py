@@ -4,7 +4,7 @@ Owns: the names below. Never: importing a tracing or metrics library before one 
 asked for.
 """
 
-from app.observability.log_output import LogOutput, log_event, start_logging
+from app.observability.log_output import LogOutput, event_of, log_event, start_logging
 from app.observability.metrics import Metrics
 from app.observability.redactor import MASK, Redactor, without_controls
 from app.observability.telemetry import Telemetry
@@ -18,6 +18,7 @@ __all__ = [
     "Redactor",
     "Span",
     "Telemetry",
+    "event_of",
     "log_event",
     "start_logging",
     "without_controls",

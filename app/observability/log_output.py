@@ -20,12 +20,26 @@ import orjson
 from app.observability.redactor import Redactor, without_controls
 
 _FIELDS = "fields"
+_EXCEPTIONS = logging.Formatter()
 
 
 def log_event(logger: logging.Logger, event: str, *, level: int = logging.INFO, **fields: Any) -> None:
     """Log one structured event, such as `agent.generation`; `fields` are JSON-ready."""
     if logger.isEnabledFor(level):
         logger.log(level, "%s", event, extra={_FIELDS: fields})
+
+
+def event_of(record: logging.LogRecord) -> tuple[str, dict[str, Any]]:
+    """Return the event's name and the fields of a record, not redacted yet. An ordinary record is the
+    event `log` with its logger and message."""
+    fields: dict[str, Any] = dict(getattr(record, _FIELDS, {}))
+    event = fields.pop("event", None) or record.getMessage()
+    if not hasattr(record, _FIELDS):
+        fields = {"logger": record.name, "message": event}
+        event = "log"
+    if record.exc_info:
+        fields["exception"] = _EXCEPTIONS.formatException(record.exc_info)
+    return event, fields
 
 
 class LineFormatter(logging.Formatter, ABC):
@@ -36,13 +50,7 @@ class LineFormatter(logging.Formatter, ABC):
         self._redactor = redactor
 
     def format(self, record: logging.LogRecord) -> str:
-        fields: dict[str, Any] = dict(getattr(record, _FIELDS, {}))
-        event = fields.pop("event", None) or record.getMessage()
-        if not hasattr(record, _FIELDS):
-            fields = {"logger": record.name, "message": event}
-            event = "log"
-        if record.exc_info:
-            fields["exception"] = self.formatException(record.exc_info)
+        event, fields = event_of(record)
         return self._line(record, event, self._redactor.data(fields))
 
     @abstractmethod

@@ -19,6 +19,7 @@ from app.storage.repositories.checkpoints import CheckpointRepository
 from app.storage.repositories.compactions import CompactionRepository
 from app.storage.repositories.events import EventRepository
 from app.storage.repositories.interactions import InteractionRepository
+from app.storage.repositories.logs import LogRepository
 from app.storage.repositories.messages import MessageRepository
 from app.storage.repositories.permissions import PermissionRuleRepository
 from app.storage.repositories.plugin_values import PluginValueRepository
@@ -103,6 +104,10 @@ class UnitOfWork:
     @cached_property
     def audit(self) -> AuditRepository:
         return AuditRepository(self.connection)
+
+    @cached_property
+    def logs(self) -> LogRepository:
+        return LogRepository(self.connection)
 
     @cached_property
     def access(self) -> AccessRepository:

@@ -66,6 +66,7 @@ def loaded(unit: UnitOfWork, rows: dict[str, dict[str, Any]]) -> dict[str, SQLMo
         "todo_lists": lambda row: unit.todos.get(row["session_id"]),
         "events": lambda row: unit.events.after(row["session_id"], 0, row["seq"], 1)[0],
         "audit_events": lambda row: unit.audit.list().items[0],
+        "log_entries": lambda row: unit.logs.list().items[0],
         "access_tokens": lambda row: unit.access.token_by_digest(row["digest"]),
         "idempotency_keys": lambda row: unit.access.get_key(row["scope"], row["key"]),
         "blobs": lambda row: unit.blobs.get(row["digest"]),

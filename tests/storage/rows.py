@@ -10,6 +10,7 @@ from app.storage.models import (
     Compaction,
     Event,
     Interaction,
+    LogEntry,
     Message,
     PermissionRuleRow,
     Project,
@@ -125,6 +126,11 @@ def event(seq: int, **values: Any) -> Event:
 
 def audit(number: int, **values: Any) -> AuditEvent:
     return AuditEvent(**{"created_at": number, "event": "tool.call", "actor": "operator", **values})
+
+
+def log_entry(number: int, **values: Any) -> LogEntry:
+    given = {"created_at": number, "severity": 20, "logger": "kaged.agent", "event": "agent.generation"}
+    return LogEntry(**{**given, **values})
 
 
 def family(unit: UnitOfWork) -> None:

@@ -72,6 +72,14 @@ QUERIES: dict[str, Query] = {
     "audit.list of a pattern": lambda u: u.audit.list(event="tool.*"),
     "audit.list of a time": lambda u: u.audit.list(since=1, until=2),
     "audit.trim_older_than": lambda u: u.audit.trim_older_than(1),
+    "logs.list": lambda u: u.logs.list(),
+    "logs.list, second page": lambda u: u.logs.list(cursor=u.logs.list(limit=1).next_cursor),
+    "logs.list of a level": lambda u: u.logs.list(severity=30),
+    "logs.list of an event": lambda u: u.logs.list(event="agent.generation"),
+    "logs.list of a session": lambda u: u.logs.list(session_id="ses_00001"),
+    "logs.list of a run": lambda u: u.logs.list(session_id="ses_00001", run_id="run_00001"),
+    "logs.list of a time": lambda u: u.logs.list(since=1, until=2),
+    "logs.trim": lambda u: u.logs.trim(1, 1000),
     "access.token_by_digest": lambda u: u.access.token_by_digest("d"),
     "access.get_key": lambda u: u.access.get_key("s", "k"),
     "access.purge_keys": lambda u: u.access.purge_keys(1),
@@ -113,6 +121,7 @@ def fill(unit: UnitOfWork) -> None:
     unit.runs.add(rows.run(1))
     unit.messages.add_many(rows.message(number) for number in range(1, 5))
     unit.audit.add_many(rows.audit(number) for number in range(1, 5))
+    unit.logs.add_many(rows.log_entry(number) for number in range(1, 5))
     unit.interactions.add_many(rows.interaction(number, state="answered") for number in range(1, 5))
     unit.interactions.add(rows.interaction(5))
     unit.permissions.add_many(rows.permission(number) for number in range(1, 5))

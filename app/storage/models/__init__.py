@@ -7,6 +7,7 @@ from app.storage.models.checkpoints import Checkpoint
 from app.storage.models.compactions import Compaction
 from app.storage.models.events import Event
 from app.storage.models.interactions import Interaction
+from app.storage.models.logs import LogEntry
 from app.storage.models.messages import Message
 from app.storage.models.permissions import PermissionRuleRow
 from app.storage.models.plugin_storage import PluginValue
@@ -25,6 +26,7 @@ __all__ = [
     "Event",
     "IdempotencyKey",
     "Interaction",
+    "LogEntry",
     "Message",
     "PermissionRuleRow",
     "PluginValue",
