@@ -7,6 +7,7 @@ Never: what the plugin is asked.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from app.bridges.plugins.requests import PluginRequests, PluginStorage
 from app.bridges.process import ChildProcesses
 from app.bridges.supervisor import FailureWindow
 from app.states import PluginState, move
+
+log = logging.getLogger("kaged.plugins")
 
 Record = Callable[[str, str, dict[str, Any]], None]
 """Takes an audit event's name, the project's id and the data."""
@@ -155,6 +158,10 @@ class SupervisedPlugin:
         except asyncio.CancelledError:
             if self._stopped_for is None:
                 raise
+        except Exception:
+            # Without this the next call would begin it again, and again.
+            log.exception("the plugin %s could not be supervised", self.name)
+            self._disable("an error of the daemon, which its log has")
         finally:
             if self._state not in (PluginState.DISABLED, PluginState.STOPPED):
                 self._become(PluginState.STOPPED)

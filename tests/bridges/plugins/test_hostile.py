@@ -324,3 +324,39 @@ async def test_a_plugin_that_grows_too_large_is_begun_anew(bench: Open) -> None:
         await it.hook(plugin)
         await until(lambda: len(it.starts()) == 2)
         assert "memory" in it.events("failed")[0]["reason"]
+
+
+@pytest.mark.requirement("R6.plugins.hostile")
+async def test_one_that_does_not_read_is_not_told_for_ever(bench: Open) -> None:
+    async with bench(**QUICK) as it:
+        plugin = it.hostile("--hang", "--times", "1", hook_timeout_sec=0.5)
+        told = {"transcript": "x" * 12 * 1024 * 1024}
+        for _ in range(4):
+            outcome = await it.hook(plugin, **told)
+            assert outcome.kind in {"timeout", "error", "unavailable"}
+        await until(lambda: len(it.starts()) == 2)
+        assert "does not read" in it.events("failed")[0]["reason"]
+
+
+@pytest.mark.requirement("R6.plugins.hostile")
+async def test_what_cannot_be_told_is_an_error(bench: Open) -> None:
+    async with bench(**QUICK) as it:
+        plugin = it.hostile()
+        for said, why in ({"x": {1, 2}}, "no JSON"), ({"x": "y" * 17_000_000}, "bytes"):
+            outcome = await it.hook(plugin, **said)
+            assert outcome.kind == "error"
+            assert why in outcome.error
+        assert (await it.hook(plugin)).kind == "result"
+
+
+@pytest.mark.requirement("R6.plugins.storage")
+async def test_a_storage_that_hangs_is_not_waited_for(bench: Open) -> None:
+    async with bench(**{**QUICK, "storage_seconds": 0.2}) as it:
+
+        async def hang(*_: Any) -> None:
+            await asyncio.sleep(60)
+
+        it.storage.get = hang  # type: ignore[method-assign]
+        asked = json.dumps(["kaged.storage.get", {"key": "a"}])
+        outcome = await it.hook(it.hostile("--ask", asked))
+        assert "too long" in outcome.result["answer"]["error"]["message"]
