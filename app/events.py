@@ -14,8 +14,11 @@ from typing import Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.checkpoint_events import RollbackUndone as RollbackUndone
+from app.checkpoint_events import SessionRolledBack as SessionRolledBack
 from app.event_base import Channel as Channel
 from app.event_base import EventPayload as EventPayload
+from app.compaction_events import COMPACTION_EVENTS as COMPACTION_EVENTS
 from app.interaction_events import PermissionAnswered as PermissionAnswered
 from app.interaction_events import PermissionRequested as PermissionRequested
 from app.interaction_events import WireRule as WireRule
@@ -192,6 +195,15 @@ class RunStarted(EventPayload):
     model: str
     trigger_message_id: str | None
     checkpoint_id: str | None = None
+    parent_run_id: str | None = Field(default=None, description="The run whose subagent this is.")
+    background: bool | None = Field(default=None, description="True when the parent does not wait for it.")
+
+    def wire(self) -> dict[str, Any]:
+        """Leave out what says nothing about the run of a root agent."""
+        told = super().wire()
+        if self.parent_run_id is None:
+            del told["parent_run_id"], told["background"]
+        return told
 
 
 class RunEnded(EventPayload):
@@ -309,6 +321,9 @@ EVENT_TYPES: tuple[type[EventPayload], ...] = (
     Heartbeat,
     PermissionRequested,
     PermissionAnswered,
+    SessionRolledBack,
+    RollbackUndone,
+    *COMPACTION_EVENTS,
 )
 
 

@@ -17,6 +17,9 @@ Prefix = Literal[
     "tcl",
     "ckp",
     "cmp",
+    "rbk",
+    "ped",
+    "wtr",
     "iss",
     "todo",
     "evt",
@@ -34,6 +37,11 @@ _SHAPE = re.compile(r"^[a-z]{3,4}_[0-9A-HJKMNP-TV-Z]{26}$")
 def new_id(prefix: Prefix) -> str:
     """Return a fresh identifier such as `ses_01J...`; later calls sort after earlier ones."""
     return f"{prefix}_{ULID()}"
+
+
+def first_id(prefix: Prefix, at: int) -> str:
+    """Return what no identifier sorts before that was made at `at` (milliseconds) or later."""
+    return f"{prefix}_{str(ULID.from_timestamp(at / 1000))[:10]}{'0' * 16}"
 
 
 def is_id(value: str, prefix: Prefix | None = None) -> bool:

@@ -24,6 +24,9 @@ from app.storage.unit_of_work import UnitOfWork
 
 log = logging.getLogger("kaged.run")
 
+PARENT = "parent"
+"""Who stops a child when its parent's run ends before it."""
+
 
 class Owner(Protocol):
     """The session that the run belongs to."""
@@ -57,6 +60,7 @@ class ActiveRun:
         self._task: asyncio.Task[None] | None = None
         self._done = asyncio.Event()
         self._closing = False
+        self._ended_as: LoopOutcome | None = None
         self._interrupted = False
         self._grace: asyncio.TimerHandle | None = None
 
@@ -70,6 +74,8 @@ class ActiveRun:
             model=self.row.model or "",
             trigger_message_id=self.row.trigger_message_id,
             checkpoint_id=self.row.checkpoint_id,
+            parent_run_id=self.row.parent_run_id,
+            background=True if self.row.background else None,
         )
 
     def start(self) -> None:
@@ -80,6 +86,11 @@ class ActiveRun:
         """Wait until the run has ended and the session has moved on."""
         await self._done.wait()
 
+    @property
+    def outcome(self) -> LoopOutcome | None:
+        """How the run ended; None before."""
+        return self._ended_as
+
     def stop(
         self,
         how: Literal["pause", "cancel"],
@@ -89,11 +100,14 @@ class ActiveRun:
         grace: float = 0.0,
         reason: str = "operator",
     ) -> None:
-        """Ask the run to end. A cancel overrules a pause; tools get `grace` seconds of a pause."""
+        """Ask the run to end, and those of the children that it waits for. A cancel overrules a pause;
+        tools get `grace` seconds of a pause."""
         if self._closing or self._task is None or self.context.stopping == "cancel":
             return
         self.context.stopping = how
         self.stopped_by, self.stop_detail, self._pause_reason = by, detail, reason
+        for child in list(self.context.children.values()):
+            child.stop(how, detail=detail, by=by, grace=grace, reason=reason)
         self.context.consents.withdraw(self.run_id)
         if how == "pause" and self.context.phase == "tools" and grace > 0:
             if self._grace is None:
@@ -110,7 +124,7 @@ class ActiveRun:
         try:
             with agent_span(self.context, self.message.content if self.message is not None else None):
                 outcome = await self._outcome()
-                self._closing = True
+                self._closing, self._ended_as = True, outcome
                 if self._grace is not None:
                     self._grace.cancel()
                 await self._let_go()
@@ -152,7 +166,8 @@ class ActiveRun:
 
     def _stopped_outcome(self) -> LoopOutcome:
         if self.context.stopping == "pause":
-            return LoopOutcome("interrupted", "paused", pause=self._pause_reason)
+            reason = "parent_ended" if self.stopped_by == PARENT else "paused"
+            return LoopOutcome("interrupted", reason, pause=self._pause_reason)
         return LoopOutcome("cancelled", "cancelled")
 
     def _out_of_time(self) -> LoopOutcome:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.errors import Conflict, NotFound
+from app.errors import Conflict, NotFound, ToolError
 from app.events import ToolProgress
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.permissions import manifest_rules
@@ -19,9 +19,11 @@ from app.ids import new_id, now_ms
 from app.states import SessionState, ToolCallState
 from app.storage.models import AuditEvent, ToolCall
 from app.storage.unit_of_work import UnitOfWork
+from app.tools.agents.answer import ChildAnswer
+from app.tools.agents.definition import agent_tool_name
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
 from app.tools.call import ToolCallContext, ToolEnvelope
-from app.tools.ports import TodoItem
+from app.tools.ports import ChildTask, TodoItem
 
 if TYPE_CHECKING:
     from app.harness.session import Session
@@ -66,11 +68,25 @@ class _Ports:
         self.audit("permission.answered", {**told, "answer": "once", "by": "direct_call"})
         return "once"
 
+    async def delegate(self, task: ChildTask) -> ChildAnswer:
+        raise ToolError(
+            "not_callable_directly",
+            f"A subagent works for a run of its parent. Post a message that asks {self._agent_path} to call "
+            f"{agent_tool_name(task.child)}.",
+        )
+
     async def todos(self) -> tuple[TodoItem, ...]:
         return await self._todos.read()
 
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         await self._todos.replace(todos, self._agent_path)
+
+    def request_checkpoint(self, reason: str | None) -> None:
+        raise ToolError(
+            "no_run",
+            "This call is the operator's own: there is no run to pause. "
+            "Pause a running session with POST /api/v1/sessions/{id}/pause.",
+        )
 
 
 async def _agent(
@@ -132,7 +148,16 @@ async def call_directly(
     )
     state, envelope = ToolCallState.CANCELLED, None
     try:
-        envelope = await services.tools.call(name, params, context, allowed=allowed_tools(agent))
+        own = await services.hooks.tools(
+            agent,
+            project_id=session.row.project_id,
+            project_root=context.project_root,
+            session_id=session.id,
+            actor=actor,
+        )
+        envelope = await services.tools.call(
+            name, params, context, allowed=allowed_tools(agent, own), own=own
+        )
         state = ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED
     finally:
         code = envelope.code if envelope is not None else "cancelled"

@@ -33,6 +33,18 @@ class Limits:
         )
 
 
+    def remainder(self, spent: Spent) -> Limits:
+        """Return what is left of the budgets of tokens, cost and time; steps and the length of one
+        answer are each agent's own."""
+        return Limits(
+            tokens=None if self.tokens is None else max(0, self.tokens - spent.usage.total),
+            cost_usd=None if self.cost_usd is None else max(0.0, self.cost_usd - (spent.cost_usd or 0.0)),
+            walltime_seconds=None
+            if self.walltime_seconds is None
+            else max(0.0, self.walltime_seconds - spent.seconds),
+        )
+
+
 N = TypeVar("N", int, float)
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from app.errors import ValidationFailed
 from app.events import BudgetWarning
-from app.harness.limits import Spent, judge
+from app.harness.compaction.compactor import Compactor
+from app.harness.compaction.requests import CompactionRequests
+from app.harness.history import Mark
+from app.harness.limits import judge
 from app.harness.pipeline.policy import TRUNCATE_TO
 from app.harness.pipeline.processor import PolicyViolation
 from app.harness.pipeline.runner import ProcessorPipeline
@@ -31,6 +33,11 @@ from app.tools.service import ToolService
 
 CUT_OFF = "The answer broke off before this call could be started; it was not run."
 STOPPED = "The operator stopped the run before this call was started; it was not run."
+
+
+AWAITING_COMPACTION = "awaiting_compaction"
+COMPACTION_PENDING = "compaction_pending"
+"""The reason of the checkpoint at which an operator decides on a compaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,28 +70,47 @@ class AgentLoop:
         self._tools = tools
         self._take_steers = take_steers
         self._stuck = StuckDetector()
-        self._shortened = False
+        self._retried = False
+        self._compactor = Compactor(run, run.compaction) if run.compaction is not None else None
+        run.compaction_requests = CompactionRequests()
 
     async def run(self) -> LoopOutcome:
-        """Run to the end. A cancellation is raised again after everything is answered."""
+        """Run to the end. A cancellation is raised again after everything is answered.
+
+        When the model has asked for a checkpoint the outcome says so, however else it ended."""
+        outcome = await self._run_to_end()
+        made = self._run.checkpoints.made
+        if made is None or outcome.pause is not None or made.agent_path != self._run.agent_path:
+            return outcome
+        return replace(outcome, pause="model")
+
+    async def _run_to_end(self) -> LoopOutcome:
         run = self._run
+        if run.prepare is not None:
+            await run.prepare(run)
         while True:
             stop = self._before_step()
             if stop is not None:
                 return stop
             await self._take_late_note()
+            if await self._made_room():
+                return LoopOutcome("interrupted", AWAITING_COMPACTION, pause=COMPACTION_PENDING)
             run.step += 1
+            mark = run.history.mark()
             try:
                 outcome = await self._step()
             except PolicyViolation as violation:
                 run.step -= 1  # nothing was sent: there is no such step
                 return self._failed(violation.code, violation.message)
             if outcome.error is not None:
-                if self._shortened_after(outcome):
-                    continue
-                return self._provider_failed(outcome.error)
+                if outcome.error.kind != "context_length":
+                    return self._provider_failed(outcome.error)
+                end = await self._after_overflow(outcome, outcome.error, mark)
+                if end is not None:
+                    return end
+                continue
             if outcome.stop_reason != "toolUse":
-                steers = self._take_steers()
+                steers = [] if run.checkpoints.made is not None else self._take_steers()
                 if not steers:
                     return LoopOutcome("succeeded", outcome.stop_reason)
                 self._inject(steers)
@@ -121,30 +147,50 @@ class AgentLoop:
             await calls.run()
         return outcome
 
-    def _shortened_after(self, outcome: TurnOutcome) -> bool:
-        """Leave out older messages, once in a run, after a provider has refused a request as too
-        long; tell whether there is now something shorter to send."""
-        run, error = self._run, outcome.error
-        if error is None or error.kind != "context_length" or run.on_overflow != "truncate":
+    async def _made_room(self) -> bool:
+        """Keep the context below the model's window; true when an operator must decide how."""
+        if self._compactor is None:
             return False
+        assert self._run.compaction_requests is not None
+        if await self._run.compaction_requests.serve(self._compactor):
+            return True
+        return await self._compactor.before_call()
+
+    async def _after_overflow(
+        self, outcome: TurnOutcome, error: ProviderError, mark: Mark
+    ) -> LoopOutcome | None:
+        """Take back an answer that a provider refused as too long; once in a run make the conversation
+        shorter and go on. Returns how the run ends otherwise."""
+        run = self._run
+        gone = {outcome.message_id, *run.history.cut(mark)}
+        run.record(work=lambda uow: uow.messages.supersede_ids(run.session_id, sorted(gone), by=None))
+        if self._retried:
+            return self._provider_failed(error)
+        self._retried = True
+        if self._compactor is not None:
+            compacted = await self._compactor.compact("provider_overflow_retry")
+            if compacted.outcome == "proposed":
+                return LoopOutcome("interrupted", AWAITING_COMPACTION, pause=COMPACTION_PENDING)
+            if compacted.outcome == "completed":
+                return None
         target = run.estimate.room(int(run.context_tokens * TRUNCATE_TO))
-        if self._shortened or not run.history.truncate(target):
-            return False
-        self._shortened = True
+        if run.on_overflow != "truncate" or not run.history.truncate(target):
+            return self._provider_failed(error)
         run.audit("policy.truncated", {"step": run.step, "estimate": run.context_tokens, "window": None})
-        return True
+        return None
 
     def _before_step(self) -> LoopOutcome | None:
         """Return how the run ends when it must not make another model call."""
         run = self._run
         if run.stopping == "pause":
             return LoopOutcome("interrupted", "paused", pause="operator")
+        if run.checkpoints.stops_before_step(run.agent_path):
+            return LoopOutcome("interrupted", "checkpoint", pause="model")
         if run.limits.max_steps is not None and run.step >= run.limits.max_steps:
             return LoopOutcome("succeeded", "max_steps")
-        spent = Spent(
-            steps=run.step, usage=run.usage, cost_usd=run.cost_usd, seconds=time.monotonic() - run.started
-        )
-        for verdict in judge(run.limits, spent):
+        if run.ending is not None:
+            return LoopOutcome("succeeded", run.ending)
+        for verdict in judge(run.limits, run.spent()):
             key = f"{verdict.unit}:{verdict.reached}"
             if key not in run.warned:
                 run.warned.add(key)
@@ -155,6 +201,10 @@ class AgentLoop:
                 )
             if verdict.reached:
                 return LoopOutcome("interrupted", f"budget_{verdict.unit}", pause="budget")
+        for above in run.lineage():
+            used_up = next((one for one in judge(above.limits, above.spent()) if one.reached), None)
+            if used_up is not None:
+                return LoopOutcome("interrupted", f"budget_{used_up.unit}", pause="budget")
         return None
 
     async def _take_late_note(self) -> None:

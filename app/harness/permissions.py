@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from app.errors import Conflict, NotFound
@@ -49,6 +49,19 @@ def manifest_rules(project: CompiledProject, agent: CompiledAgent) -> tuple[Perm
         PermissionRule(rule.permission, rule.pattern, rule.action, "manifest", rule.pinned)
         for rule in (*project.permissions, *agent.permissions)
     )
+
+
+def rules_above(project: CompiledProject, agent: CompiledAgent) -> tuple[PermissionRule, ...]:
+    """Return the rules of the agents above one, each set marked with its agent: what they deny there is
+    denied here, whatever the agent's own rules say."""
+    found: list[PermissionRule] = []
+    path = agent.path
+    while ".subagents." in path:
+        path = path.rpartition(".subagents.")[0]
+        above = project.agent(path)
+        if above is not None:
+            found += (replace(rule, above=path) for rule in manifest_rules(project, above))
+    return tuple(found)
 
 
 class PermissionRules:

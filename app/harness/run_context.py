@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,10 +17,11 @@ import orjson
 import xxhash
 
 from app.events import EventPayload
+from app.harness.checkpoints.request import CheckpointRequests
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
-from app.harness.limits import Limits
+from app.harness.limits import Limits, Spent
 from app.harness.providers.route import Route
 from app.harness.session_stream import SessionStream
 from app.ids import now_ms
@@ -31,7 +32,11 @@ from app.tools.authorisation.rules import PermissionRule
 from app.tools.definition import OwnTools
 
 if TYPE_CHECKING:
+    from app.harness.active_run import ActiveRun
+    from app.harness.compaction.compactor import CompactionServices
+    from app.harness.compaction.requests import CompactionRequests
     from app.harness.consent import Consents
+    from app.harness.delegation.delegations import Delegations
     from app.harness.permissions import PermissionRules
     from app.harness.todo_lists import SessionTodos
 
@@ -40,7 +45,10 @@ if TYPE_CHECKING:
 class RunContext:
     """One run. Times are milliseconds unless `time.monotonic` seconds are named.
 
-    `span` is the agent's while it runs, and before that the one that the run is started under."""
+    `span` is the agent's while it runs, and before that the one that the run is started under. A
+    child's run has a `parent`, and the id of its parent's tool call; `children` are the runs that it
+    waits for, by id, and `used_below` what all below it have used. `ending` is the reason for which
+    it ends before its next step. `prepare` makes `system` ready, once, before the first step."""
 
     session_id: str
     project_id: str
@@ -64,6 +72,7 @@ class RunContext:
     consents: Consents
     todos: SessionTodos
     own_tools: OwnTools = field(default_factory=dict)
+    prepare: Callable[[RunContext], Awaitable[None]] | None = None
     manifest_rules: tuple[PermissionRule, ...] = ()
     cage: Mapping[str, Any] | None = None
     headless: bool = False
@@ -77,9 +86,20 @@ class RunContext:
     phase: Literal["model", "tools"] = "model"
     stopping: Literal["", "pause", "cancel"] = ""
     started: float = field(default_factory=time.monotonic)
+    checkpoints: CheckpointRequests = field(default_factory=CheckpointRequests)
     warned: set[str] = field(default_factory=set)
     span: Span = NO_SPAN
     metrics: Metrics = field(default_factory=Metrics)
+    parent: RunContext | None = None
+    parent_call_id: str | None = None
+    delegations: Delegations | None = None
+    compaction: CompactionServices | None = None
+    compaction_requests: CompactionRequests | None = None
+    children: dict[str, ActiveRun] = field(default_factory=dict)
+    used_below: Usage = field(default_factory=Usage)
+    cost_below_usd: float | None = None
+    compactor_cost: Cost | None = None
+    ending: str | None = None
     _audit: list[dict[str, Any]] = field(default_factory=list)
     _blobs: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     _kept: set[str] = field(default_factory=set)
@@ -89,6 +109,15 @@ class RunContext:
     @property
     def provider_name(self) -> str:
         return self.route.candidates[0].provider
+
+    def emit(self, event: EventPayload) -> None:
+        """Publish a transient event of the run."""
+        self.stream.emit(
+            event,
+            run_id=self.run_id,
+            agent_path=self.agent_path,
+            parent_tool_call_id=self.parent_call_id,
+        )
 
     async def rules(self) -> tuple[PermissionRule, ...]:
         """Return the permission rules that hold for the run's next call."""
@@ -133,7 +162,7 @@ class RunContext:
     def record(
         self,
         *events: EventPayload,
-        work: Callable[[UnitOfWork], None] | None = None,
+        work: Callable[[UnitOfWork], object] | None = None,
         durable: bool = False,
     ) -> asyncio.Future[None]:
         """Store events, the buffered audit rows and what `work` stores in one unit."""
@@ -145,7 +174,12 @@ class RunContext:
             drained(uow)
 
         future = self.stream.record(
-            events, unit, run_id=self.run_id, agent_path=self.agent_path, durable=durable
+            events,
+            unit,
+            run_id=self.run_id,
+            agent_path=self.agent_path,
+            parent_tool_call_id=self.parent_call_id,
+            durable=durable,
         )
         self._writes.append(future)
         return future
@@ -169,7 +203,41 @@ class RunContext:
             await asyncio.shield(write)
 
     def spend(self, usage: Usage, cost: Cost | None) -> None:
-        """Add one model call to the run's totals."""
+        """Add one model call to the run's totals, and to what those above have used below them."""
         self.usage = self.usage + usage
         if cost is not None:
             self.cost_usd = (self.cost_usd or 0.0) + cost.total
+        above = self.parent
+        while above is not None:
+            above.used_below = above.used_below + usage
+            if cost is not None:
+                above.cost_below_usd = (above.cost_below_usd or 0.0) + cost.total
+            above = above.parent
+
+    def spend_on_compaction(self, usage: Usage, cost: Cost | None) -> None:
+        """Count a compactor's model call against the limits; it is not the run's own use.
+
+        `compactor_cost` is what the next step's stats tell."""
+        if cost is not None:
+            self.compactor_cost = cost if self.compactor_cost is None else self.compactor_cost + cost
+        for run in self.lineage():
+            run.used_below = run.used_below + usage
+            if cost is not None:
+                run.cost_below_usd = (run.cost_below_usd or 0.0) + cost.total
+
+    def lineage(self) -> Iterator[RunContext]:
+        """Yield this run and those above it, the root's last."""
+        run: RunContext | None = self
+        while run is not None:
+            yield run
+            run = run.parent
+
+    def spent(self) -> Spent:
+        """Return what counts against the run's limits: its own use and that of all below it."""
+        costs = [cost for cost in (self.cost_usd, self.cost_below_usd) if cost is not None]
+        return Spent(
+            steps=self.step,
+            usage=self.usage + self.used_below,
+            cost_usd=sum(costs) if costs else None,
+            seconds=time.monotonic() - self.started,
+        )

@@ -6,22 +6,28 @@ state, or storing the run.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from app.harness.active_run import ActiveRun
+from app.harness.active_run import ActiveRun, Owner
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.harness.estimate import ConversationEstimate
+from app.harness.history import History
 from app.harness.limits import Limits
 from app.harness.loop import AgentLoop
-from app.harness.permissions import manifest_rules
+from app.harness.permissions import manifest_rules, rules_above
 from app.harness.prompts.assemble import SystemPrompt
 from app.harness.run_context import RunContext
 from app.harness.session_services import SessionServices, model_of
 from app.harness.todo_lists import SessionTodos
 from app.harness.tool_selection import allowed_tools, tool_specs
 from app.ids import new_id, now_ms
+from app.observability import Span
 from app.states import RunState
 from app.storage.models import Checkpoint, Message, Run
 from app.storage.models import Session as SessionRow
+from app.tools.agents.definition import agent_tool
+from app.tools.definition import ToolDefinition
 
 if TYPE_CHECKING:
     from app.harness.session_runs import SessionRuns
@@ -41,15 +47,19 @@ async def build_run(
     route = services.router.resolve(model or model_of(row, agent))
     await services.catalog.prepare(route.candidates[0].provider)
     prompts = await services.projects.prompts_of(row.project_id, project)
-    run_id = new_id("run")
+    run_id, actor = new_id("run"), actor_of(message, row)
+    root = services.projects.root_of(row.project_id)
+    own = child_tools(agent) | await services.hooks.tools(
+        agent, project_id=row.project_id, project_root=root, session_id=row.id, actor=actor
+    )
     assert session.history is not None
     context = RunContext(
         session_id=row.id,
         project_id=row.project_id,
-        project_root=services.projects.root_of(row.project_id),
+        project_root=root,
         run_id=run_id,
         agent_path=agent.path,
-        actor=actor_of(message, row),
+        actor=actor,
         project=project,
         agent=agent,
         stream=session.stream,
@@ -57,9 +67,11 @@ async def build_run(
         estimate=session.estimate,
         route=route,
         limits=limits_of(row, project, agent).tightened(services.limits),
-        system=SystemPrompt(prompts, agent).blocks,
-        tools=tool_specs(services.tools.registry, agent),
-        allowed_tools=allowed_tools(agent),
+        system=SystemPrompt(prompts, agent, session.recall.blocks).blocks,
+        prepare=session.recall.prepare,
+        tools=tool_specs(services.tools.registry, agent, own),
+        allowed_tools=allowed_tools(agent, own),
+        own_tools=own,
         scratch_dir=services.scratch_root / row.id,
         headless=row.headless,
         redactor=services.redactor,
@@ -70,6 +82,8 @@ async def build_run(
         on_overflow=project.limits.on_overflow,
         span=services.telemetry.traces,
         metrics=services.telemetry.metrics,
+        delegations=session.delegations,
+        compaction=services.compaction,
     )
     loop = AgentLoop(
         context,
@@ -81,6 +95,103 @@ async def build_run(
     )
     record = run_row(context, message, checkpoint)
     return ActiveRun(record, context, loop, session, services.spawn, over=services.run_over)
+
+
+async def build_child(
+    services: SessionServices,
+    parent: RunContext,
+    agent: CompiledAgent,
+    owner: Owner,
+    *,
+    call_id: str,
+    span: Span,
+    background: bool,
+    take_steers: Callable[[], list[Message]],
+    over: Callable[[str, str], Awaitable[None]],
+) -> ActiveRun:
+    """Return a run of one of the parent's children that is ready to start; nothing is stored yet.
+
+    It has what its parent has left of its budgets, and a conversation of its own.
+    Raises `ValidationFailed` when its model is not known."""
+    route = services.router.resolve(agent.model)
+    await services.catalog.prepare(route.candidates[0].provider)
+    prompts = await services.projects.prompts_of(parent.project_id, parent.project)
+    own = child_tools(agent) | await services.hooks.tools(
+        agent,
+        project_id=parent.project_id,
+        project_root=parent.project_root,
+        session_id=parent.session_id,
+        actor=parent.actor,
+    )
+    context = RunContext(
+        session_id=parent.session_id,
+        project_id=parent.project_id,
+        project_root=parent.project_root,
+        run_id=new_id("run"),
+        agent_path=agent.path,
+        actor=parent.actor,
+        project=parent.project,
+        agent=agent,
+        stream=parent.stream,
+        history=History(positions=parent.history.positions),
+        estimate=ConversationEstimate(),
+        route=route,
+        limits=child_limits(services, parent, agent),
+        system=SystemPrompt(prompts, agent).blocks,
+        tools=tool_specs(services.tools.registry, agent, own),
+        allowed_tools=allowed_tools(agent, own),
+        own_tools=own,
+        scratch_dir=parent.scratch_dir,
+        headless=parent.headless,
+        redactor=parent.redactor,
+        permissions=parent.permissions,
+        consents=parent.consents,
+        todos=parent.todos,
+        manifest_rules=(
+            *manifest_rules(parent.project, agent),
+            *rules_above(parent.project, agent),
+        ),
+        cage=None if agent.cage == "disabled" else agent.cage.model_dump(),
+        on_overflow=parent.on_overflow,
+        checkpoints=parent.checkpoints,
+        span=span,
+        metrics=parent.metrics,
+        parent=parent,
+        parent_call_id=call_id,
+        delegations=parent.delegations,
+        compaction=services.compaction,
+    )
+    loop = AgentLoop(
+        context,
+        router=services.router,
+        catalog=services.catalog,
+        pipeline=services.pipeline,
+        tools=services.tools,
+        take_steers=take_steers,
+    )
+    record = run_row(context, None, None).model_copy(
+        update={"parent_run_id": parent.run_id, "parent_call_id": call_id, "background": background}
+    )
+    return ActiveRun(record, context, loop, owner, services.spawn, over=over)
+
+
+def child_tools(agent: CompiledAgent) -> dict[str, ToolDefinition]:
+    """Return the tools that call an agent's children, by name."""
+    tools = (
+        agent_tool(child.key, child.description or f"The agent {child.name}.", child.parameters)
+        for child in agent.children.values()
+    )
+    return {tool.name: tool for tool in tools}
+
+
+def child_limits(services: SessionServices, parent: RunContext, agent: CompiledAgent) -> Limits:
+    """Return what a child may use: what its parent has left, and steps of its own."""
+    declared = parent.project.limits
+    own = Limits(
+        max_steps=agent.max_steps or declared.max_steps,
+        max_output_tokens=agent.max_output_tokens or declared.max_output_tokens,
+    )
+    return own.tightened(services.limits).tightened(parent.limits.remainder(parent.spent()))
 
 
 def run_row(context: RunContext, message: Message | None, checkpoint: Checkpoint | None) -> Run:

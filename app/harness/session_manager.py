@@ -15,9 +15,13 @@ from typing import Any, TypeVar
 from app.errors import Conflict, NotFound, ValidationFailed
 from app.events import PromptReloaded
 from app.harness.capacity import Capacity
+from app.harness.compaction.compactor import CompactionServices
+from app.harness.compaction.ports import NoPlugins
 from app.harness.consent import Consents
+from app.harness.delegation.hooks import DelegationHooks
 from app.harness.direct_call import call_directly
 from app.harness.event_hub import EventHub
+from app.harness.hooks.plugin_hooks import PluginHooks
 from app.harness.limits import Limits
 from app.harness.permissions import PermissionRules
 from app.harness.pipeline.runner import ProcessorPipeline
@@ -67,6 +71,8 @@ class SessionManager:
         run_over: Callable[[str, str], Awaitable[None]],
         redactor: Redactor,
         permissions: PermissionRules,
+        hooks: PluginHooks,
+        delegation_hooks: DelegationHooks | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
         self.capacity = capacity
@@ -98,8 +104,12 @@ class SessionManager:
             permissions=permissions,
             consents=self.consents,
             run_over=run_over,
+            compaction=CompactionServices(storage, router, router.catalog, plugins=NoPlugins()),
             telemetry=telemetry or Telemetry(),
+            hooks=hooks,
+            delegation_hooks=delegation_hooks or DelegationHooks(),
         )
+        hooks.attach(self._services.project_of, projects.root_of)
 
     # -- lifecycle --------------------------------------------------------------------------
 
@@ -315,7 +325,8 @@ class SessionManager:
         return found
 
     async def _close(self, session_id: str) -> None:
-        """Let go of what tools kept for a session that is over."""
+        """Let go of what tools kept for a session that is over, and tell no plugin of it any more."""
+        self._services.hooks.idle.stirs(session_id)
         await self._session_over(session_id)
         await self._services.remove_scratch(session_id)
 

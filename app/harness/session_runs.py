@@ -15,10 +15,13 @@ from app.errors import KagedError
 from app.events import EventPayload
 from app.harness.active_run import ActiveRun
 from app.harness.capacity import Claim
+from app.harness.delegation.background import BackgroundTasks
+from app.harness.delegation.delegations import Delegations
 from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
 from app.harness.inbox import Inbox
 from app.harness.loop import LoopOutcome
+from app.harness.positions import Positions
 from app.harness.run_factory import build_run
 from app.harness.session_record import SessionRecord, Work
 from app.harness.session_rows import (
@@ -54,6 +57,14 @@ class SessionRuns:
         self.history: History | None = None
         self.estimate = ConversationEstimate()
         self.closed = False
+        self.generation = 0
+        """Counts the operator's explicit stops: what was set going automatically before one does not
+        start anything after it."""
+        self._positions: Positions | None = None
+        self.recall = services.hooks.recall(row)
+        self.delegations = Delegations(
+            services, row.id, BackgroundTasks(self, services), services.delegation_hooks
+        )
         self._services = services
 
     @property
@@ -71,11 +82,33 @@ class SessionRuns:
         """Return the conversation, which is read from the storage once."""
         if self.history is None:
             self.history, self.estimate = await self._services.load_history(self.id)
+            if self._positions is None:
+                self._positions = self.history.positions
+            self.history.positions = self._positions
         return self.history
 
-    def start_waiting(self) -> None:
-        """Capacity has become free for this queued session."""
-        self._services.spawn(self._start_waiting(), name=f"start {self.id}")
+    def forget_conversation(self) -> None:
+        """Read the conversation anew when it is needed next; its places are never given out twice."""
+        self.history, self.estimate = None, ConversationEstimate()
+
+    def stop_what_waits(self) -> list[str]:
+        """Let nothing that waits now start by itself any more; return the ids of its messages."""
+        self.generation += 1
+        return self.inbox.hold()
+
+    def release_place(self) -> None:
+        """Give the place back, unless tasks in the background still need it."""
+        if not self.delegations.background_tasks():
+            self._services.capacity.release(self.id)
+
+    def wait_for_capacity(self) -> None:
+        """Begin by itself when there is capacity, unless an operator stops the session before."""
+        generation = self.generation
+
+        def start() -> None:
+            self._services.spawn(self._start_waiting(generation), name=f"start {self.id}")
+
+        self._services.capacity.wait(self.claim(), start)
 
     async def begin(
         self, message: Message | None, event: SessionEvent, checkpoint: Checkpoint | None = None
@@ -85,9 +118,9 @@ class SessionRuns:
             return await self._begin(message, event, checkpoint)
         finally:
             if self.active is None:
-                self._services.capacity.release(self.id)
+                self.release_place()
             if self.record.state is SessionState.QUEUED:
-                self._services.capacity.wait(self.claim(), self.start_waiting)
+                self.wait_for_capacity()
 
     # -- the run's side: called by the active run -------------------------------------------
 
@@ -113,7 +146,9 @@ class SessionRuns:
                 self.inbox.hold()
                 self.record.move_unstored(SessionEvent.RUN_ENDED, [closing], store)
             if self.active is None:
-                self._services.capacity.release(self.id)
+                self.release_place()
+                if self.record.state is SessionState.IDLE:
+                    self._services.hooks.idle.rests(self.row)
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -126,12 +161,13 @@ class SessionRuns:
         if pause_reason is None and following is not None and self._services.stopping():
             pause_reason = "daemon_restart"  # so that one resume goes on with what waits
         if pause_reason is not None:
+            asked = active.context.checkpoints.made if pause_reason == "model" else None
             checkpoint = checkpoint_of(
                 self.id,
                 active.run_id,
                 reason=pause_reason,
-                detail=active.stop_detail,
-                created_by=active.stopped_by,
+                detail=active.stop_detail if asked is None else asked.reason,
+                created_by=active.stopped_by if asked is None else "model",
                 cursor=(await self.conversation()).last_message_id,
             )
 
@@ -157,12 +193,13 @@ class SessionRuns:
         except KagedError as problem:
             await self._cannot_run(problem, SessionEvent.RUN_ENDED, **flag)
 
-    async def _start_waiting(self) -> None:
+    async def _start_waiting(self, generation: int) -> None:
         async with self.lock:
             if self.active is not None:
                 return  # it got its place by another way and keeps it
             following = self.inbox.next()
             waits = self.record.state is SessionState.QUEUED and not self.closed
+            waits = waits and generation == self.generation
             if following is None or not waits or self._services.stopping():
                 self._services.capacity.release(self.id)
                 return
@@ -215,6 +252,7 @@ class SessionRuns:
         self.inbox.remove({row.id for row in rows})
         for row in rows:
             history.add_user(row)
+        self._services.hooks.idle.stirs(self.id)
         self.active = active
         active.start()
         return active

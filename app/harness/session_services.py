@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from app.errors import Conflict, NotFound, Unavailable
 from app.harness.capacity import Capacity
+from app.harness.compaction.compactor import CompactionServices
 from app.harness.consent import Consents
+from app.harness.delegation.hooks import DelegationHooks
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
@@ -32,6 +34,7 @@ from app.storage.unit_of_work import UnitOfWork
 from app.tools.service import ToolService
 
 if TYPE_CHECKING:
+    from app.harness.hooks.plugin_hooks import PluginHooks
     from app.harness.projects import ProjectRegistry
     from app.storage.storage import Storage
 
@@ -67,6 +70,9 @@ class SessionServices:
     permissions: PermissionRules
     consents: Consents
     run_over: Callable[[str, str], Awaitable[None]]
+    compaction: CompactionServices
+    hooks: PluginHooks
+    delegation_hooks: DelegationHooks
     telemetry: Telemetry
 
     async def load_history(self, session_id: str) -> tuple[History, ConversationEstimate]:

@@ -202,15 +202,13 @@ class Turn:
         if not self._message_started:
             self._start_message()
         if isinstance(delta, TextDelta | ThinkingDelta):
-            run.stream.emit(
+            run.emit(
                 MessageDelta(
                     message_id=self._message_id,
                     delta=delta.text,
                     kind="text" if isinstance(delta, TextDelta) else "thinking",
                     attempt=self._attempt,
-                ),
-                run_id=run.run_id,
-                agent_path=run.agent_path,
+                )
             )
             self._save_soon()
         elif isinstance(delta, ToolCallReady):

@@ -12,6 +12,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from app.bridges.plugins.schemas import violations
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.tools.definition import ToolDefinition
 from app.tools.naming import closest
@@ -46,6 +47,8 @@ def validate(definition: ToolDefinition, arguments: dict[str, Any]) -> BaseModel
 
     A null in an optional parameter means that it is left out: some models send every name.
     """
+    if definition.schema is not None:
+        return _given(definition, definition.schema, arguments)
     try:
         return definition.parameters.model_validate(_without_nulls(definition, arguments))
     except ValidationError as problem:
@@ -53,6 +56,19 @@ def validate(definition: ToolDefinition, arguments: dict[str, Any]) -> BaseModel
     fields = dict(_explain(definition, one) for one in found[:MAX_FIELD_ERRORS])
     listed = "; ".join(f"{field}: {text}" for field, text in fields.items())
     raise _invalid(f"{definition.name}: {listed}", fields)
+
+
+def _given(definition: ToolDefinition, schema: Mapping[str, Any], arguments: dict[str, Any]) -> BaseModel:
+    """Return parameters that are checked against a JSON Schema from elsewhere."""
+    required = schema.get("required", ())
+    kept = {name: value for name, value in arguments.items() if value is not None or name in required}
+    broken = violations(schema, arguments)
+    if broken and kept != arguments:
+        arguments, broken = kept, violations(schema, kept)
+    if broken:
+        listed = _printable("; ".join(broken))
+        raise _invalid(f"{definition.name}: {listed}", {"arguments": listed})
+    return definition.parameters.model_validate({"given": arguments})
 
 
 def _without_nulls(definition: ToolDefinition, arguments: dict[str, Any]) -> dict[str, Any]:

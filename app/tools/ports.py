@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
+from app.tools.agents.answer import ChildAnswer
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
 
 TodoState = Literal["pending", "in_progress", "completed"]
@@ -23,6 +24,15 @@ class TodoItem:
 
     content: str
     status: TodoState
+
+
+@dataclass(frozen=True, slots=True)
+class ChildTask:
+    """What an agent gives one of its subagents to do. `background`: it does not wait for the answer."""
+
+    child: str
+    input: dict[str, Any]
+    background: bool = False
 
 
 class ToolPorts(Protocol):
@@ -43,12 +53,24 @@ class ToolPorts(Protocol):
         """
         ...
 
+    async def delegate(self, task: ChildTask) -> ChildAnswer:
+        """Let a subagent of the caller do `task`, and return what it answers.
+
+        Raises ToolError when it is refused, fails, or is stopped before it is done."""
+        ...
+
     async def todos(self) -> tuple[TodoItem, ...]:
         """Return the session's todo list, which all its agents share; empty when there is none."""
         ...
 
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         """Keep the list in place of the one before, also over a restart of the daemon."""
+        ...
+
+    def request_checkpoint(self, reason: str | None) -> None:
+        """Pause the run for the operator once the model has finished its answer.
+
+        Raises `ToolError` when there is no run that could pause."""
         ...
 
 

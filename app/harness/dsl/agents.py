@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.bridges.plugins.schemas import schema_problem
 from app.harness.dsl.cage_scope import AnyCage, broader, effective, rebase_cage
 from app.harness.dsl.compaction import compile_compaction
 from app.harness.dsl.compiled import CompiledAgent, CompiledCompaction, CompiledPermission
 from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import Node
 from app.harness.dsl.permissions import compile_permissions
+from app.harness.dsl.plugins import PluginCatalog, check_plugins, overrides_of_plugins, packages_below
 from app.harness.dsl.prompt_files import PromptFiles
 from app.harness.dsl.references import AgentNode
 from app.harness.dsl.sections import check_plugin_name
-from app.harness.dsl.spec import MAX_SUBAGENTS, AgentSpec
+from app.harness.dsl.spec import MAX_SUBAGENTS, AgentSpec, PluginSpec
 from app.harness.dsl.spec_types import AGENT_KEY_PATTERN, PATTERN_MEANING
 from app.harness.dsl.tool_resolution import ToolResolver, check_overrides
 from app.harness.dsl.validation import Validated, validate
@@ -56,6 +58,7 @@ class AgentCompiler:
     resolver: ToolResolver
     prompts: PromptFiles
     known_models: Collection[str] | None
+    plugins: PluginCatalog | None = None
 
     def compile(self, tree: AgentNode, above: _Above | None = None) -> CompiledAgent | None:
         """Compile an agent and all below it; None when its node is no agent at all."""
@@ -82,7 +85,7 @@ class AgentCompiler:
         check_overrides(
             spec.tools, node.get("tools"), self.resolver, self.bag, agent_path=path, plugins=spec.plugins
         )
-        self._check_plugins(node)
+        plugins = self._plugins(node, spec, path, compaction.delegate)
         prompt = self.prompts.resolve(node.get("system_prompt") if checked.sound("system_prompt") else None)
         compiled = CompiledAgent(
             path=path,
@@ -93,6 +96,7 @@ class AgentCompiler:
             system_prompt_candidates=prompt.candidates,
             description=self._description(checked, node, tree, is_root=above is None),
             parameters=self._parameters(spec, node),
+            output=self._output(spec, node),
             cage=cage,
             tools=self.resolver.resolve(spec.tools, is_root=above is None),
             children={key: child for key, child in children.items() if child is not None},
@@ -102,7 +106,8 @@ class AgentCompiler:
             include_tool_results_in_context=spec.include_tool_results_in_context,
             todo_review=spec.todo_review,
             permissions=(*handed, *compile_permissions(node.get("permissions"), pinned=True)),
-            plugins=spec.plugins,
+            plugins=plugins,
+            plugin_tools=overrides_of_plugins(spec.tools, plugins),
         )
         self._warn_when_idle(compiled, checked, node)
         return compiled
@@ -192,17 +197,39 @@ class AgentCompiler:
             self._bad_parameters(
                 written, "required", f"`{missing[0]}` is required but not among `properties`"
             )
+        elif parameters.get("type") == "object" and (problem := schema_problem(parameters)):
+            self.bag.error("parameters_invalid", f"the schema {problem}", written.place)
         return parameters
+
+    def _output(self, spec: AgentSpec, node: Node) -> dict[str, Any] | None:
+        written = node.get("output")
+        if spec.output is not None and written is not None and (problem := schema_problem(spec.output)):
+            self.bag.error("output_invalid", f"the schema {problem}", written.place)
+        return spec.output
 
     def _bad_parameters(self, written: Node, key: str, message: str) -> None:
         child = written.get(key)
         place = child.place if child is not None else written.place_of_missing(key)
         self.bag.error("parameters_invalid", message, place)
 
-    def _check_plugins(self, node: Node) -> None:
-        plugins = node.get("plugins")
-        for name, plugin in plugins.entries.items() if plugins is not None else ():
+    def _plugins(
+        self, node: Node, spec: AgentSpec, path: str, compactor: str | None
+    ) -> dict[str, PluginSpec]:
+        written = node.get("plugins")
+        for name, plugin in written.entries.items() if written is not None else ():
             check_plugin_name(name, plugin, self.bag)
+        plugins = packages_below(spec.plugins, written, self.root)
+        check_plugins(
+            plugins,
+            written,
+            node.get("tools"),
+            self.plugins,
+            self.bag,
+            root=self.root,
+            agent_path=path,
+            compactor=compactor,
+        )
+        return plugins
 
     def _warn_when_idle(self, agent: CompiledAgent, checked: Validated[AgentSpec], node: Node) -> None:
         asks_for_tools = any(override.enabled for override in checked.model.tools.values())

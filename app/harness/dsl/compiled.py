@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from app.harness.dsl.spec import AlwaysKeep, PluginSpec, PruneSpec, Strategy, ToolLimits
+from app.harness.dsl.spec import AlwaysKeep, PluginSpec, PruneSpec, Strategy, ToolLimits, ToolOverride
 from app.harness.dsl.spec_cage import CageSpec
 from app.harness.dsl.spec_sections import (
     DapSection,
@@ -88,6 +88,7 @@ class CompiledAgent(CompiledModel):
     """Files that are the prompt when they exist, best first: a `.local` sibling, then the file itself."""
     description: str | None
     parameters: dict[str, Any]
+    output: dict[str, Any] | None = None
     cage: Literal["disabled"] | CageSpec
     tools: dict[str, ResolvedTool]
     children: dict[str, CompiledAgent]
@@ -98,6 +99,8 @@ class CompiledAgent(CompiledModel):
     todo_review: Literal["auto", "review"]
     permissions: tuple[CompiledPermission, ...]
     plugins: dict[str, PluginSpec]
+    plugin_tools: dict[str, ToolOverride] = {}
+    """What `tools` says by names and globs that may mean tools of these plugins, in the order of the file."""
 
     def enabled_tools(self) -> tuple[str, ...]:
         """Names of the tools this agent has, in the catalog's order."""

@@ -208,6 +208,8 @@ class AgentSpec(StrictModel):
     """What the parent's model reads to decide to call this agent. Required on every subagent."""
     parameters: dict[str, Any] | None = None
     """JSON Schema of the input that the parent gives. Default: one string, `task`."""
+    output: dict[str, Any] | None = None
+    """JSON Schema of the agent's last message, when it is to answer with an object. Default: plain text."""
     tools: dict[ToolPattern, ToolOverride] = Field(default={}, max_length=512)
     """Tool, `tool.action`, glob or `@group` to whether the agent has it. The most specific entry wins."""
     tool_overrides: dict[ToolPattern, ToolOverride] | None = Field(default=None, max_length=512)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
 
+from app.ids import first_id
 from app.storage.models import Message
 from app.storage.pages import Page, decode_cursor, encode_cursor
 from app.storage.repositories.rows import RowsById, completed, values_of
@@ -40,6 +41,12 @@ class MessageRepository(RowsById[Message]):
     def queued(self, session_id: str) -> list[Message]:
         """Return the operator's messages that wait, the oldest first."""
         return self._all(self._waiting(session_id))
+
+    def tool_results_since(self, session_id: str, at: int) -> list[Message]:
+        """Return what tools gave to any agent of a session since a time in milliseconds, in order of it."""
+        since = self.c.id >= first_id("msg", at)
+        statement = select(Message).where(self.c.session_id == session_id, self.c.role == "tool", since)
+        return self._all(statement.order_by(self.c.id))
 
     def last_position(self, session_id: str) -> int:
         """Return the highest position in use; 0 when there is none."""
@@ -105,7 +112,7 @@ class MessageRepository(RowsById[Message]):
             for some in _pieces(run_ids)
         )
 
-    def supersede_ids(self, session_id: str, ids: Sequence[str], *, by: str) -> int:
+    def supersede_ids(self, session_id: str, ids: Sequence[str], *, by: str | None) -> int:
         """Flag the messages that are named as superseded; return how many were not before."""
         return sum(
             self._supersede([self.c.session_id == session_id, self.c.id.in_(some)], by)

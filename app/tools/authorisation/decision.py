@@ -2,15 +2,16 @@
 
 Owns: the order of rules. The most specific rule wins: an action's name before a tool's or a
 capability's, that before a glob, that before `*`; then the longer literal part of the pattern; then
-session before project before manifest; then deny before ask before allow. Two things stand above
-it: what the project file denies stays denied, and what it pins may only be made stricter.
+session before project before manifest; then deny before ask before allow. Three things stand above
+it: what the project file denies stays denied, what it pins may only be made stricter, and what it
+denies to an agent is denied to all agents below that one.
 Never: asking, or finding out what a call is about.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from app.tools.authorisation.patterns import could_match, covers_everything, literal_length, matches
@@ -44,17 +45,35 @@ class RuleBook:
             if rank is not None:
                 ranked.append((rank, rule))
         ranked.sort(key=_specificity, reverse=True)
-        self._everyones = tuple(rule for _, rule in ranked)
+        self._everyones = tuple(rule for _, rule in ranked if rule.above is None)
+        above: dict[str, list[PermissionRule]] = {}
+        for _, rule in ranked:
+            if rule.above is not None:
+                above.setdefault(rule.above, []).append(replace(rule, above=None))
+        self._above = tuple(RuleBook(rules, tools, capability) for rules in above.values())
         self._authors = tuple(rule for rule in self._everyones if rule.scope == "manifest")
         self._pinned = tuple(rule for rule in self._authors if rule.pinned)
 
     @property
     def restricts(self) -> bool:
         """Whether any rule could stand in the way."""
-        return any(rule.action != "allow" for rule in self._everyones)
+        own = any(rule.action != "allow" for rule in self._everyones)
+        return own or any(book.restricts for book in self._above)
 
     def decide(self, subject: Subject) -> Decision:
         """Return what the rules say about `subject`; without a rule it is allowed."""
+        decision = self._decide(subject)
+        if decision.action == "deny":
+            return decision
+        for book in self._above:
+            above = book.decide(subject)
+            if above.action == "deny":
+                return above
+            if above.uncertain and decision.action == "allow":
+                decision = above
+        return decision
+
+    def _decide(self, subject: Subject) -> Decision:
         pinned = _winner(self._pinned, subject)
         authors = _winner(self._authors, subject)
         for decision in (pinned, authors):

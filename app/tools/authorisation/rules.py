@@ -32,6 +32,8 @@ class PermissionRule:
     `fs.write`, `shell`, `net`, `exec`) or `*`. `pattern` is compared with what the call is about:
     the parts of a shell command, paths relative to the project, hosts. `scope` says who made the
     rule: the project file, an answer or request within the session, or the operator for the project.
+    `above` is the agent further up in the tree that the rule was written for, if it is not the caller's
+    own: only what it denies counts.
     """
 
     permission: str
@@ -40,6 +42,7 @@ class PermissionRule:
     scope: RuleScope
     pinned: bool = False
     id: str | None = None
+    above: str | None = None
 
 
 def check_permission_name(permission: str, tools: Collection[str]) -> None:

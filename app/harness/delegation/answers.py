@@ -1,0 +1,137 @@
+"""From a child's last message to what its parent reads.
+
+Owns: the answer of a child that succeeded, the error of one that did not, and what is taken out of the
+last message: a proposed checklist, the output by the child's schema. Pure. Never: storing anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+
+from app.bridges.plugins.schemas import violations
+from app.errors import ToolError
+from app.messages import AssistantMessage, TextBlock, ToolCallBlock
+from app.tools.agents.answer import ChildAnswer, ProposedTodo
+from app.tools.ports import MAX_TODO_CHARACTERS, MAX_TODOS
+
+if TYPE_CHECKING:
+    from app.harness.loop import LoopOutcome
+    from app.harness.run_context import RunContext
+
+COMPLETE_REASONS = frozenset({"stop", "length"})
+"""Reasons of a child's run that leave an answer; with `length` it was cut off by its model's limit."""
+_SAID = 2_000
+_TODOS = re.compile(r"^```todos[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_ITEM = re.compile(r"^\s*[-*]\s+\[([ xX~-])\]\s+(.+?)\s*$")
+_JSON_FENCE = re.compile(r"^\s*```(?:json)?[ \t]*\n(.*?)\n```\s*$", re.DOTALL)
+_STATUS: dict[str, Literal["pending", "in_progress", "completed"]] = {
+    "x": "completed",
+    "X": "completed",
+    "~": "in_progress",
+    "-": "in_progress",
+}
+
+
+def last_text(run: RunContext) -> str:
+    """Return the text of the last message of a conversation in which its agent said anything."""
+    for message in reversed(run.history.messages):
+        if isinstance(message, AssistantMessage):
+            text = "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
+            if text.strip():
+                return text
+    return ""
+
+
+def answer_of(run: RunContext, outcome: LoopOutcome, feedback: list[str]) -> ChildAnswer:
+    """Return the answer of a child that got to its end. Raises ToolError for every other end."""
+    if outcome.state != "succeeded" or outcome.reason not in COMPLETE_REASONS:
+        raise failure_of(run, outcome, feedback)
+    text = last_text(run)
+    output, problem = structured(text, run.agent.output)
+    return ChildAnswer(
+        agent_path=run.agent_path,
+        run_id=run.run_id,
+        state="succeeded",
+        reason=outcome.reason,
+        steps=run.step,
+        todos=proposed_todos(text) or None,
+        output=output,
+        output_problem=problem,
+        feedback=feedback or None,
+        message=text,
+    )
+
+
+def failure_of(run: RunContext, outcome: LoopOutcome, feedback: list[str]) -> ToolError:
+    """Return the error that says how a child's run ended, and how far it had come."""
+    code, what = _what_happened(run, outcome)
+    parts = [f"{run.agent_path} {what}", _done_so_far(run)]
+    said = last_text(run)
+    if said:
+        parts.append(f"The last it said: {said[-_SAID:]}")
+    parts += feedback
+    detail: dict[str, Any] = {
+        "agent_path": run.agent_path,
+        "run_id": run.run_id,
+        "state": outcome.state,
+        "reason": outcome.reason,
+        "steps": run.step,
+    }
+    return ToolError(code, "\n".join(parts), detail=detail)
+
+
+def _what_happened(run: RunContext, outcome: LoopOutcome) -> tuple[str, str]:
+    reason = outcome.reason
+    if reason == "max_steps":
+        return "agent_out_of_budget", f"has used all of its {run.limits.max_steps} steps and is not done."
+    if reason.startswith("budget_"):
+        unit = reason.removeprefix("budget_")
+        return "agent_out_of_budget", f"has used up its budget of {unit} and is not done."
+    if reason == "stuck":
+        return "agent_stuck", "repeated itself without getting on and was stopped."
+    if outcome.state in ("cancelled", "interrupted"):
+        return "agent_stopped", f"was stopped before it was done ({reason})."
+    if outcome.state == "failed":
+        message = str((outcome.error or {}).get("message", reason))
+        return "agent_failed", f"failed ({reason}): {message}"
+    return "agent_not_done", f"ended without a whole answer ({reason})."
+
+
+def _done_so_far(run: RunContext) -> str:
+    calls: Counter[str] = Counter()
+    for message in run.history.messages:
+        if isinstance(message, AssistantMessage):
+            calls.update(block.name for block in message.blocks if isinstance(block, ToolCallBlock))
+    listed = ", ".join(f"{name} ({count})" for name, count in calls.most_common(10))
+    return f"Done so far: {run.step} model calls" + (f"; tools called: {listed}." if listed else ".")
+
+
+def proposed_todos(text: str) -> list[ProposedTodo]:
+    """Return the checklist in a fenced block `todos`, one `- [ ] item` in a line; empty without one."""
+    block = _TODOS.search(text)
+    items = [_ITEM.match(line) for line in block[1].splitlines()] if block is not None else []
+    found = [
+        ProposedTodo(content=item[2][:MAX_TODO_CHARACTERS], status=_STATUS.get(item[1], "pending"))
+        for item in items
+        if item is not None
+    ]
+    return found[:MAX_TODOS]
+
+
+def structured(text: str, schema: dict[str, Any] | None) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the JSON object in `text` and None, or None and what is wrong with it."""
+    if schema is None:
+        return None, None
+    fenced = _JSON_FENCE.match(text)
+    try:
+        value = orjson.loads(fenced[1] if fenced is not None else text)
+    except ValueError as problem:
+        return None, f"the answer is not JSON: {problem}"
+    if not isinstance(value, dict):
+        return None, "the answer is not a JSON object"
+    broken = violations(schema, value)
+    return (None, "; ".join(broken)) if broken else (value, None)

@@ -1,0 +1,297 @@
+"""The delegations of one session: a tool call of an agent becomes a run of its child.
+
+Owns: starting a child, waiting for it, what becomes of it when the parent is stopped, and the answer.
+Never: what a child is shown (`forwarding`), the loop, or what a session is told (`session_runs`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from app.errors import KagedError, ToolError
+from app.events import EventPayload
+from app.harness.active_run import PARENT, ActiveRun
+from app.harness.delegation.answers import answer_of
+from app.harness.delegation.forwarding import forward
+from app.harness.delegation.hooks import Delegation, DelegationHooks
+from app.harness.delegation.outside_cage import Outside, SeenLines
+from app.harness.delegation.prompt import prompt_of
+from app.harness.delegation.rows import delegation_row, forwarded_row
+from app.harness.loop import LoopOutcome
+from app.harness.run_context import RunContext
+from app.harness.run_factory import build_child
+from app.harness.session_rows import posted_event, put_all
+from app.observability import Span
+from app.storage.models import Message
+from app.storage.unit_of_work import UnitOfWork
+from app.tools.agents.answer import ChildAnswer
+from app.tools.agents.definition import agent_tool_name
+from app.tools.authorisation.cage_policy import CagePolicy
+from app.tools.ports import ChildTask
+from app.workspace import locate
+
+if TYPE_CHECKING:
+    from app.harness.session_services import SessionServices
+
+log = logging.getLogger("kaged.delegation")
+
+STORED_WITHIN_MS = 30_000
+"""A result may be stored so long after others that are newer."""
+
+Work = Callable[[UnitOfWork], None]
+
+
+class Background(Protocol):
+    """The session's side of a task whose caller does not wait for it."""
+
+    async def task_ended(
+        self, delegation: Delegation, active: ActiveRun, events: Sequence[EventPayload], store: Work
+    ) -> None:
+        """Store the end of the task and tell the agent that started it, in one unit."""
+        ...
+
+
+class ChildRun:
+    """A child's run as the one who started it sees it; also the owner that the run reports to."""
+
+    def __init__(self, delegation: Delegation, background: Background | None) -> None:
+        self.delegation = delegation
+        self.late: list[Message] = []
+        self.active: ActiveRun
+        self._background = background
+
+    def take_late(self) -> list[Message]:
+        """Give what became of background tasks to the child's running turn."""
+        taken, self.late = self.late, []
+        run = self.active.context
+        placed = [
+            row.model_copy(update={"position": run.history.take_position(), "run_id": run.run_id})
+            for row in taken
+        ]
+        if placed:
+            run.record(*(posted_event(row, queued=False) for row in placed), work=put_all(placed))
+        return placed
+
+    async def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Work) -> None:
+        """Store the end of the run; a storage that fails must not keep anybody waiting."""
+        run = self.active.context
+        try:
+            if self._background is not None:
+                await self._background.task_ended(self.delegation, self.active, [closing], store)
+            else:
+                await asyncio.shield(
+                    run.stream.record(
+                        [closing],
+                        store,
+                        run_id=run.run_id,
+                        agent_path=run.agent_path,
+                        parent_tool_call_id=run.parent_call_id,
+                    )
+                )
+        except KagedError as problem:
+            log.error("the end of run %s could not be stored: %s", run.run_id, problem.message)
+
+
+class Delegations:
+    """One object for each session. `hooks` are the daemon's."""
+
+    def __init__(
+        self, services: SessionServices, session_id: str, background: Background, hooks: DelegationHooks
+    ) -> None:
+        self.live: dict[str, ChildRun] = {}
+        """The runs of children under way, by run id."""
+        self._services = services
+        self._session_id = session_id
+        self._background = background
+        self._hooks = hooks
+        self._seen = SeenLines()
+        self._seen_lock = asyncio.Lock()
+        self._agents: Counter[str] = Counter()
+
+    async def delegate(self, parent: RunContext, call_id: str, task: ChildTask, span: Span) -> ChildAnswer:
+        """Run a child of `parent` on a task and return its answer, at once when it is a background task.
+
+        Raises ToolError when the child is refused, cannot be started, or does not get to its end."""
+        agent = parent.agent.children.get(task.child)
+        if agent is None:
+            known = ", ".join(map(agent_tool_name, parent.agent.children)) or "none"
+            raise ToolError("agent_not_found", f"There is no subagent {task.child!r}. Subagents: {known}.")
+        asked = Delegation(parent, agent, call_id, task.input, prompt_of(agent, task.input), task.background)
+        delegation, refusal = await self._hooks.on_start(asked)
+        if refusal is not None:
+            raise self._refused(delegation, refusal)
+        child = await self._start(delegation, span)
+        if task.background:
+            return ChildAnswer(agent_path=agent.path, run_id=child.active.run_id, state="running", message="")
+        outcome = await self._end_of(child)
+        feedback, stop = await self._completed(delegation, child.active, outcome)
+        if stop:
+            parent.ending = "delegation_stopped"
+        return answer_of(child.active.context, outcome, feedback)
+
+    def background_tasks(self) -> list[ChildRun]:
+        """Return the tasks under way that nobody waits for."""
+        return [child for child in self.live.values() if child.delegation.background]
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _refused(self, delegation: Delegation, reason: str) -> ToolError:
+        key = delegation.child.key
+        told = {"child": delegation.path, "call_id": delegation.call_id, "reason": reason}
+        delegation.parent.audit("delegation.refused", told)
+        return ToolError(
+            "delegation_refused",
+            f"Sub-agent {key} could not be started: {reason}",
+            detail={"agent_path": delegation.path, "reason": reason},
+        )
+
+    async def _start(self, delegation: Delegation, span: Span) -> ChildRun:
+        """Store the child's run with what it is shown, and start it."""
+        parent = delegation.parent
+        child = ChildRun(delegation, self._background if delegation.background else None)
+        try:
+            active = await build_child(
+                self._services,
+                parent,
+                delegation.child,
+                child,
+                call_id=delegation.call_id,
+                span=span,
+                background=delegation.background,
+                take_steers=child.take_late,
+                over=self._over,
+            )
+        except KagedError as problem:
+            raise self._refused(delegation, problem.message) from None
+        child.active = active
+        rows = await self._rows(delegation, active)
+        active.message = rows[-1]
+        active.row.trigger_message_id = rows[-1].id
+        row = active.row
+
+        def store(uow: UnitOfWork) -> None:
+            uow.runs.add(row)
+            put_all(rows)(uow)
+
+        run = active.context
+        told = [posted_event(one, queued=False) for one in rows]
+        run.record(active.started_event(), *told, work=store, durable=delegation.background)
+        for one in rows:
+            run.history.add_user(one)
+        parent.audit("delegation.started", self._told(delegation, active))
+        self.live[run.run_id] = child
+        self._agents[run.agent_path] += 1
+        if not delegation.background:
+            parent.children[run.run_id] = active
+        active.start()
+        if parent.stopping:
+            active.stop(parent.stopping, by=PARENT)
+        return child
+
+    async def _rows(self, delegation: Delegation, active: ActiveRun) -> list[Message]:
+        """Return the messages that the child's conversation begins with."""
+        run, candidate = active.context, active.context.route.candidates[0]
+        window = self._services.catalog.context_window(candidate.provider, candidate.model)
+        outside = await self._outside(run)
+        shown = forward(delegation, self._hooks, outside, window)
+        rows = []
+        if shown.text:
+            rows.append(forwarded_row(delegation, run, shown.text, shown.left_out))
+        rows.append(delegation_row(delegation, run, shown.prompt))
+        if shown.left_out:
+            told = {"child": delegation.path, "call_id": delegation.call_id, "lines": shown.left_out}
+            delegation.parent.audit("delegation.filtered", told)
+        return rows
+
+    async def _outside(self, run: RunContext) -> Outside:
+        """Return what keeps from a child what its cage does not show it."""
+        cage = run.cage
+        if cage is None:
+            return Outside(self._seen, None)
+        async with self._seen_lock:
+            since = self._seen.newest_at - STORED_WITHIN_MS
+            rows = await self._services.storage.read(
+                lambda uow: uow.messages.tool_results_since(self._session_id, max(0, since))
+            )
+            await asyncio.to_thread(self._seen.add_results, rows)
+        policy = CagePolicy(cage, run.project_root)
+
+        def readable(path: str) -> bool:
+            try:
+                policy.check(locate(run.project_root, path).parts, "ro")
+            except ToolError:
+                return False
+            return True
+
+        return Outside(self._seen, readable)
+
+    async def _end_of(self, child: ChildRun) -> LoopOutcome:
+        """Wait for the end of a child's run. When the parent is stopped the child is, before it."""
+        active, parent = child.active, child.delegation.parent
+        try:
+            await active.ended()
+        except asyncio.CancelledError:
+            active.stop("cancel" if parent.stopping == "cancel" else "pause", by=PARENT)
+            await _ended_whatever_comes(active)
+            self._audit_end(child.delegation, active)
+            raise
+        finally:
+            parent.children.pop(active.run_id, None)
+            self.live.pop(active.run_id, None)
+        outcome = active.outcome
+        if outcome is None:  # a defect: the run ended without having come to an end
+            return LoopOutcome("failed", "internal", error={"code": "internal", "message": "It broke off."})
+        return outcome
+
+    async def _completed(
+        self, delegation: Delegation, active: ActiveRun, outcome: LoopOutcome
+    ) -> tuple[list[str], bool]:
+        self._audit_end(delegation, active)
+        return await self._hooks.on_complete(delegation, outcome)
+
+    def _audit_end(self, delegation: Delegation, active: ActiveRun) -> None:
+        delegation.parent.audit("delegation.completed", ended_told(delegation, active))
+
+    def _told(self, delegation: Delegation, active: ActiveRun) -> dict[str, Any]:
+        return {
+            "child": delegation.path,
+            "child_run_id": active.run_id,
+            "call_id": delegation.call_id,
+            "background": delegation.background,
+            "prompt": delegation.prompt[:200],
+        }
+
+    async def _over(self, session_id: str, agent_path: str) -> None:
+        """End what tools keep for an agent, once the last of its runs is over."""
+        self._agents[agent_path] -= 1
+        if self._agents[agent_path] <= 0:
+            del self._agents[agent_path]
+            await self._services.run_over(session_id, agent_path)
+
+
+def ended_told(delegation: Delegation, active: ActiveRun) -> dict[str, Any]:
+    """Return what the audit trail is told of the end of a delegation."""
+    run, outcome = active.context, active.outcome
+    return {
+        "child": delegation.path,
+        "child_run_id": active.run_id,
+        "call_id": delegation.call_id,
+        "state": outcome.state if outcome is not None else "failed",
+        "reason": outcome.reason if outcome is not None else "internal",
+        "steps": run.step,
+        "tokens": run.usage.total,
+        "cost_usd": run.cost_usd,
+    }
+
+
+async def _ended_whatever_comes(active: ActiveRun) -> None:
+    """Wait for the end of a run that is stopped, however often the waiting is cancelled."""
+    waiting = asyncio.ensure_future(active.ended())
+    while not waiting.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([waiting])

@@ -1,0 +1,73 @@
+"""The rows that a delegation makes. Pure: values in, values out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from app.ids import new_id, now_ms
+from app.storage.models import Message
+
+if TYPE_CHECKING:
+    from app.harness.delegation.hooks import Delegation
+    from app.harness.run_context import RunContext
+
+DELEGATION, FORWARDED, TASK_RESULT = "delegation", "forwarded", "task_result"
+"""Kinds of messages: what a child is asked, what it is shown before, what a background task came to."""
+
+
+def delegation_row(delegation: Delegation, child: RunContext, prompt: str) -> Message:
+    """Return the message that asks the child; `prompt` is what it may be shown of the delegation's."""
+    parent = delegation.parent
+    details = {
+        "kind": DELEGATION,
+        "from": parent.agent_path,
+        "parentRunId": parent.run_id,
+        "parentToolCallId": delegation.call_id,
+    }
+    return _row(child, prompt, details)
+
+
+def forwarded_row(delegation: Delegation, child: RunContext, content: str, left_out: int) -> Message:
+    """Return the message with what the child is shown of its parent's conversation."""
+    details: dict[str, Any] = {"kind": FORWARDED, "from": delegation.parent.agent_path}
+    if left_out:
+        details["linesLeftOut"] = left_out
+    return _row(child, content, details)
+
+
+def task_result_row(
+    session_id: str, agent_path: str, content: str, *, child_path: str, run_id: str, state: str
+) -> Message:
+    """Return the message that tells an agent what became of a task in the background; it has no place
+    in the conversation yet."""
+    return Message(
+        id=new_id("msg"),
+        session_id=session_id,
+        agent_path=agent_path,
+        role="system",
+        content=content,
+        details={
+            "kind": TASK_RESULT,
+            "createdBy": "daemon",
+            "agentPath": child_path,
+            "runId": run_id,
+            "state": state,
+        },
+        delivery="steer",
+        created_at=now_ms(),
+    )
+
+
+def _row(child: RunContext, content: str, details: Mapping[str, Any]) -> Message:
+    return Message(
+        id=new_id("msg"),
+        session_id=child.session_id,
+        run_id=child.run_id,
+        agent_path=child.agent_path,
+        position=child.history.take_position(),
+        role="system",
+        content=content,
+        details={**details, "createdBy": "daemon"},
+        created_at=now_ms(),
+    )

@@ -1,0 +1,79 @@
+"""Whoever stops a parent stops all below it, and each of them is closed exactly once."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.provider_script import Reply, Stall, Text
+from tests.harness.delegation.conftest import Drive
+from tests.harness.delegation.family import Cast, agent, calling
+from tests.harness.driving import Driver, check_stream
+from tests.harness.loop_watch import waited_for_processors
+
+DEEP = agent(
+    "primary",
+    subagents={"a": agent("a", subagents={"b": agent("b"), "c": agent("c")}), "d": agent("d")},
+)
+
+
+def start_deep(cast: Cast) -> None:
+    """Let every leaf say one word and go on thinking."""
+    cast.script("primary", calling(("agent-a", {"task": "x"}), ("agent-d", {"task": "y"})))
+    cast.script("a", calling(("agent-b", {"task": "x"}), ("agent-c", {"task": "y"})))
+    for leaf in ("b", "c", "d"):
+        cast.script(leaf, Reply((Text(leaf), Stall())))
+
+
+async def all_runs(driver: Driver) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await driver.session_call("GET", "/runs?all=true&limit=100"))["items"]
+    return found
+
+
+@pytest.mark.requirement("R6.delegation.cancel")
+async def test_a_cancel_ends_the_whole_subtree_within_200_ms(drive: Drive, cast: Cast) -> None:
+    start_deep(cast)
+    async with drive(DEEP) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        await watch.until(lambda _: sorted(watch.text()) == ["b", "c", "d"])
+        waited, asked = waited_for_processors(), time.monotonic()
+        await driver.session_call("POST", "/cancel")
+        took = time.monotonic() - asked - max(0.0, waited_for_processors() - waited)
+        await watch.until_state("idle")
+        runs = await all_runs(driver)
+        messages = await driver.messages()
+
+    assert took < 0.2
+    check_stream(watch.frames)
+    assert {run["state"] for run in runs} == {"cancelled"} and len(runs) == 5
+    ended = [f["payload"]["run_id"] for f in watch.of("run.ended")]
+    assert sorted(ended) == sorted(run["id"] for run in runs)
+    assert ended[-1] == next(run["id"] for run in runs if run["agent_path"] == "primary")
+    partial = [m for m in messages if m["role"] == "primary" and m["content"] in ("b", "c", "d")]
+    assert all(m["complete"] and m["details"]["stopReason"] == "aborted" for m in partial)
+
+
+@pytest.mark.requirement("R6.delegation.cancel", "R6.checkpoint.grace")
+async def test_a_pause_interrupts_the_whole_subtree(drive: Drive, cast: Cast, tmp_path: Path) -> None:
+    start_deep(cast)
+    async with drive(DEEP) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        await watch.until(lambda _: sorted(watch.text()) == ["b", "c", "d"])
+        asked = time.monotonic()
+        await driver.session_call("POST", "/pause")
+        took = time.monotonic() - asked
+        await watch.until_state("paused")
+        runs = await all_runs(driver)
+        resumed = await driver.session_call("POST", "/resume", status=201)
+        await watch.until(
+            lambda f: f["type"] == "run.ended" and f["payload"]["run_id"] == resumed["run"]["id"]
+        )
+
+    assert took < 2
+    assert {run["state"] for run in runs} == {"interrupted"}
+    answers = [m["content"] for m in cast.messages("primary") if m["role"] == "tool"]
+    assert len(answers) == 2 and all("agent_stopped" in one or "cancelled" in one for one in answers)
+    check_stream(watch.frames)
