@@ -47,6 +47,8 @@ class Effect(StrEnum):
     WAIT_FOR_CAPACITY = "wait_for_capacity"
     STOP_RUN = "stop_run"
     CREATE_CHECKPOINT = "create_checkpoint"
+    APPLY_PROMPT_EDITS = "apply_prompt_edits"
+    SUPERSEDE_MESSAGES = "supersede_messages"
     RELEASE_CAPACITY = "release_capacity"
 
 
@@ -58,6 +60,7 @@ SESSION_MOVES: Mapping[tuple[SessionState, SessionEvent], tuple[SessionState, tu
     (_S.IDLE, _E.MESSAGE_POSTED): (_S.RUNNING, (_F.START_RUN,)),
     (_S.IDLE, _E.MESSAGE_POSTED_AT_LIMIT): (_S.QUEUED, (_F.ENQUEUE_MESSAGE, _F.WAIT_FOR_CAPACITY)),
     (_S.IDLE, _E.RESUME_WITH_WORK): (_S.RUNNING, (_F.START_RUN,)),
+    (_S.IDLE, _E.ROLLBACK): (_S.IDLE, (_F.SUPERSEDE_MESSAGES,)),
     (_S.IDLE, _E.ARCHIVE): (_S.ARCHIVED, ()),
     (_S.QUEUED, _E.MESSAGE_POSTED): (_S.QUEUED, (_F.ENQUEUE_MESSAGE,)),
     (_S.QUEUED, _E.MESSAGE_POSTED_AT_LIMIT): (_S.QUEUED, (_F.ENQUEUE_MESSAGE,)),
@@ -72,9 +75,9 @@ SESSION_MOVES: Mapping[tuple[SessionState, SessionEvent], tuple[SessionState, tu
     (_S.RUNNING, _E.RUN_ENDED_MORE_QUEUED): (_S.RUNNING, (_F.START_RUN,)),
     (_S.RUNNING, _E.RUN_PAUSED): (_S.PAUSED, (_F.CREATE_CHECKPOINT, _F.RELEASE_CAPACITY)),
     (_S.RUNNING, _E.DAEMON_RESTARTED): (_S.PAUSED, (_F.CREATE_CHECKPOINT,)),
-    (_S.PAUSED, _E.RESUME_WITH_WORK): (_S.RUNNING, (_F.START_RUN,)),
-    (_S.PAUSED, _E.RESUME_WITHOUT_WORK): (_S.IDLE, ()),
-    (_S.PAUSED, _E.ROLLBACK): (_S.IDLE, ()),
+    (_S.PAUSED, _E.RESUME_WITH_WORK): (_S.RUNNING, (_F.APPLY_PROMPT_EDITS, _F.START_RUN)),
+    (_S.PAUSED, _E.RESUME_WITHOUT_WORK): (_S.IDLE, (_F.APPLY_PROMPT_EDITS,)),
+    (_S.PAUSED, _E.ROLLBACK): (_S.IDLE, (_F.SUPERSEDE_MESSAGES,)),
     (_S.PAUSED, _E.CANCEL): (_S.IDLE, ()),
     (_S.PAUSED, _E.ARCHIVE): (_S.ARCHIVED, ()),
 }

@@ -14,13 +14,13 @@ from app.api.schemas.checkpoints import CheckpointAnswer, CheckpointDetail, Prom
 from app.api.schemas.messages import brief
 from app.api.schemas.model import PageOf
 from app.errors import NotFound
+from app.harness.checkpoints.past import conversation_at
+from app.harness.checkpoints.point import point_at
 from app.lifespan import Services
 from app.storage.models import Checkpoint, Message
 from app.storage.unit_of_work import UnitOfWork
 
 router: APIRouter = noun_router("Checkpoints")
-
-_PAGE = 500
 
 
 @router.get(
@@ -70,18 +70,5 @@ def _read(uow: UnitOfWork, session_id: str, checkpoint_id: str) -> tuple[Checkpo
     checkpoint = uow.checkpoints.get(checkpoint_id)
     if checkpoint is None or checkpoint.session_id != session_id:
         raise NotFound(f"The session has no checkpoint {checkpoint_id}.")
-    last = uow.messages.get(checkpoint.message_cursor) if checkpoint.message_cursor is not None else None
-    if last is None or last.position is None:
-        return checkpoint, []
-    return checkpoint, _messages_through(uow, session_id, last.position)
-
-
-def _messages_through(uow: UnitOfWork, session_id: str, position: int) -> list[Message]:
-    messages: list[Message] = []
-    cursor: str | None = None
-    while True:
-        page = uow.messages.page(session_id, include_superseded=False, limit=_PAGE, cursor=cursor)
-        messages += [row for row in page.items if row.position is not None and row.position <= position]
-        cursor = page.next_cursor
-        if cursor is None or page.items[-1].position is None or page.items[-1].position >= position:
-            return messages
+    point = point_at(uow, session_id, checkpoint.message_cursor)
+    return checkpoint, conversation_at(uow, session_id, point)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from app.errors import Conflict, NotFound
 from app.events import EventPayload, RunQueued
+from app.harness.checkpoints.rollback import go_back, undo_rollback
 from app.harness.inbox import Inbox, message_size
 from app.harness.session_rows import (
     Mode,
@@ -31,7 +32,7 @@ from app.harness.session_services import SessionServices
 from app.harness.session_stream import SessionStream
 from app.ids import now_ms
 from app.states import SessionEvent, SessionState
-from app.storage.models import Message, Run
+from app.storage.models import Message, Rollback, Run
 from app.storage.models import Session as SessionRow
 
 PAUSE_GRACE_SECONDS = 2.0
@@ -70,7 +71,7 @@ class Session:
 
     def line_up(self) -> None:
         """Wait for capacity; the session starts by itself when it is there."""
-        self._services.capacity.wait(self._runs.claim(), self._runs.start_waiting)
+        self._runs.wait_for_capacity()
 
     # -- commands ---------------------------------------------------------------------------
 
@@ -110,7 +111,7 @@ class Session:
             self._still_there()
             self._record.require(SessionEvent.CANCEL)
             self._services.capacity.withdraw(self.id)
-            held = hold_all(self._runs.inbox.hold())
+            held = hold_all(self._runs.stop_what_waits())
             active = self._runs.active
             if active is None:
                 await self._record.move(SessionEvent.CANCEL, reason="cancelled", work=held, durable=True)
@@ -149,7 +150,9 @@ class Session:
                 raise self._record.illegal("resume")
             checkpoint = await self._services.open_checkpoint(self.id, checkpoint_id)
             history = await self._runs.conversation()
-            unanswered = bool(history.messages) and not history.answered
+            # A model that asked for a look has answered, but is not done: it is let go on.
+            asked = checkpoint is not None and checkpoint.reason == "model" and queued is None
+            unanswered = bool(history.messages) and (asked or not history.answered)
             if not unanswered and queued is None:
                 await self._record.move(
                     SessionEvent.RESUME_WITHOUT_WORK, work=mark_resumed(checkpoint), durable=True
@@ -179,6 +182,24 @@ class Session:
             message = nudge(self.id, history, actor)
             return (await self._runs.begin(message, SessionEvent.RESUME_WITH_WORK)).row
 
+    async def roll_back(self, *, checkpoint_id: str | None, message_id: str | None, actor: str) -> Rollback:
+        """Take out of the conversation what came after a checkpoint or a message."""
+        async with self._lock:
+            self._still_there()
+            return await go_back(
+                self._runs,
+                self._services.storage,
+                checkpoint_id=checkpoint_id,
+                message_id=message_id,
+                actor=actor,
+            )
+
+    async def undo_rollback(self, rollback_id: str, actor: str) -> Rollback:
+        """Bring back what a rollback took out, as long as nothing was posted after it."""
+        async with self._lock:
+            self._still_there()
+            return await undo_rollback(self._runs, self._services.storage, rollback_id, actor=actor)
+
     async def rename(self, title: str) -> None:
         async with self._lock:
             self._still_there()
@@ -190,7 +211,7 @@ class Session:
             self._still_there()
             if self._runs.active is not None:
                 raise self._record.illegal("archive")
-            held = hold_all(self._runs.inbox.hold())
+            held = hold_all(self._runs.stop_what_waits())
             await self._record.move(SessionEvent.ARCHIVE, work=held, durable=True, archived_at=now_ms())
             self._services.capacity.withdraw(self.id)
             self._services.capacity.release(self.id)

@@ -20,6 +20,7 @@ from app.tools.debug import debug
 from app.tools.edit import ast_rewrite, text
 from app.tools.file import create, read, write
 from app.tools.locked import locked_set
+from app.tools.planning import checkpoint
 from app.tools.project import recipe
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
@@ -79,6 +80,7 @@ def build_registry(
         lsp.build(files, sources, languages),
         debug.build(files, debuggers, terminals),
         recipe.build(files, environment),
+        checkpoint.build(),
         *locked_set.build(
             files, children, environment, read=reading, write=writing, edit=editing, bash=running, kept=kept
         ),

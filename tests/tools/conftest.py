@@ -30,6 +30,7 @@ class Ports:
     asked: list[ConsentRequest] = field(default_factory=list)
     answer: ConsentAnswer = "reject"
     todo_list: tuple[TodoItem, ...] = ()
+    checkpoints: list[str | None] = field(default_factory=list)
 
     async def progress(self, text: str) -> None:
         self.shown.append(text)
@@ -46,6 +47,9 @@ class Ports:
 
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         self.todo_list = tuple(todos)
+
+    def request_checkpoint(self, reason: str | None) -> None:
+        self.checkpoints.append(reason)
 
     def names(self) -> list[str]:
         return [event for event, _ in self.events]

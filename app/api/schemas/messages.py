@@ -49,6 +49,9 @@ class MessageAnswer(AnswerModel):
     details: dict[str, Any]
     complete: bool
     superseded: bool
+    superseded_by: str | None = Field(
+        description="The rollback (`rbk_`) or compaction (`cmp_`) that took it out of the conversation."
+    )
     delivery: str
     created_at: Time
 

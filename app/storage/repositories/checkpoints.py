@@ -20,9 +20,14 @@ class CheckpointRepository(RowsById[Checkpoint]):
         return self._newest_first("checkpoints", where, limit=limit, cursor=cursor)
 
     def open(self, session_id: str) -> builtins.list[Checkpoint]:
-        """Return the checkpoints neither resumed nor rolled back, the newest first."""
+        """Return the checkpoints neither resumed nor rolled back nor taken back, the newest first."""
         statement = select(Checkpoint).where(self.c.session_id == session_id, self._is_open())
         return self._all(statement.order_by(self.c.created_at.desc(), self.c.id.desc()))
+
+    def of_session(self, session_id: str) -> builtins.list[Checkpoint]:
+        """Return every checkpoint of a session, the oldest first."""
+        statement = select(Checkpoint).where(self.c.session_id == session_id)
+        return self._all(statement.order_by(self.c.created_at, self.c.id))
 
     def prune(self, session_id: str, keep: int) -> int:
         """Delete the oldest checkpoints until `keep` are left; one that is open stays, however many
@@ -39,4 +44,6 @@ class CheckpointRepository(RowsById[Checkpoint]):
         return self.connection.execute(old).rowcount
 
     def _is_open(self) -> ColumnElement[bool]:
-        return and_(self.c.resumed_at.is_(None), self.c.rolled_back.is_(False))
+        return and_(
+            self.c.resumed_at.is_(None), self.c.rolled_back.is_(False), self.c.superseded_by.is_(None)
+        )

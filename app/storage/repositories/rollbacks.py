@@ -19,6 +19,11 @@ class RollbackRepository(RowsById[Rollback]):
         where = [self.c.session_id == session_id]
         return self._newest_first("rollbacks", where, limit=limit, cursor=cursor)
 
+    def of_session(self, session_id: str) -> builtins.list[Rollback]:
+        """Return every rollback of a session, the oldest first."""
+        statement = select(Rollback).where(self.c.session_id == session_id)
+        return self._all(statement.order_by(self.c.created_at, self.c.id))
+
 
 class PromptEditRepository(RowsById[PromptEdit]):
     model = PromptEdit

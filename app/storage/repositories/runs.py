@@ -33,6 +33,11 @@ class RunRepository(RowsById[Run]):
         found = self.c.state.in_(list(states))
         return self._all(select(Run).where(found).order_by(self.c.created_at, self.c.id))
 
+    def children(self, session_id: str) -> builtins.list[Run]:
+        """Return the runs of a session's child agents, the oldest first."""
+        where = (self.c.session_id == session_id, self.c.parent_run_id.is_not(None))
+        return self._all(select(Run).where(*where).order_by(self.c.created_at, self.c.id))
+
     def insert_step(self, **values: Any) -> None:
         """Insert one step by its columns, defaults filled in."""
         _StepRows(self.connection).insert(**values)
