@@ -30,15 +30,13 @@ MAX_PART_CHARACTERS = 16 * 1024
 """Of one text in it."""
 
 
-def content_json(value: Any, redactor: Redactor) -> str:
+def content_json(value: Any, redactor: Redactor, limit: int = MAX_CONTENT_CHARACTERS) -> str:
     """Return `value` as an attribute: text as it is, everything else as JSON."""
     if isinstance(value, str):
-        return encodable(
-            shortened(redactor.text(value[: 2 * MAX_CONTENT_CHARACTERS]), MAX_CONTENT_CHARACTERS)
-        )
+        return encodable(shortened(redactor.text(value[: 2 * limit]), limit))
     if isinstance(value, Sequence):
-        return _list_json(value, redactor)
-    return shortened(_json(redactor.data(_plain(value))), MAX_CONTENT_CHARACTERS)
+        return _list_json(value, redactor, limit)
+    return shortened(_json(redactor.data(_plain(value))), limit)
 
 
 def encodable(text: str) -> str:
@@ -53,9 +51,8 @@ def shortened(text: str, limit: int) -> str:
     return f"{text[:limit]}… ({len(text) - limit} characters left out)"
 
 
-def _list_json(items: Sequence[Any], redactor: Redactor) -> str:
+def _list_json(items: Sequence[Any], redactor: Redactor, room: int) -> str:
     kept: list[str] = []
-    room = MAX_CONTENT_CHARACTERS
     for number, item in enumerate(reversed(items)):
         text = _json(redactor.data(_plain(item)))
         room -= len(text) + 1
