@@ -12,8 +12,8 @@ import orjson
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from app.bridges.plugins.schemas import violations
 from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.json_schema import violations
 from app.tools.definition import ToolDefinition
 from app.tools.naming import closest
 from app.tools.schema import parameters_schema

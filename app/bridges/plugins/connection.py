@@ -26,8 +26,8 @@ from app.bridges.plugins.manifest import API_VERSION, PluginManifest
 from app.bridges.plugins.package import Package
 from app.bridges.plugins.problems import PluginEnded, PluginRefused
 from app.bridges.plugins.requests import PluginRequests
-from app.bridges.plugins.schemas import is_deeper
 from app.bridges.process import Child, ChildProcesses, SpawnFailed
+from app.json_schema import is_deeper
 
 _PASSED_ON = ("PATH", "HOME", "LANG")
 _CHECKED_ASIDE = 16 * 1024

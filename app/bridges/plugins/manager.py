@@ -25,10 +25,10 @@ from app.bridges.plugins.manifest import HOOK_PREFIX, PluginManifest, PluginTool
 from app.bridges.plugins.package import Package, Packages
 from app.bridges.plugins.problems import PluginEnded, PluginProblem, PluginUnavailable
 from app.bridges.plugins.requests import PluginStorage, StorageRefused
-from app.bridges.plugins.schemas import violations
 from app.bridges.plugins.supervision import Means, Record, SupervisedPlugin
 from app.bridges.process import ChildProcesses
 from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.json_schema import violations
 
 __all__ = [
     "CallContext",

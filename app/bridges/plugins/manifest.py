@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from app.bridges.plugins.capabilities import Capability, covered, parse_capability
 from app.bridges.plugins.manifest_text import MANIFEST_NAME, read_document
 from app.bridges.plugins.problems import PluginProblem
-from app.bridges.plugins.schemas import schema_problem
+from app.json_schema import schema_problem
 
 API_VERSION = 1
 HOOK_PREFIX = "kaged.hook."

@@ -17,8 +17,8 @@ from app.bridges.peer import INTERNAL_ERROR, ResponseError
 from app.bridges.plugins.journal import LEVELS, Journal
 from app.bridges.plugins.limits import PluginLimits
 from app.bridges.plugins.manifest import PluginManifest
-from app.bridges.plugins.schemas import is_deeper
 from app.errors import RPC_CAPABILITY_DENIED, RPC_INVALID_PARAMS, RPC_TOOL_NOT_FOUND
+from app.json_schema import is_deeper
 
 MAX_KEY = 256
 MAX_VALUE_BYTES = 64 * 1024

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from app.bridges.plugins.schemas import violations
 from app.errors import ToolError
+from app.json_schema import violations
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock
 from app.tools.agents.answer import ChildAnswer, ProposedTodo
 from app.tools.ports import MAX_TODO_CHARACTERS, MAX_TODOS

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.bridges.plugins.schemas import schema_problem
 from app.harness.dsl.cage_scope import AnyCage, broader, effective, rebase_cage
 from app.harness.dsl.compaction import compile_compaction
 from app.harness.dsl.compiled import CompiledAgent, CompiledCompaction, CompiledPermission
@@ -27,6 +26,7 @@ from app.harness.dsl.spec import MAX_SUBAGENTS, AgentSpec, PluginSpec
 from app.harness.dsl.spec_types import AGENT_KEY_PATTERN, PATTERN_MEANING
 from app.harness.dsl.tool_resolution import ToolResolver, check_overrides
 from app.harness.dsl.validation import Validated, validate
+from app.json_schema import schema_problem
 
 DEFAULT_PARAMETERS: dict[str, Any] = {
     "type": "object",

@@ -1,4 +1,4 @@
-"""JSON Schemas that plugins bring: checked themselves, then used to check values.
+"""JSON Schemas that plugins and project files bring: checked themselves, then used to check values.
 
 Owns: the bounds on such a schema, and that neither a reference nor a pattern in it can do harm: nothing
 is fetched, and patterns take linear time. Never: what the values are for.
