@@ -35,6 +35,7 @@ _TAGS = (
     ("Commands", "Shell commands that run, or that agents left running."),
     ("Tools", "What agents can do, and doing it by hand."),
     ("Permissions", "What agents may do, by rules of a project or a session."),
+    ("Plugins", "Programs that projects bring: their hooks, tools and how they fare."),
     ("Providers", "Models and the services that run them."),
     ("Operations", "The audit trail, and catching up."),
 )

@@ -1,4 +1,4 @@
-"""What happens to language servers and in debug sessions, kept in the audit trail.
+"""What happens to language servers, to plugins and in debug sessions, kept in the audit trail.
 
 Owns: the row of such an event. Never: which events there are; the bridges tell them.
 """
@@ -17,6 +17,9 @@ from app.storage.storage import Storage
 log = logging.getLogger("kaged.bridges")
 
 
+_COLUMNS = ("session_id", "run_id", "agent_path", "request_id")
+
+
 class BridgeAudit:
     """Called with an event's name, the project's id and the data; must not raise."""
 
@@ -30,6 +33,7 @@ class BridgeAudit:
             event=event,
             actor="daemon",
             project_id=project_id,
+            **{name: data[name] for name in _COLUMNS if isinstance(data.get(name), str)},
             data=self._redactor.data({"project_id": project_id, **data}),
         )
         self._storage.submit(lambda uow: uow.audit.add_many([row])).add_done_callback(_note_failure)

@@ -17,6 +17,7 @@ from app.errors import Conflict, KagedError, NotFound, ProjectFileInvalid, Valid
 from app.harness.dsl.catalog import ToolCatalog
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.dsl.compiler import CompileResult, compile_in_thread
+from app.harness.dsl.plugins import PluginCatalog
 from app.harness.dsl.prompt_files import PromptProblem
 from app.harness.dsl.watcher import ProjectChange, ProjectWatcher, WatchList
 from app.harness.prompts.store import PromptStore
@@ -64,11 +65,13 @@ class ProjectRegistry:
         *,
         known_models: Callable[[], Collection[str]],
         prompts_changed: Callable[[str, tuple[str, ...]], Awaitable[None]],
+        plugins: PluginCatalog | None = None,
     ) -> None:
         self._storage = storage
         self._catalog = catalog
         self._known_models = known_models
         self._prompts_changed = prompts_changed
+        self._plugins = plugins
         self._projects: dict[str, LoadedProject] = {}
         self._snapshots: dict[str, CompiledProject] = {}
         self._lock = asyncio.Lock()
@@ -188,7 +191,9 @@ class ProjectRegistry:
     # -- inside -----------------------------------------------------------------------------
 
     async def _compile(self, root: Path) -> CompileResult:
-        return await compile_in_thread(root, catalog=self._catalog, known_models=self._known_models())
+        return await compile_in_thread(
+            root, catalog=self._catalog, known_models=self._known_models(), plugins=self._plugins
+        )
 
     async def _restore(self, row: Project) -> None:
         root = Path(row.root)

@@ -26,6 +26,7 @@ from app.harness.dsl.loader import ProjectLoader, parse_document
 from app.harness.dsl.not_in_effect import warn_of_what_has_no_effect
 from app.harness.dsl.paths import CONFIG_FOLDER, PROJECT_FILE, display_path
 from app.harness.dsl.permissions import compile_permissions
+from app.harness.dsl.plugins import PluginCatalog
 from app.harness.dsl.prompt_files import PromptFiles
 from app.harness.dsl.references import Flattener, lift_project_keys
 from app.harness.dsl.sections import WorkflowCompiler, check_sections
@@ -68,11 +69,16 @@ class CompileResult:
 
 
 def compile_project(
-    root: Path, *, catalog: ToolCatalog, known_models: Collection[str] | None = None
+    root: Path,
+    *,
+    catalog: ToolCatalog,
+    known_models: Collection[str] | None = None,
+    plugins: PluginCatalog | None = None,
 ) -> CompileResult:
     """Compile the project in a folder. Never raises for anything the folder may contain; blocks on file I/O.
 
-    `known_models` are the aliases of the local config; None leaves aliases unchecked.
+    `known_models` are the aliases of the local config; None leaves aliases unchecked, and so it is with the
+    manifests of `plugins`.
     """
     bag = DiagnosticBag()
     try:
@@ -86,17 +92,25 @@ def compile_project(
     project = None
     prompts = PromptFiles(bag)
     if document.node is not None:
-        compilation = _Compilation(root, loader, bag, prompts, ToolResolver(catalog), known_models)
+        compilation = _Compilation(
+            root, loader, bag, prompts, ToolResolver(catalog), known_models, plugins=plugins
+        )
         project = compilation.run(document.node)
     sound = None if bag.has_errors else project
     return CompileResult(sound, bag.sorted(), loader.texts, (*loader.files, *prompts.watched))
 
 
 async def compile_in_thread(
-    root: Path, *, catalog: ToolCatalog, known_models: Collection[str] | None = None
+    root: Path,
+    *,
+    catalog: ToolCatalog,
+    known_models: Collection[str] | None = None,
+    plugins: PluginCatalog | None = None,
 ) -> CompileResult:
     """`compile_project` in a worker thread."""
-    return await asyncio.to_thread(compile_project, root, catalog=catalog, known_models=known_models)
+    return await asyncio.to_thread(
+        compile_project, root, catalog=catalog, known_models=known_models, plugins=plugins
+    )
 
 
 def check_text(
@@ -125,6 +139,7 @@ class _Compilation:
     resolver: ToolResolver
     known_models: Collection[str] | None
     follow: bool = True
+    plugins: PluginCatalog | None = None
 
     def run(self, document: Node) -> CompiledProject | None:
         checked = check_sections(document, self.bag)
@@ -135,7 +150,9 @@ class _Compilation:
         primary = lift_project_keys(primary, document, self.bag)
         flattener = Flattener(self.loader, self.bag, self._check_nested, follow=self.follow)
         tree = flattener.flatten(primary, self.root)
-        agents = AgentCompiler(self.root, self.bag, self.resolver, self.prompts, self.known_models)
+        agents = AgentCompiler(
+            self.root, self.bag, self.resolver, self.prompts, self.known_models, self.plugins
+        )
         root_agent = agents.compile(tree)
         if checked is None or root_agent is None:
             return None

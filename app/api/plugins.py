@@ -1,0 +1,97 @@
+"""Routes for the plugins of projects: how they fare, and having a disabled one started again.
+
+Owns: parsing and answering. Never: starting a plugin; its next use does that.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from app.api.dependencies import PrincipalDep, ProjectId, ServicesDep
+from app.api.kaged_route import noun_router
+from app.api.schemas.plugins import EnabledAnswer, PluginAnswer, PluginsAnswer
+from app.bridges.plugins.manager import PluginDeclaration, PluginProblem, PluginStatus
+from app.errors import NotFound
+from app.harness.dsl.compiled import CompiledProject
+from app.harness.hooks.agent_plugins import declarations
+from app.ids import now_ms
+from app.lifespan import Services
+from app.storage.models import AuditEvent
+
+router: APIRouter = noun_router("Plugins")
+
+PluginName = Annotated[str, Path(description="A plugin's name.", max_length=64)]
+
+
+@router.get(
+    "/projects/{project_id}/plugins",
+    operation_id="list_plugins",
+    summary="List the plugins of a project's agents",
+)
+async def list_plugins(services: ServicesDep, project_id: ProjectId) -> PluginsAnswer:
+    """Each with its state, the reason when it cannot be used, and the last lines of its log. One that no
+    session has used yet is `stopped`."""
+    running = await services.plugins.status(project_id)
+    declared = _declared(services, project_id)
+    return PluginsAnswer(plugins=[await _answer(services, one, running) for one in declared])
+
+
+@router.post(
+    "/projects/{project_id}/plugins/{name}/enable",
+    operation_id="enable_plugin",
+    summary="Have a disabled plugin started again at its next use",
+)
+async def enable_plugin(
+    services: ServicesDep, principal: PrincipalDep, project_id: ProjectId, name: PluginName
+) -> EnabledAnswer:
+    """A plugin that failed five times in ten minutes is disabled. Its failures are forgotten."""
+    names = sorted({one.name for one in _declared(services, project_id)})
+    if name not in names:
+        raise NotFound(f"The project has no plugin {name}.", details={"plugins": names})
+    enabled = await services.plugins.enable(project_id, name)
+    row = AuditEvent(
+        created_at=now_ms(),
+        event="plugin.enabled",
+        actor=principal.actor,
+        project_id=project_id,
+        data={"plugin": name, "processes": enabled},
+    )
+    await services.storage.write(lambda uow: uow.audit.add_many([row]), durable=True)
+    return EnabledAnswer(enabled=enabled)
+
+
+def _declared(services: Services, project_id: str) -> list[PluginDeclaration]:
+    compiled: CompiledProject = services.projects.compiled(project_id)
+    root = services.projects.root_of(project_id)
+    return [one for agent in compiled.agents() for one in declarations(project_id, root, agent)]
+
+
+async def _answer(
+    services: Services, declared: PluginDeclaration, running: list[PluginStatus]
+) -> PluginAnswer:
+    manifest, reason = None, None
+    try:
+        manifest = await services.plugins.manifest(declared)
+    except PluginProblem as problem:
+        reason = problem.message
+    agent = declared.agent_path if declared.isolation == "agent" else None
+    status = next((one for one in running if (one.name, one.agent_path) == (declared.name, agent)), None)
+    return PluginAnswer(
+        name=declared.name,
+        agent_path=declared.agent_path,
+        package=declared.package,
+        isolation=declared.isolation,
+        version=manifest.version if manifest is not None else None,
+        description=manifest.description if manifest is not None else None,
+        hooks=list(manifest.hooks) if manifest is not None else [],
+        roles=list(manifest.roles) if manifest is not None else [],
+        tools=[f"{declared.name}.{tool.name}" for tool in manifest.tools] if manifest is not None else [],
+        state=("stopped" if status is None else status.state.value) if manifest is not None else "unusable",
+        reason=status.reason if status is not None and manifest is not None else reason,
+        failures=status.failures if status is not None else 0,
+        pid=status.pid if status is not None else None,
+        memory_bytes=status.memory_bytes if status is not None else 0,
+        log=list(status.log) if status is not None else [],
+    )

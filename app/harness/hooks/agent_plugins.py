@@ -1,0 +1,142 @@
+"""The plugins that an agent declares, as the harness calls them.
+
+Owns: from an agent's entries in the project file to declarations, in the order of the file, the ones of
+them that take part in a hook, and one call of a hook. Never: when a hook fires, or what its result means.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from app.bridges.plugins.manager import (
+    CallContext,
+    HookOutcome,
+    PluginDeclaration,
+    PluginManifest,
+    PluginProblem,
+    Plugins,
+)
+from app.harness.dsl.compiled import CompiledAgent
+from app.ids import new_id
+
+log = logging.getLogger("kaged.plugins")
+
+HookName = Literal["on_session_start", "on_session_idle", "pre_compact", "post_compact"]
+SESSION_HOOKS: tuple[HookName, ...] = ("on_session_start", "on_session_idle")
+"""Only the root agent's plugins have them: subagents have no sessions."""
+Record = Callable[[str, str, dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """On whose behalf plugins are called: an agent of a project in a session, and the operator."""
+
+    operator_id: str
+    project_id: str
+    project_root: Path
+    agent: CompiledAgent
+    session_id: str | None
+
+    @property
+    def is_root(self) -> bool:
+        return self.agent.path == "primary"
+
+    def context(self, *, dry_run: bool = False) -> CallContext:
+        """Return the context of one call; each has a request id of its own."""
+        return CallContext(
+            operator_id=self.operator_id,
+            project_id=self.project_id,
+            project_root=self.project_root,
+            agent_path=self.agent.path,
+            session_id=self.session_id,
+            request_id=new_id("req"),
+            dry_run=dry_run,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A plugin that can be read: what the project says of it and what it says of itself."""
+
+    declaration: PluginDeclaration
+    manifest: PluginManifest
+
+    @property
+    def name(self) -> str:
+        return self.declaration.name
+
+
+class AgentPlugins:
+    """The plugins of all agents. One instance; `record` keeps an audit event and must not raise."""
+
+    def __init__(self, plugins: Plugins, record: Record) -> None:
+        self.plugins = plugins
+        self._record = record
+
+    async def of(self, caller: Caller) -> list[Declared]:
+        """Return the agent's plugins in the order of the project file. One that cannot be read is told in
+        the log and left out."""
+        found = []
+        for declaration in declarations(caller.project_id, caller.project_root, caller.agent):
+            try:
+                manifest = await self.plugins.manifest(declaration)
+            except PluginProblem as problem:
+                log.warning("plugin %s of %s: %s", declaration.name, caller.agent.path, problem.message)
+                continue
+            found.append(Declared(declaration, manifest))
+        return found
+
+    async def with_hook(self, caller: Caller, hook: HookName, role: str = "observer") -> list[Declared]:
+        """Return those of the agent's plugins that have a hook in a role, in the order of the file."""
+        if hook in SESSION_HOOKS and not caller.is_root:
+            return []
+        return [
+            one for one in await self.of(caller) if hook in one.manifest.hooks and role in one.manifest.roles
+        ]
+
+    async def fire(
+        self,
+        declared: Declared,
+        hook: HookName,
+        params: Mapping[str, Any],
+        context: CallContext,
+        *,
+        role: Literal["observer", "compactor"] = "observer",
+    ) -> HookOutcome:
+        """Call a hook of one plugin within its time-out; raises nothing but a cancellation."""
+        return await self.plugins.hook(declared.declaration, hook, params, context, role=role)
+
+    def malformed(self, declared: Declared, hook: HookName, context: CallContext, why: str) -> None:
+        """Put into the audit trail that a result is not what its hook may give."""
+        log.warning("plugin %s: the result of %s is no use: %s", declared.name, hook, why)
+        told = {
+            "plugin": declared.name,
+            "hook": hook,
+            "agent_path": context.agent_path,
+            "session_id": context.session_id,
+            "request_id": context.request_id,
+            "dry_run": context.dry_run,
+            "result": "malformed",
+            "error": why,
+        }
+        self._record("plugin.hook.failed", context.project_id, told)
+
+
+def declarations(project_id: str, root: Path, agent: CompiledAgent) -> list[PluginDeclaration]:
+    """Return what an agent declares, in the order of the project file."""
+    return [
+        PluginDeclaration(
+            project_id=project_id,
+            project_root=root,
+            agent_path=agent.path,
+            name=name,
+            package=spec.package,
+            isolation=spec.isolation,
+            config=spec.config,
+        )
+        for name, spec in agent.plugins.items()
+    ]

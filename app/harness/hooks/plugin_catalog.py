@@ -1,0 +1,41 @@
+"""What the compiler of projects asks about plugins, answered from their manifests on disk.
+
+Owns: from a manifest, or what is wrong with it, to the compiler's facts. Never: starting a plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from app.bridges.plugins.manager import PluginDeclaration, PluginProblem, Plugins
+from app.harness.dsl.plugins import PluginFacts
+
+
+class ManifestCatalog:
+    """The manifests that a daemon can read."""
+
+    def __init__(self, plugins: Plugins) -> None:
+        self._plugins = plugins
+
+    def inspect(self, name: str, package: str, config: Mapping[str, Any], project_root: Path) -> PluginFacts:
+        """Read a manifest and check the config against it. Blocks on file I/O; does not raise."""
+        declaration = PluginDeclaration(
+            project_id="",
+            project_root=project_root,
+            agent_path="primary",
+            name=name,
+            package=package,
+            isolation="agent",
+            config=config,
+        )
+        try:
+            manifest = self._plugins.inspect(declaration)
+        except PluginProblem as problem:
+            return PluginFacts(problem=(problem.code, problem.message))
+        return PluginFacts(
+            hooks=manifest.hooks,
+            roles=manifest.roles,
+            tools=[f"{name}.{tool.name}" for tool in manifest.tools],
+        )

@@ -1,0 +1,66 @@
+"""Everything that the harness asks of plugins, in one place for all sessions.
+
+Owns: putting the hooks together. Never: what one of them does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from app.bridges.plugins.manager import Plugins
+from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.harness.hooks.agent_plugins import AgentPlugins, Caller, Record
+from app.harness.hooks.plugin_tools import plugin_tools
+from app.harness.hooks.session_idle import IdleWatch
+from app.harness.hooks.session_start import SessionRecall
+from app.storage.models import Session as SessionRow
+from app.storage.storage import Storage
+from app.tools.definition import ToolDefinition
+from app.tools.registry import ToolRegistry
+
+
+class PluginHooks:
+    """The plugins of all sessions. Attach the projects before a session runs; closing it ends
+    the plugins."""
+
+    def __init__(self, plugins: Plugins, record: Record, storage: Storage, registry: ToolRegistry) -> None:
+        self.plugins = plugins
+        self.agents = AgentPlugins(plugins, record)
+        self.idle = IdleWatch(self.agents, storage, self._root_caller)
+        self._storage = storage
+        self._registry = registry
+        self._project_of: Callable[[SessionRow], Awaitable[CompiledProject]] | None = None
+        self._root_of: Callable[[str], Path] | None = None
+
+    def attach(
+        self,
+        project_of: Callable[[SessionRow], Awaitable[CompiledProject]],
+        root_of: Callable[[str], Path],
+    ) -> None:
+        """Tell where a session's project is found, and a project's folder; the projects come later."""
+        self._project_of, self._root_of = project_of, root_of
+
+    def recall(self, row: SessionRow) -> SessionRecall:
+        """Return what the root agent's plugins say at the start of a session, for as long as it is
+        loaded."""
+        return SessionRecall(row, self.agents, self._storage)
+
+    async def tools(
+        self, agent: CompiledAgent, *, project_id: str, project_root: Path, session_id: str | None, actor: str
+    ) -> dict[str, ToolDefinition]:
+        """Return the tools that an agent's plugins give it, by name; `actor` is the operator."""
+        caller = Caller(actor, project_id, project_root, agent, session_id)
+        return await plugin_tools(self.agents, caller, self._registry)
+
+    async def aclose(self) -> None:
+        """Tell nobody of idle sessions any more, and end all plugins."""
+        await self.idle.aclose()
+        await self.plugins.aclose()
+
+    async def _root_caller(self, row: SessionRow) -> Caller:
+        assert self._project_of is not None
+        assert self._root_of is not None
+        project = await self._project_of(row)
+        root = self._root_of(row.project_id)
+        return Caller(row.created_by, row.project_id, root, project.root, row.id)
