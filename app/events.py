@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.checkpoint_events import RollbackUndone as RollbackUndone
 from app.checkpoint_events import SessionRolledBack as SessionRolledBack
+from app.compaction_events import COMPACTION_EVENTS as COMPACTION_EVENTS
 from app.event_base import Channel as Channel
 from app.event_base import EventPayload as EventPayload
-from app.compaction_events import COMPACTION_EVENTS as COMPACTION_EVENTS
 from app.interaction_events import PermissionAnswered as PermissionAnswered
 from app.interaction_events import PermissionRequested as PermissionRequested
 from app.interaction_events import WireRule as WireRule

@@ -128,6 +128,9 @@ class Cost(Frozen):
     cache_write: float = Field(default=0.0, serialization_alias="cacheWrite")
     total: float = 0.0
 
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(**{name: getattr(self, name) + getattr(other, name) for name in Cost.model_fields})
+
 
 class ToolSpec(Frozen):
     """A tool as a model is shown it. `name` is kaged's; adapters send `wire_name`."""

@@ -106,7 +106,9 @@ async def test_a_request_above_the_window_is_not_sent_and_the_session_is_flagged
 async def test_with_truncate_older_messages_are_left_out_and_pairs_stay_together(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
-    async with overflowing(tmp_path, settings_overrides, "limits: { on_overflow: truncate }\n") as driver:
+    # Compaction comes first; here it may take nothing away, so that truncating is what is left.
+    yaml = "  compaction: { always_keep: [{ role: tool }] }\nlimits: { on_overflow: truncate }\n"
+    async with overflowing(tmp_path, settings_overrides, yaml) as driver:
         big = "x" * 20 + " line\n"
         root = Path(driver.daemon.services.projects.root_of(driver.project_id))
         (root / "big.txt").write_text(big * 250)

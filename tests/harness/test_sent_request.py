@@ -61,10 +61,16 @@ async def test_every_request_is_read_back_as_it_was_received_also_by_a_later_dae
     assert b"321" in received[0]
 
 
+KEEPS_RESULTS = "  compaction: { always_keep: [{ role: tool }] }\n"
+"""So that compaction, which comes first, may take nothing away."""
+
+
 async def test_of_a_shortened_conversation_the_request_is_the_shortened_one(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
-    root = write_project(tmp_path / "narrow", PROJECT_YAML + "limits: { on_overflow: truncate }\n")
+    root = write_project(
+        tmp_path / "narrow", PROJECT_YAML + KEEPS_RESULTS + "limits: { on_overflow: truncate }\n"
+    )
     (root / "big.txt").write_text(("x" * 20 + " line\n") * 250)
     settings = {**settings_overrides, "prices": {"fake:model-a": {"context_window": 4_000}}}
     calls = [Reply((ToolCall("file_read", {"path": "big.txt"}, id=f"c{n}"),), usage=None) for n in range(4)]

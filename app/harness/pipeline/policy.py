@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from app.harness.compaction.threshold import RESERVED_OUTPUT
 from app.harness.pipeline.processor import Generation, PolicyViolation
 from app.harness.providers.provider import ModelRequest, WireRequest
 from app.harness.run_context import RunContext
 
-RESERVED_OUTPUT = 4_096
 TRUNCATE_TO = 0.60
 """A truncation goes down to this share of the window, so that it does not recur every turn."""
 

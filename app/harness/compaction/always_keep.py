@@ -1,0 +1,72 @@
+"""Which units of a conversation no compaction takes away.
+
+Owns: the set: the task, what is being answered, marked messages, and the project's own conditions.
+Pure. Never: the system prompt, which is not part of the conversation and always sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from app.harness.compaction.units import Unit
+from app.harness.dsl.spec import AlwaysKeep
+from app.harness.history import Entry
+from app.messages import AssistantMessage, TextBlock, ToolCallBlock, ToolResultsMessage, UserMessage
+
+_ROLES = {"operator": "user", "system": "user", "primary": "assistant", "tool": "tool"}
+
+
+def always_kept(units: Sequence[Unit], conditions: Sequence[AlwaysKeep] = ()) -> set[int]:
+    """Return the indexes of the units that stay.
+
+    Those are the first message of an operator (a child's task), every message marked `always_keep`,
+    every one that fulfils a condition, and what the model is just answering: the newest unit and
+    the newest message of an operator."""
+    if not units:
+        return set()
+    posted = [i for i, unit in enumerate(units) if unit.entries[0].role == "operator"]
+    if not posted:
+        posted = [i for i, unit in enumerate(units) if unit.entries[0].facts is None and _is_user(unit)][:1]
+    kept = {*posted[:1], *posted[-1:], len(units) - 1}
+    for index, unit in enumerate(units):
+        for entry in unit.entries:
+            if entry.always_keep or any(_fulfils(entry, condition) for condition in conditions):
+                kept.add(index)
+    return kept
+
+
+def names_tool(pattern: str, name: str) -> bool:
+    """Tell whether a name or glob is meant for a tool: `read` stands for `file.read` as well."""
+    return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition(".")[2], pattern)
+
+
+def _is_user(unit: Unit) -> bool:
+    return isinstance(unit.entries[0].message, UserMessage)
+
+
+def _fulfils(entry: Entry, condition: AlwaysKeep) -> bool:
+    if condition.role is not None and _ROLES.get(entry.role) != condition.role:
+        return False
+    message = entry.message
+    if isinstance(message, ToolResultsMessage):
+        return any(
+            (condition.tool is None or names_tool(condition.tool, result.name))
+            and (condition.contains is None or condition.contains in result.content)
+            for result in message.results
+        )
+    if condition.tool is not None:
+        return False
+    return condition.contains is None or any(condition.contains in text for text in _texts(entry))
+
+
+def _texts(entry: Entry) -> list[str]:
+    message = entry.message
+    if isinstance(message, UserMessage):
+        return [block.text for block in message.blocks if isinstance(block, TextBlock)]
+    assert isinstance(message, AssistantMessage)
+    return [
+        block.text if isinstance(block, TextBlock) else repr(block.arguments)
+        for block in message.blocks
+        if isinstance(block, TextBlock | ToolCallBlock)
+    ]

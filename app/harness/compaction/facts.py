@@ -1,0 +1,124 @@
+"""What a summary keeps word for word, taken from the data and not from a model's memory.
+
+Owns: open todos, unanswered questions, paths that tools were called with, and decisions; their place in
+a summary, and their way from one summary into the next. Pure. Never: the summary's own words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.harness.compaction.units import Unit
+from app.harness.estimate import estimate_text
+from app.messages import AssistantMessage, TextBlock, ToolCallBlock, UserMessage
+
+PATH_ARGUMENTS = frozenset(
+    {"path", "paths", "file", "files", "file_path", "source", "destination", "from_path", "to_path"}
+)
+"""Names of arguments by which tools take paths."""
+
+_NOT_A_PATH = frozenset({"", ".", "./", "/"})
+_MAX_LINE = 2_000
+_DECISION = re.compile(r"\b(?:decided|decisions?|agreed)\b", re.IGNORECASE)
+_HEADING = re.compile(r"^\s*(?:#+\s*|\*\*)(.+?)(?:\*\*)?\s*:?\s*$")
+_BULLET = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s+")
+
+
+@dataclass(slots=True)
+class Facts:
+    """Lists without repetition, the oldest first; open todos and questions are those of now."""
+
+    todos: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    decisions: list[str] = field(default_factory=list)
+
+    def stored(self) -> dict[str, Any]:
+        """Return what a later summary takes over; todos and questions are looked up anew then."""
+        return {"paths": self.paths, "decisions": self.decisions}
+
+    def take_headed(self, summary: str) -> None:
+        """Take over the lines that a summarizer lists under a heading about decisions."""
+        inside = False
+        known = set(self.decisions)
+        for line in summary.splitlines():
+            heading = _HEADING.match(line)
+            if heading is not None:
+                inside = "decision" in heading.group(1).lower()
+            elif inside and (said := _BULLET.sub("", line).strip()) and said not in known:
+                known.add(said)
+                self.decisions.append(said[:_MAX_LINE])
+
+    def text(self, max_tokens: int) -> str:
+        """Return the facts as the end of a summary; when they are too many the oldest paths go first,
+        then the oldest decisions, and the text says how many."""
+        paths, decisions = list(self.paths), list(self.decisions)
+        text = self._text(paths, decisions)
+        while estimate_text(text) > max_tokens and (paths or decisions):
+            shorter = paths or decisions
+            del shorter[: max(1, len(shorter) // 8)]
+            text = self._text(paths, decisions)
+        return text
+
+    def _text(self, paths: Sequence[str], decisions: Sequence[str]) -> str:
+        parts = []
+        for title, lines, left_out in (
+            ("Open todos", self.todos, 0),
+            ("Unanswered questions", self.questions, 0),
+            ("Files touched", paths, len(self.paths) - len(paths)),
+            ("Decisions", decisions, len(self.decisions) - len(decisions)),
+        ):
+            shown = [f"- {line}" for line in lines]
+            if left_out:
+                shown.insert(0, f"- ({left_out} older ones are left out)")
+            if shown:
+                parts.append("\n".join((f"### {title}", *shown)))
+        return "\n\n".join(("## Kept word for word", *parts)) if parts else ""
+
+
+def facts_of(units: Iterable[Unit], todos: Sequence[str] = (), questions: Sequence[str] = ()) -> Facts:
+    """Return the facts in the units that go, and those that earlier summaries among them kept."""
+    paths: dict[str, None] = {}
+    decisions: dict[str, None] = {}
+    for unit in units:
+        for entry in unit.entries:
+            if entry.facts is not None:
+                paths |= dict.fromkeys(_texts(entry.facts.get("paths")))
+                decisions |= dict.fromkeys(_texts(entry.facts.get("decisions")))
+                continue
+            message = entry.message
+            if not isinstance(message, UserMessage | AssistantMessage):
+                continue
+            for block in message.blocks:
+                if isinstance(block, ToolCallBlock):
+                    paths |= dict.fromkeys(paths_in(block.arguments))
+                elif isinstance(block, TextBlock):
+                    decisions |= dict.fromkeys(_decisions(block.text))
+    return Facts(list(todos), list(questions), list(paths), list(decisions))
+
+
+def paths_in(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the paths that a tool was called with, also those in nested objects."""
+    found: list[str] = []
+    for name, value in arguments.items():
+        values = value if isinstance(value, list) else [value]
+        for one in values:
+            if isinstance(one, Mapping):
+                found += paths_in(one)
+            elif isinstance(one, str) and name in PATH_ARGUMENTS and one.strip() not in _NOT_A_PATH:
+                found.append(one[:_MAX_LINE])
+    return found
+
+
+def _decisions(text: str) -> list[str]:
+    if _DECISION.search(text) is None:
+        return []
+    lines = (line.strip() for line in text.splitlines() if _DECISION.search(line) is not None)
+    return [_BULLET.sub("", line)[:_MAX_LINE] for line in lines if line and _HEADING.match(line) is None]
+
+
+def _texts(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -1,0 +1,101 @@
+"""Compactions as they are stored: one unit with the messages, the record and the summary.
+
+Owns: what a compaction changes in the database, and how that is taken back and done again. Never: the
+conversation in memory (`compactor`), or a rollback itself, which calls `undo`.
+
+A summary is one message of the role `system` whose `details.kind` is `compaction_summary`. Its position
+is that of the last message which it stands for: the conversation is in the order of positions, and of
+those two only one is ever shown.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from app.harness.compaction.plan import Plan, Spending
+from app.harness.view import SUMMARY_KIND
+from app.ids import new_id, now_ms
+from app.storage.models import Compaction, Message
+from app.storage.unit_of_work import UnitOfWork
+
+State = Literal["proposed", "applied", "rejected"]
+
+
+def summary_row(record: Compaction, plan: Plan) -> Message | None:
+    """Return the message that comes in the place of what goes; None when nothing is to be said."""
+    said = [plan.summary.text] if plan.summary is not None else []
+    said += [f"<plugin:{name}>\n{text}\n</plugin:{name}>" for name, text in plan.inject]
+    if not said:
+        return None
+    details: dict[str, Any] = {
+        "kind": SUMMARY_KIND,
+        "createdBy": "compactor",
+        "compaction_id": record.id,
+        "facts": dict(plan.summary.facts) if plan.summary is not None else {},
+    }
+    if plan.spending is not None:
+        cost = plan.spending.cost
+        details["compactor_cost"] = None if cost is None else cost.model_dump(by_alias=True)
+    return Message(
+        id=new_id("msg"),
+        session_id=record.session_id,
+        run_id=record.run_id,
+        agent_path=record.agent_path,
+        role="system",
+        content="\n\n".join(said),
+        details=details,
+        created_at=now_ms(),
+    )
+
+
+def apply(uow: UnitOfWork, record: Compaction, summary: Message | None) -> None:
+    """Take the record's messages out of what the model is sent, and put the summary in their place.
+
+    The session does not count as overflowing any more."""
+    session_id, ids = record.session_id, list(record.superseded_message_ids)
+    if summary is not None:
+        places = uow.messages.positions(session_id, ids)
+        uow.messages.put(summary.model_copy(update={"position": max(places.values())}))
+    uow.messages.supersede_ids(session_id, ids, by=record.id)
+    values = record.model_dump(exclude={"id"})
+    if not uow.compactions.update(record.id, **values):
+        uow.compactions.add(record)
+    uow.sessions.update(session_id, context_overflow=False)
+
+
+def undo(uow: UnitOfWork, compaction: Compaction, by: str) -> None:
+    """Show the original messages again instead of the summary; `by` is the rollback that wants it.
+
+    Of several, the newest is undone first. Nothing happens to one that is not in force."""
+    if compaction.state != "applied" or compaction.undone_by is not None:
+        return
+    uow.messages.restore(compaction.session_id, by=compaction.id)
+    if compaction.summary_message_id is not None:
+        uow.messages.supersede_ids(compaction.session_id, [compaction.summary_message_id], by=by)
+    uow.compactions.update(compaction.id, undone_by=by)
+
+
+def redo(uow: UnitOfWork, compaction: Compaction) -> None:
+    """Put a compaction into force again that a rollback has undone; the oldest first."""
+    if compaction.state != "applied" or compaction.undone_by is None:
+        return
+    uow.messages.supersede_ids(
+        compaction.session_id, list(compaction.superseded_message_ids), by=compaction.id
+    )
+    if compaction.summary_message_id is not None:
+        uow.messages.update(compaction.summary_message_id, superseded=False, superseded_by=None)
+    uow.compactions.update(compaction.id, undone_by=None)
+
+
+def plugin_cost(spending: Spending | None) -> dict[str, Any] | None:
+    """Return a compactor's bill as a record shows it."""
+    if spending is None:
+        return None
+    usage, cost = spending.usage, spending.cost
+    return {
+        "provider": spending.provider,
+        "model": spending.model,
+        "input_tokens": usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost_usd": None if cost is None else cost.total,
+    }

@@ -1,0 +1,57 @@
+"""Compactions that an operator asks for while the agent runs: done at the run's next boundary.
+
+Owns: what waits, and its answers. Never: the compaction (`compactor`). Who asks waits for the answer and
+may withdraw.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from app.errors import KagedError
+from app.harness.compaction.plan import StrategyName, Trigger
+
+
+class _Compactor(Protocol):
+    def compact(
+        self, trigger: Trigger, strategy: StrategyName | None = None, *, dry_run: bool = False
+    ) -> Awaitable[object]: ...
+
+
+class CompactionRequests:
+    """The requests to one run."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[StrategyName | None, asyncio.Future[object]]] = []
+
+    @asynccontextmanager
+    async def asked(self, strategy: StrategyName | None) -> AsyncIterator[asyncio.Future[object]]:
+        """Put a request while the block runs; the future ends with what the compactor returned."""
+        future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        request = (strategy, future)
+        self._waiting.append(request)
+        try:
+            yield future
+        finally:
+            if request in self._waiting:
+                self._waiting.remove(request)
+            future.cancel()
+
+    async def serve(self, compactor: _Compactor) -> bool:
+        """Do what waits, one after the other; true when one of them made a proposal to decide on."""
+        proposed = False
+        while self._waiting:
+            strategy, future = self._waiting.pop(0)
+            try:
+                done = await compactor.compact("operator_manual", strategy)
+            except KagedError as problem:
+                if not future.done():
+                    future.set_exception(problem)
+                raise
+            proposed = proposed or getattr(done, "outcome", None) == "proposed"
+            if not future.done():
+                future.set_result(done)
+        return proposed

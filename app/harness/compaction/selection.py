@@ -1,0 +1,142 @@
+"""Which strategy plans a compaction, and which takes its place when it fails.
+
+Owns: the strategies' order and their fallbacks, told as they happen. Never: a strategy's own rules, or
+carrying a plan out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from app.compaction_events import CompactionFailed
+from app.harness.compaction.plan import Plan, StrategyFailed, StrategyName, Window
+from app.harness.compaction.ports import CompactorFailed, PreCompact
+from app.harness.compaction.strategies.delegate import checked_plan
+from app.harness.compaction.strategies.drop import drop
+from app.harness.compaction.strategies.summarize import summarize
+from app.harness.compaction.summarizer import Summarizer
+from app.harness.compaction.threshold import Threshold
+from app.harness.run_context import RunContext
+from app.observability import Span
+
+if TYPE_CHECKING:
+    from app.harness.compaction.compactor import CompactionServices
+
+log = logging.getLogger("kaged.compaction")
+
+
+class Selection:
+    """Plans one compaction. A dry run tells nobody, but what a model call of it costs is counted."""
+
+    def __init__(
+        self,
+        run: RunContext,
+        services: CompactionServices,
+        span: Span,
+        threshold: Threshold,
+        *,
+        dry_run: bool,
+    ) -> None:
+        self._run = run
+        self._services = services
+        self._span = span
+        self._threshold = threshold
+        self._dry_run = dry_run
+
+    async def plan(self, window: Window, strategy: StrategyName, notice: PreCompact) -> Plan:
+        """Return a plan; a strategy that fails never stops a compaction."""
+        settings = self._run.agent.compaction
+        chosen = settings.checkpoint_fallback if strategy == "checkpoint" else strategy
+        fired: list[dict[str, Any]] = []
+        try:
+            if chosen == "summarize":
+                plan = await self._summarized(window)
+            elif chosen == "delegate":
+                plan = await self._delegated(window, notice, fired)
+            else:
+                plan = await self._dropped(window)
+        except StrategyFailed as failure:
+            self._tell(notice.compaction_id, chosen, failure.reason)
+            plan = await asyncio.to_thread(drop, window)
+            plan.fallback_reason = f"{chosen}: {failure.reason}"
+        plan.fired = fired
+        return plan
+
+    async def _dropped(self, window: Window) -> Plan:
+        """Try a summary first where the project names a summarizer; it fails silently."""
+        if self._run.agent.compaction.summarize is not None:
+            try:
+                return await self._summarized(window)
+            except StrategyFailed as failure:
+                log.info("run %s drops without a summary: %s", self._run.run_id, failure.reason)
+        return await asyncio.to_thread(drop, window)
+
+    async def _summarized(self, window: Window) -> Plan:
+        run, settings = self._run, self._run.agent.compaction.summarize
+        if settings is None:
+            raise StrategyFailed("the agent has no `summarize` block")
+        summarizer = Summarizer(run, settings, self._services.router, self._services.catalog, self._span)
+        todos, questions = await self._open_matters()
+        try:
+            return await summarize(window, summarizer, self._threshold.window, todos, questions)
+        finally:
+            self._charge(summarizer)
+
+    async def _delegated(self, window: Window, notice: PreCompact, fired: list[dict[str, Any]]) -> Plan:
+        plugin = self._run.agent.compaction.delegate
+        if plugin is None:
+            raise StrategyFailed("the agent names no compactor plugin")
+        asked: dict[str, Any] = {
+            "name": plugin,
+            "role": "compactor",
+            "duration_ms": 0.0,
+            "result_kind": "error",
+        }
+        fired.append(asked)
+        try:
+            answer = await self._services.plugins.compact(self._run, plugin, notice)
+        except CompactorFailed as failure:
+            asked["duration_ms"] = round(failure.duration_ms, 1)
+            raise StrategyFailed(f"plugin {plugin}: {failure.reason}") from None
+        asked["duration_ms"] = round(answer.duration_ms, 1)
+        plan = await asyncio.to_thread(checked_plan, answer.result, window)
+        asked["result_kind"] = "compactor_result"
+        return plan
+
+    async def _open_matters(self) -> tuple[list[str], list[str]]:
+        """Return the open todos and the unanswered questions, as text."""
+        run = self._run
+        todos = [f"[{item.status}] {item.content}" for item in await run.todos.read() if is_open(item.status)]
+        pending = await self._services.storage.read(lambda uow: uow.interactions.pending(run.session_id))
+        return todos, [question_of(row.kind, row.request) for row in pending]
+
+    def _charge(self, summarizer: Summarizer) -> None:
+        """Book what the summarizer has used on the session, also when nothing came of it."""
+        spending = summarizer.spending
+        if spending is None:
+            return
+        run, usage = self._run, spending.usage
+        cost = None if spending.cost is None else spending.cost.total
+        run.spend_on_compaction(usage, spending.cost)
+        run.record(work=lambda uow: uow.sessions.add_usage(run.session_id, usage, cost, "compactor"))
+
+    def _tell(self, compaction_id: str, attempted: StrategyName, reason: str) -> None:
+        if self._dry_run:
+            return
+        told = {"attempted_strategy": attempted, "fallback_strategy": "drop", "reason": reason}
+        self._run.audit("compaction.failed", {"compaction_id": compaction_id, **told})
+        self._run.record(CompactionFailed(compaction_id=compaction_id, **told))
+
+
+def is_open(status: str) -> bool:
+    return status not in ("completed", "cancelled")
+
+
+def question_of(kind: str, request: dict[str, Any]) -> str:
+    """Return what a human was asked, in one line."""
+    asked = request.get("question") or request.get("prompt") or request.get("title")
+    if asked is None:
+        asked = f"{request.get('tool', kind)}: {request.get('reason', 'waits for consent')}"
+    return " ".join(str(asked).split())
