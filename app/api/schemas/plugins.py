@@ -20,7 +20,7 @@ class PluginAnswer(AnswerModel):
     description: str | None
     hooks: list[str]
     roles: list[str]
-    tools: list[str] = Field(description="Full names; an agent has those that its `tools` enable.")
+    tools: list[str] = Field(description="Full names; an agent has what its `tools` enable.")
     state: Literal["unusable", "stopped", "starting", "ready", "restarting", "disabled"] = Field(
         description="`unusable`: the manifest or the config is wrong, or there is none. `disabled`: it failed "
         "too often and is not started again until an operator enables it."

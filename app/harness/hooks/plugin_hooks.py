@@ -11,6 +11,7 @@ from pathlib import Path
 from app.bridges.plugins.manager import Plugins
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.hooks.agent_plugins import AgentPlugins, Caller, Record
+from app.harness.hooks.compaction import CompactionHooks
 from app.harness.hooks.plugin_tools import plugin_tools
 from app.harness.hooks.session_idle import IdleWatch
 from app.harness.hooks.session_start import SessionRecall
@@ -28,6 +29,7 @@ class PluginHooks:
         self.plugins = plugins
         self.agents = AgentPlugins(plugins, record)
         self.idle = IdleWatch(self.agents, storage, self._root_caller)
+        self.compaction = CompactionHooks(self.agents)
         self._storage = storage
         self._registry = registry
         self._project_of: Callable[[SessionRow], Awaitable[CompiledProject]] | None = None

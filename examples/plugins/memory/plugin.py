@@ -102,7 +102,7 @@ def look_back(call: Call) -> None:
 @plugin.hook("pre_compact")
 def before_compaction(call: Call) -> dict[str, Any] | None:
     """Keep the decisions of what is taken away, and have messages stay that are marked important."""
-    messages = call.params.get("messages", [])
+    messages = call.params.get("messages_being_compacted", [])
     if not call.dry_run:
         keep_decisions(messages, "compaction")
     marked = [
