@@ -145,7 +145,7 @@ async def _open_services(
     every_folder = TreeWatches(instead=watches)  # installed packages, generated code: for language servers
     kept = KeptLists(watches, children, choose_engine(environment))
     declared = ProjectLanguageServers(settings.lsp)
-    audit = BridgeAudit(storage, redactor)
+    audit = BridgeAudit(storage, redactor, telemetry.metrics)
     languages = LanguageServers(
         children, every_folder, environment=environment, declared=declared, decode=text_of, record=audit
     )

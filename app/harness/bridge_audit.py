@@ -1,4 +1,4 @@
-"""What happens to language servers, to plugins and in debug sessions, kept in the audit trail.
+"""What happens to language servers, to plugins and in debug sessions, counted and kept in the audit trail.
 
 Owns: the row of such an event. Never: which events there are; the bridges tell them.
 """
@@ -10,24 +10,29 @@ from asyncio import Future
 from typing import Any
 
 from app.ids import now_ms
-from app.observability import Redactor
+from app.observability import Metrics, Redactor
+from app.observability.metrics import BRIDGE_EVENTS
 from app.storage.models.audit import AuditEvent
 from app.storage.storage import Storage
 
 log = logging.getLogger("kaged.bridges")
 
 
+_NAMES = ("plugin", "language", "runtime")
+"""Where an event says whom it is about."""
 _COLUMNS = ("session_id", "run_id", "agent_path", "request_id")
 
 
 class BridgeAudit:
     """Called with an event's name, the project's id and the data; must not raise."""
 
-    def __init__(self, storage: Storage, redactor: Redactor) -> None:
+    def __init__(self, storage: Storage, redactor: Redactor, metrics: Metrics) -> None:
+        self._metrics = metrics
         self._storage = storage
         self._redactor = redactor
 
     def __call__(self, event: str, project_id: str, data: dict[str, Any]) -> None:
+        self._metrics.count(BRIDGE_EVENTS, event, next((str(data[key]) for key in _NAMES if key in data), ""))
         row = AuditEvent(
             created_at=now_ms(),
             event=event,

@@ -24,6 +24,7 @@ from app.observability import Span, metrics
 from app.observability.tracing import error_type_of
 
 if TYPE_CHECKING:
+    from app.storage.models import Compaction
     from app.tools.call import ToolEnvelope
 
 PROVIDERS = {
@@ -123,7 +124,8 @@ def tool_ended(run: RunContext, span: Span, name: str, envelope: ToolEnvelope, *
 
 @contextmanager
 def compaction_span(run: RunContext, strategy: str, trigger: str) -> Iterator[Span]:
-    """Open the span of one compaction under the agent's and count the compaction when it is over.
+    """Open the span of one compaction under the agent's; one that fails is counted here, any other by
+    `compaction_ended`.
 
     The model calls that it makes are recorded with `ModelCallRecord(run, parent=span)`."""
     span = run.span.child(
@@ -136,7 +138,20 @@ def compaction_span(run: RunContext, strategy: str, trigger: str) -> Iterator[Sp
     except BaseException as error:
         run.metrics.count(metrics.COMPACTIONS, strategy, trigger, error_type_of(error))
         raise
-    run.metrics.count(metrics.COMPACTIONS, strategy, trigger, "ok")
+
+
+def compaction_ended(run: RunContext, span: Span, record: Compaction, outcome: str) -> None:
+    """Say what came of a compaction: `completed`, `noop` or `proposed`."""
+    span.set(
+        {
+            "kaged.compaction.id": record.id,
+            "kaged.compaction.outcome": outcome,
+            "kaged.compaction.tokens_before": record.threshold_estimate,
+            "kaged.compaction.tokens_after": record.after_estimate,
+            "kaged.compaction.superseded": len(record.superseded_message_ids),
+        }
+    )
+    run.metrics.count(metrics.COMPACTIONS, record.strategy, record.trigger, outcome)
 
 
 class ModelCallRecord:

@@ -72,7 +72,11 @@ DELEGATIONS = Counter("kaged_delegations", "Runs of subagents that have ended.",
 COMPACTIONS = Counter(
     "kaged_compactions", "Compactions of conversations.", ("strategy", "trigger", "outcome")
 )
-PLUGIN_RESTARTS = Counter("kaged_plugin_restarts", "Plugin processes started again.", ("plugin",))
+BRIDGE_EVENTS = Counter(
+    "kaged_bridge_events",
+    "What happened to language servers, plugins and debug sessions.",
+    ("event", "name"),
+)
 
 LOOP_LAG_SECONDS = Histogram(
     "kaged_event_loop_lag_seconds",
@@ -80,7 +84,7 @@ LOOP_LAG_SECONDS = Histogram(
     bounds=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0),
 )
 
-COUNTERS = (RUNS, MODEL_CALLS, TOKENS, COST, TOOL_CALLS, DELEGATIONS, COMPACTIONS, PLUGIN_RESTARTS)
+COUNTERS = (RUNS, MODEL_CALLS, TOKENS, COST, TOOL_CALLS, DELEGATIONS, COMPACTIONS, BRIDGE_EVENTS)
 HISTOGRAMS = (RUN_SECONDS, MODEL_SECONDS, FIRST_TOKEN_SECONDS, TOOL_SECONDS, LOOP_LAG_SECONDS)
 
 

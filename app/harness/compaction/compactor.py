@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from app.compaction_events import CompactionCompleted, CompactionNoop, CompactionProposed, CompactionTriggered
 from app.errors import KagedError
 from app.harness.compaction.always_keep import always_kept
-from app.harness.compaction.plan import Plan, StrategyName, Trigger, Window
+from app.harness.compaction.plan import Plan, Spending, StrategyName, Trigger, Window
 from app.harness.compaction.ports import CompactorPlugins, ObserverAnswer, PostCompact, PreCompact
 from app.harness.compaction.proposals import Proposals
 from app.harness.compaction.prune import ToolOutputPruner
@@ -26,7 +26,7 @@ from app.harness.history import user_entry
 from app.harness.providers.catalog import Catalog
 from app.harness.providers.router import ProviderRouter
 from app.harness.run_context import RunContext
-from app.harness.telemetry import compaction_span
+from app.harness.telemetry import compaction_ended, compaction_span
 from app.ids import new_id, now_ms
 from app.observability import NO_SPAN, Span
 from app.storage.models import Compaction, Message
@@ -125,12 +125,7 @@ class Compactor:
         run.record(CompactionTriggered(threshold_estimate=estimate, window=threshold.window, **told))
         with compaction_span(run, chosen, trigger) as work.span:
             done = await self._compact(work)
-            work.span.set(
-                {
-                    "kaged.compaction.tokens_before": estimate,
-                    "kaged.compaction.tokens_after": done.record.after_estimate,
-                }
-            )
+            compaction_ended(run, work.span, done.record, done.outcome)
             return done
 
     # -- inside -----------------------------------------------------------------------------
@@ -166,7 +161,7 @@ class Compactor:
             await self._propose(work, window, plan, summary)
             return Compacted("proposed", work.record, plan, window, summary)
         await self.carry_out(work.record, plan, summary, began=work.began)
-        await self._tell_plugins(work, plan)
+        await self.tell_plugins(work.record, plan)
         return Compacted("completed", work.record, plan, window, summary)
 
     async def carry_out(
@@ -177,7 +172,11 @@ class Compactor:
         restore = history.supersede([entry for unit in plan.gone for entry in unit.entries], summary)
         threshold = threshold_of(run, self._services.catalog)
         record.state, record.after_estimate = "applied", self._total(threshold)
-        record.details = {**record.details, "duration_ms": round((time.monotonic() - began) * 1000, 1)}
+        record.details = {
+            **record.details,
+            "duration_ms": round((time.monotonic() - began) * 1000, 1),
+            "position": history.positions.next_position - 1,
+        }
         told: dict[str, Any] = {
             "compaction_id": record.id,
             "after_estimate": record.after_estimate,
@@ -228,7 +227,7 @@ class Compactor:
             "window": work.threshold.window,
             "reserve": work.threshold.reserve,
             "goal": window.measure(window.goal),
-            **({} if plan.spending is None else {"model_calls": plan.spending.calls}),
+            **({} if plan.spending is None else _bill(plan.spending)),
         }
 
     async def _nothing(self, work: _Work) -> None:
@@ -259,14 +258,14 @@ class Compactor:
             CompactionProposed(**told), work=lambda uow: uow.compactions.add(record), durable=True
         )
 
-    async def _tell_plugins(self, work: _Work, plan: Plan) -> None:
-        record = work.record
+    async def tell_plugins(self, record: Compaction, plan: Plan) -> None:
+        """Tell the observers what has happened; their answers change nothing."""
         answers = await self._services.plugins.post_compact(
             self._run,
             PostCompact(
                 compaction_id=record.id,
-                trigger=work.trigger,
-                strategy=work.strategy,
+                trigger=cast(Trigger, record.trigger),
+                strategy=cast(StrategyName, record.strategy),
                 method=plan.method,
                 after_estimate=record.after_estimate,
                 superseded_message_ids=record.superseded_message_ids,
@@ -310,6 +309,11 @@ def _retained(window: Window, observed: Any) -> Window:
         return window
     more = {index for index, unit in enumerate(window.units) if not wanted.isdisjoint(unit.row_ids)}
     return Window(window.units, window.kept | more, window.goal, window.measure)
+
+
+def _bill(spending: Spending) -> dict[str, Any]:
+    cost = None if spending.cost is None else spending.cost.model_dump(by_alias=True)
+    return {"model_calls": spending.calls, "compactor_cost": cost}
 
 
 def _fired(answer: ObserverAnswer) -> dict[str, Any]:
