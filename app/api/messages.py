@@ -68,13 +68,24 @@ async def list_messages(
     session_id: SessionId,
     page: PageDep,
     include_superseded: Annotated[bool, Query(description="Also those that a rollback took back.")] = False,
+    agent_path: Annotated[
+        str | None, Query(max_length=2000, description="Only those of one agent, as `primary`.")
+    ] = None,
+    run_id: Annotated[
+        str | None, Query(max_length=64, description="Only those of one run: of one delegation.")
+    ] = None,
 ) -> PageOf[MessageAnswer]:
-    """In the order of the conversation; messages that wait in the queue come last. Pictures that
+    """Of all agents, each with its `agent_path`, in order; messages that wait in the queue come last. Pictures that
     tools showed are left out of a list: ask for the message itself."""
     await services.sessions.get(session_id)
     found = await services.storage.read(
         lambda uow: uow.messages.page(
-            session_id, include_superseded=include_superseded, limit=page.limit, cursor=page.cursor
+            session_id,
+            include_superseded=include_superseded,
+            agent_path=agent_path,
+            run_id=run_id,
+            limit=page.limit,
+            cursor=page.cursor,
         )
     )
     return answer_page(found, brief)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from app.api.dependencies import PageDep, PrincipalDep, RunId, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.schemas.model import PageOf
 from app.api.schemas.runs import (
+    ChildRunAnswer,
     PauseSession,
     ResumedAnswer,
     ResumeSession,
@@ -43,20 +44,28 @@ def run_answer(row: Run) -> RunAnswer:
 @router.get(
     "/sessions/{session_id}/runs", operation_id="list_runs", summary="List a session's runs, newest first"
 )
-async def list_runs(services: ServicesDep, session_id: SessionId, page: PageDep) -> PageOf[RunAnswer]:
+async def list_runs(
+    services: ServicesDep,
+    session_id: SessionId,
+    page: PageDep,
+    every: Annotated[
+        bool, Query(alias="all", description="Also the runs of subagents, which have a `parent_run_id`.")
+    ] = False,
+) -> PageOf[RunAnswer]:
     await services.sessions.get(session_id)
     found = await services.storage.read(
-        lambda uow: uow.runs.list(session_id, limit=page.limit, cursor=page.cursor)
+        lambda uow: uow.runs.list(session_id, roots_only=not every, limit=page.limit, cursor=page.cursor)
     )
     return answer_page(found, run_answer)
 
 
 @router.get("/runs/{run_id}", operation_id="get_run", summary="Show a run with its steps and tool calls")
 async def get_run(services: ServicesDep, run_id: RunId) -> RunDetail:
-    def read(uow: UnitOfWork) -> tuple[Run | None, list[Step], list[ToolCall]]:
-        return uow.runs.get(run_id), uow.runs.steps(run_id), uow.tool_calls.for_run(run_id)
+    def read(uow: UnitOfWork) -> tuple[Run | None, list[Step], list[ToolCall], list[Run]]:
+        runs = uow.runs
+        return runs.get(run_id), runs.steps(run_id), uow.tool_calls.for_run(run_id), runs.below(run_id)
 
-    run, steps, calls = await services.storage.read(read)
+    run, steps, calls, below = await services.storage.read(read)
     if run is None:
         raise NotFound(f"There is no run {run_id}.")
     answer = run_answer(run)
@@ -65,6 +74,19 @@ async def get_run(services: ServicesDep, run_id: RunId) -> RunDetail:
         cost_incomplete=any(step.stats.get("usage") and "cost" not in step.stats for step in steps),
         steps=[StepAnswer.model_validate(step) for step in steps],
         tool_calls=[ToolCallAnswer.model_validate(call) for call in calls],
+        children=[
+            ChildRunAnswer(
+                id=child.id,
+                agent_path=child.agent_path,
+                call_id=child.parent_call_id,
+                background=child.background,
+                state=child.state,
+                reason=child.reason,
+                usage=Usage.model_validate(child.model_dump()),
+                cost_usd=child.cost_usd,
+            )
+            for child in below
+        ],
     )
 
 

@@ -12,22 +12,21 @@ from app.lifespan import Services
 from app.storage.models import Run, Session, Step
 from app.storage.unit_of_work import UnitOfWork
 
-_RUNS_LOOKED_AT = 20
-
 
 async def session_detail(services: Services, session: Session) -> SessionDetail:
     """Return the answer for one session, from its row and what is stored below it."""
 
-    def read(uow: UnitOfWork) -> tuple[list[tuple[Run, Step]], bool, int, int, int]:
+    def read(uow: UnitOfWork) -> tuple[list[tuple[Run, Step]], bool, int, int, list[str], int]:
         return (
             _last_steps(uow, session.id),
-            uow.runs.has_unpriced_steps(session.id),
+            uow.runs.has_unpriced_steps(session.id) or uow.compactions.has_unpriced(session.id),
             len(uow.messages.queued(session.id)),
             uow.interactions.count_pending(session.id),
+            [run.id for run in uow.runs.in_background(session.id)],
             max(uow.events.last_seq(session.id), session.trimmed_through_seq),
         )
 
-    last_steps, unpriced, queued, pending, last_seq = await services.storage.read(read)
+    last_steps, unpriced, queued, pending, background, last_seq = await services.storage.read(read)
     answer = SessionAnswer.model_validate(session)
     return SessionDetail(
         **{name: getattr(answer, name) for name in SessionAnswer.model_fields},
@@ -37,6 +36,7 @@ async def session_detail(services: Services, session: Session) -> SessionDetail:
         context=[_context_use(services, run, step) for run, step in last_steps],
         queued_messages=queued,
         pending_interactions=pending,
+        background_runs=background,
         last_seq=last_seq,
     )
 
@@ -67,14 +67,11 @@ def _cost(row: Session, *, incomplete: bool) -> CostSplit:
 
 def _last_steps(uow: UnitOfWork, session_id: str) -> list[tuple[Run, Step]]:
     """Return each agent's newest finished step, with its run."""
-    found: dict[str, tuple[Run, Step]] = {}
-    for run in uow.runs.list(session_id, limit=_RUNS_LOOKED_AT, cursor=None).items:
-        if run.agent_path in found:
-            continue
+    found = []
+    for run in uow.runs.newest_of_each_agent(session_id):
         finished = [step for step in uow.runs.steps(run.id) if step.ended_at is not None]
-        if finished:
-            found[run.agent_path] = (run, finished[-1])
-    return [found[path] for path in sorted(found)]
+        found += [(run, step) for step in finished[-1:]]
+    return found
 
 
 def _context_use(services: Services, run: Run, step: Step) -> ContextUse:

@@ -19,8 +19,10 @@ from app.api.schemas.tools import (
 )
 from app.errors import NotFound
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.harness.run_factory import child_tools
 from app.lifespan import Services
 from app.tools.definition import ToolDefinition
+from app.tools.registry import spec_of
 from app.tools.schema import result_schema
 
 router: APIRouter = noun_router("Tools")
@@ -53,6 +55,17 @@ async def list_agent_tools(services: ServicesDep, project_id: ProjectId, agent_p
                 origin=tool.origin,
                 description=spec.description if spec is not None else tool.description,
                 parameters=spec.parameters if spec is not None else None,
+            )
+        )
+    for definition in child_tools(agent).values():
+        spec = spec_of(definition)
+        tools.append(
+            AgentToolAnswer(
+                name=definition.name,
+                enabled=True,
+                origin="subagent",
+                description=spec.description,
+                parameters=spec.parameters,
             )
         )
     return AgentToolsAnswer(agent_path=agent_path, tools=tools)

@@ -13,6 +13,7 @@ from app.errors import Conflict, NotFound, ToolError
 from app.events import ToolProgress
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.permissions import manifest_rules
+from app.harness.run_factory import child_tools
 from app.harness.todo_lists import SessionTodos
 from app.harness.tool_selection import allowed_tools
 from app.ids import new_id, now_ms
@@ -34,7 +35,7 @@ class _Ports:
     """Progress goes to the session's stream; audit rows are kept until the call is stored."""
 
     def __init__(
-        self, session: Session, services: SessionServices, call_id: str, actor: str, agent_path: str
+        self, session: Session, services: SessionServices, call_id: str, actor: str, agent: CompiledAgent
     ) -> None:
         self.rows: list[AuditEvent] = []
         self._session = session
@@ -42,7 +43,8 @@ class _Ports:
         self._todos = SessionTodos(services.storage, session.id)
         self._call_id = call_id
         self._actor = actor
-        self._agent_path = agent_path
+        self._agent = agent
+        self._agent_path = agent.path
 
     async def progress(self, text: str) -> None:
         self._session.stream.emit(
@@ -67,6 +69,9 @@ class _Ports:
         told = {"call_id": self._call_id, "tool": request.tool, "subjects": list(request.subjects)}
         self.audit("permission.answered", {**told, "answer": "once", "by": "direct_call"})
         return "once"
+
+    def children(self) -> dict[str, dict[str, Any]]:
+        return {key: child.parameters for key, child in self._agent.children.items()}
 
     async def delegate(self, task: ChildTask) -> ChildAnswer:
         raise ToolError(
@@ -120,7 +125,7 @@ async def call_directly(
     Raises `NotFound` for an unknown agent, `Conflict` in an archived session."""
     project, agent = await _agent(services, session, agent_path)
     call_id = new_id("tcl")
-    ports = _Ports(session, services, call_id, actor, agent_path)
+    ports = _Ports(session, services, call_id, actor, agent)
     row = ToolCall(
         id=call_id,
         session_id=session.id,
@@ -148,7 +153,7 @@ async def call_directly(
     )
     state, envelope = ToolCallState.CANCELLED, None
     try:
-        own = await services.hooks.tools(
+        own = child_tools(agent) | await services.hooks.tools(
             agent,
             project_id=session.row.project_id,
             project_root=context.project_root,

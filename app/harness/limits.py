@@ -32,7 +32,6 @@ class Limits:
             walltime_seconds=_smaller(self.walltime_seconds, other.walltime_seconds),
         )
 
-
     def remainder(self, spent: Spent) -> Limits:
         """Return what is left of the budgets of tokens, cost and time; steps and the length of one
         answer are each agent's own."""

@@ -7,7 +7,9 @@ resume goes on from. One unit of work per session, so that a crash in here chang
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 from app.errors import ToolError
@@ -22,8 +24,9 @@ from app.events import (
     StepEnded,
 )
 from app.harness.consent_rows import answered_event
+from app.harness.delegation.rows import TASK_RESULT, task_result_row
 from app.harness.event_hub import EventHub
-from app.harness.session_rows import checkpoint_event
+from app.harness.session_rows import checkpoint_event, posted_event
 from app.ids import new_id, now_ms
 from app.messages import Usage
 from app.states import (
@@ -49,18 +52,65 @@ NOT_RUN = "aborted by daemon restart while it waited for consent; it was not run
 
 
 async def recover(storage: Storage, hub: EventHub) -> int:
-    """Put every session right that was running; return how many there were."""
+    """Put every session right in which something ran; return how many there were."""
     await storage.write(lambda uow: uow.tool_calls.interrupt_direct(now_ms()))
-    rows = await storage.read(lambda uow: uow.sessions.in_states([SessionState.RUNNING.value]))
+    rows = await storage.read(_under_way)
     for row in rows:
         recovered = await storage.read(lambda uow, row=row: _Wreck(uow, row))  # type: ignore[misc]
         stream = await hub.stream(row.id)
-        await stream.record(
-            recovered.events, recovered.store, run_id=recovered.run_id, agent_path="primary", durable=True
-        )
-        log.warning("session %s was running when the daemon stopped; it is paused now", row.id)
+        # Recorded in one turn of the loop, so that all of it is one unit.
+        stored = [
+            stream.record(
+                told.events,
+                recovered.store if told is recovered.told[-1] else None,
+                run_id=told.run_id,
+                agent_path=told.agent_path,
+                parent_tool_call_id=told.parent_call_id,
+                durable=True,
+            )
+            for told in recovered.told
+        ]
+        await asyncio.gather(*stored)
+        log.warning("session %s was at work when the daemon stopped; it is %s now", row.id, recovered.state)
     await storage.write(_expire_all)
     return len(rows)
+
+
+async def to_wake(storage: Storage) -> list[str]:
+    """Return the idle sessions in which an agent waits to be told what became of a task in the background."""
+    return await storage.read(_waiting_for_a_task)
+
+
+def _under_way(uow: UnitOfWork) -> list[SessionRow]:
+    """Return the sessions that are running, and those with a task in the background."""
+    found = {row.id: row for row in uow.sessions.in_states([SessionState.RUNNING.value])}
+    for run in uow.runs.in_states([RunState.RUNNING.value, RunState.PENDING.value]):
+        session = found.get(run.session_id) or uow.sessions.get(run.session_id)
+        if session is not None:
+            found[session.id] = session
+    return list(found.values())
+
+
+def _waiting_for_a_task(uow: UnitOfWork) -> list[str]:
+    stopped = uow.runs.in_states([RunState.INTERRUPTED.value])
+    found = []
+    for session_id in dict.fromkeys(run.session_id for run in stopped if run.background):
+        session = uow.sessions.get(session_id)
+        if session is None or session.state != SessionState.IDLE.value:
+            continue
+        if any(row.details.get("kind") == TASK_RESULT for row in uow.messages.queued(session_id)):
+            found.append(session_id)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What clients are told of one run, or of the session."""
+
+    events: list[EventPayload]
+    run_id: str | None
+    agent_path: str = "primary"
+    parent_call_id: str | None = None
 
 
 def _expire_all(uow: UnitOfWork) -> None:
@@ -84,7 +134,8 @@ class _Wreck:
             for run in uow.runs.in_states([RunState.RUNNING.value, RunState.PENDING.value])
             if run.session_id == session.id
         ]
-        self.run_id = self.runs[-1].id if self.runs else None
+        roots = [run for run in self.runs if run.parent_run_id is None]
+        self.run_id = roots[-1].id if roots else None
         self.messages = uow.messages.incomplete(session.id)
         self.calls = [call for call in uow.tool_calls.unfinished(session.id) if call.run_id is not None]
         self.questions = uow.interactions.pending(session.id)
@@ -96,7 +147,8 @@ class _Wreck:
         self.at = now_ms()
         position = uow.messages.last_position(session.id)
         self.results = [self._result(call, position + 1 + n) for n, call in enumerate(self.calls)]
-        last = self.results[-1].id if self.results else self._last_message(uow)
+        own = [row for row in self.results if row.agent_path == "primary"]
+        last = own[-1].id if own else self._last_message(uow)
         self.checkpoint = Checkpoint(
             id=new_id("ckp"),
             session_id=session.id,
@@ -106,17 +158,46 @@ class _Wreck:
             reason=REASON,
             message_cursor=last,
         )
-        self.state, _ = move_session(SessionState(session.state), SessionEvent.DAEMON_RESTARTED)
+        self.was_running = session.state == SessionState.RUNNING.value
+        self.state = SessionState(session.state)
+        if self.was_running:
+            self.state, _ = move_session(self.state, SessionEvent.DAEMON_RESTARTED)
+        self.task_results = [self._task_result(run) for run in self.runs if run.background]
+        self.undelivered = [row.id for row in uow.messages.queued(session.id) if row.agent_path != "primary"]
+        self.told = self._all_told()
 
-    @property
-    def events(self) -> list[EventPayload]:
-        """The frames that close what clients have seen opened, in the order of a normal run."""
+    def _all_told(self) -> list[_Told]:
+        """The frames that close what clients have seen opened: children before their parents, each in
+        the order of a normal run; the session last."""
+        told = [
+            _Told(self._events_of(run), run.id, run.agent_path, run.parent_call_id)
+            for run in reversed(self.runs)
+        ]
+        if not self.runs:
+            told = [_Told(self._events_of(None), None)]
+        last: list[EventPayload] = [posted_event(row, queued=True) for row in self.task_results]
+        if self.was_running:
+            last.append(self._checkpoint_created())
+            last.append(
+                SessionStateChanged(state=self.state.value, previous=self.session.state, reason=REASON)
+            )
+        return [*told, _Told(last, self.run_id)]
+
+    def _events_of(self, run: Run | None) -> list[EventPayload]:
+        """Return what closes one run; the first one's is also what belongs to none that was under way."""
+        known = {one.id for one in self.runs[1:]}
+
+        def own(run_id: str | None) -> bool:
+            return run_id == run.id if run is not None and run.id in known else run_id not in known
+
         events: list[EventPayload] = [
             MessageEnd(message_id=message.id, stop_reason="aborted", error_message=ABORTED)
             for message in self.messages
+            if own(message.run_id)
         ]
-        events += [self._expired(question) for question in self.questions]
-        events += [self._result_event(call, row) for call, row in zip(self.calls, self.results, strict=True)]
+        events += [self._expired(question) for question in self.questions if own(question.run_id)]
+        answered = zip(self.calls, self.results, strict=True)
+        events += [self._result_event(call, row) for call, row in answered if own(call.run_id)]
         events += [
             StepEnded(
                 step=step.number,
@@ -125,11 +206,25 @@ class _Wreck:
                 tool_calls=sum(1 for call in self.calls if call.message_id == step.message_id),
             )
             for step in self._open_steps()
+            if own(step.run_id)
         ]
-        events += [self._run_ended(run) for run in self.runs]
-        events.append(self._checkpoint_created())
-        events.append(SessionStateChanged(state=self.state.value, previous=self.session.state, reason=REASON))
+        if run is not None:
+            events.append(self._run_ended(run))
         return events
+
+    def _task_result(self, run: Run) -> Message:
+        content = (
+            f"The task in the background that was given to {run.agent_path} (run {run.id}) was not done: "
+            f"{ABORTED}. Give it again if it is still needed."
+        )
+        return task_result_row(
+            run.session_id,
+            "primary",
+            content,
+            child_path=run.agent_path,
+            run_id=run.id,
+            state=RunState.INTERRUPTED.value,
+        )
 
     def store(self, uow: UnitOfWork) -> None:
         for message in self.messages:
@@ -147,8 +242,14 @@ class _Wreck:
         for run in self.runs:
             state = move(RunState(run.state), RunState.INTERRUPTED).value
             uow.runs.update(run.id, state=state, reason=REASON, ended_at=self.at)
-        uow.checkpoints.add(self.checkpoint)
-        uow.sessions.update(self.session.id, state=self.state.value, state_reason=REASON, updated_at=self.at)
+        for row in self.task_results:
+            uow.messages.add(row)
+        for message_id in self.undelivered:  # whoever waited for it is gone: the root agent is told
+            uow.messages.update(message_id, agent_path="primary")
+        if self.was_running:
+            uow.checkpoints.add(self.checkpoint)
+            values = {"state": self.state.value, "state_reason": REASON, "updated_at": self.at}
+            uow.sessions.update(self.session.id, **values)
         uow.audit.add_many([self._audit()])
 
     def _details(self, message: Message) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
 from app.harness.limits import Limits, Spent
+from app.harness.prompts.store import Prompt
 from app.harness.providers.route import Route
 from app.harness.session_stream import SessionStream
 from app.ids import now_ms
@@ -86,6 +87,8 @@ class RunContext:
     phase: Literal["model", "tools"] = "model"
     stopping: Literal["", "pause", "cancel"] = ""
     started: float = field(default_factory=time.monotonic)
+    prompt_edits: Mapping[str, Prompt] = field(default_factory=dict)
+    surroundings: tuple[SystemBlock, ...] = ()
     checkpoints: CheckpointRequests = field(default_factory=CheckpointRequests)
     warned: set[str] = field(default_factory=set)
     span: Span = NO_SPAN
@@ -137,12 +140,17 @@ class RunContext:
                 "actor": self.actor,
                 "project_id": self.project_id,
                 "session_id": self.session_id,
-                "run_id": self.run_id,
+                "run_id": self.run_id or None,
                 "agent_path": self.agent_path,
                 "request_id": None if request_id == self.run_id else request_id,
                 "data": self.redactor.data(told),
             }
         )
+
+    @property
+    def sent_system(self) -> str | None:
+        """The digest of the system prompt that was sent last; None before anything was."""
+        return None if self._system_seen is None else self._system_seen[1]
 
     def keep_blob(self, digest: str, media_type: str, content: bytes) -> None:
         """Store `content` once, with the run's next write."""
@@ -176,7 +184,7 @@ class RunContext:
         future = self.stream.record(
             events,
             unit,
-            run_id=self.run_id,
+            run_id=self.run_id or None,
             agent_path=self.agent_path,
             parent_tool_call_id=self.parent_call_id,
             durable=durable,

@@ -7,6 +7,7 @@ state, or storing the run.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import date
 from typing import TYPE_CHECKING
 
 from app.harness.active_run import ActiveRun, Owner
@@ -17,6 +18,7 @@ from app.harness.limits import Limits
 from app.harness.loop import AgentLoop
 from app.harness.permissions import manifest_rules, rules_above
 from app.harness.prompts.assemble import SystemPrompt
+from app.harness.prompts.environment import environment
 from app.harness.run_context import RunContext
 from app.harness.session_services import SessionServices, model_of
 from app.harness.todo_lists import SessionTodos
@@ -52,6 +54,8 @@ async def build_run(
     own = child_tools(agent) | await services.hooks.tools(
         agent, project_id=row.project_id, project_root=root, session_id=row.id, actor=actor
     )
+    surroundings = environment(root, date.today())
+    await session.prompts.load()
     assert session.history is not None
     context = RunContext(
         session_id=row.id,
@@ -67,7 +71,15 @@ async def build_run(
         estimate=session.estimate,
         route=route,
         limits=limits_of(row, project, agent).tightened(services.limits),
-        system=SystemPrompt(prompts, agent, session.recall.blocks).blocks,
+        system=SystemPrompt(
+            prompts,
+            agent,
+            session.recall.blocks,
+            edits=session.prompts.edited,
+            environment=surroundings,
+        ).blocks,
+        prompt_edits=session.prompts.edited,
+        surroundings=surroundings,
         prepare=session.recall.prepare,
         tools=tool_specs(services.tools.registry, agent, own),
         allowed_tools=allowed_tools(agent, own),
@@ -137,7 +149,11 @@ async def build_child(
         estimate=ConversationEstimate(),
         route=route,
         limits=child_limits(services, parent, agent),
-        system=SystemPrompt(prompts, agent).blocks,
+        system=SystemPrompt(
+            prompts, agent, edits=parent.prompt_edits, environment=parent.surroundings
+        ).blocks,
+        prompt_edits=parent.prompt_edits,
+        surroundings=parent.surroundings,
         tools=tool_specs(services.tools.registry, agent, own),
         allowed_tools=allowed_tools(agent, own),
         own_tools=own,

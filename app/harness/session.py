@@ -12,11 +12,14 @@ from typing import Any, Literal
 
 from app.errors import Conflict, NotFound
 from app.events import EventPayload, RunQueued
+from app.harness.checkpoints.prompt_edits import PromptEditing
 from app.harness.checkpoints.rollback import go_back, undo_rollback
+from app.harness.delegation.rows import TASK_RESULT
 from app.harness.inbox import Inbox, message_size
 from app.harness.session_rows import (
     Mode,
     PostedMessage,
+    both,
     busy,
     hold_all,
     mark_resumed,
@@ -56,6 +59,11 @@ class Session:
         return self._record.row.id
 
     @property
+    def runs(self) -> SessionRuns:
+        """What the session runs, for commands that stand on their own."""
+        return self._runs
+
+    @property
     def row(self) -> SessionRow:
         """The row with the present state and title; its sums are those of when it was loaded."""
         return self._record.row
@@ -63,7 +71,7 @@ class Session:
     @property
     def at_rest(self) -> bool:
         """True when nothing would be lost by forgetting this object."""
-        return self._runs.active is None and not len(self._runs.inbox) and not self._lock.locked()
+        return not self._busy and not len(self._runs.inbox) and not self._lock.locked()
 
     def restore(self, waiting: list[Message]) -> None:
         """Take up the messages that waited when the daemon stopped."""
@@ -72,6 +80,13 @@ class Session:
     def line_up(self) -> None:
         """Wait for capacity; the session starts by itself when it is there."""
         self._runs.wait_for_capacity()
+
+    async def wake(self) -> None:
+        """Tell the agent of an idle session what became of a task while the daemon was away."""
+        async with self._lock:
+            waiting = self._runs.inbox.next()
+            if waiting is not None and waiting.details.get("kind") == TASK_RESULT:
+                await self._runs.tasks.take_up(waiting)
 
     # -- commands ---------------------------------------------------------------------------
 
@@ -106,20 +121,34 @@ class Session:
             return await self._enqueue(row, SessionEvent.MESSAGE_POSTED_AT_LIMIT, "capacity")
 
     async def cancel(self, actor: str) -> None:
-        """Stop the run, keep its partial answer; nothing that waits starts by itself after it."""
+        """Stop the run and the tasks in the background, keep their partial answers; nothing that waits
+        starts by itself after it."""
         async with self._lock:
             self._still_there()
-            self._record.require(SessionEvent.CANCEL)
+            tasks = self._runs.delegations.background_tasks()
+            if not tasks or self._record.state is not SessionState.IDLE:
+                self._record.require(SessionEvent.CANCEL)
             self._services.capacity.withdraw(self.id)
             held = hold_all(self._runs.stop_what_waits())
             active = self._runs.active
-            if active is None:
-                await self._record.move(SessionEvent.CANCEL, reason="cancelled", work=held, durable=True)
-                self._services.capacity.release(self.id)
-                return
-            active.stop("cancel", by=actor)
-            await self.stream.record([], held)
-        await active.ended()
+            stopped = [*([] if active is None else [active]), *(task.active for task in tasks)]
+            for run in stopped:
+                run.stop("cancel", by=actor)
+            if active is None and self._record.state is not SessionState.IDLE:
+                edited, apply_edits = await self._runs.edits_to_apply()
+                await self._record.move(
+                    SessionEvent.CANCEL,
+                    reason="cancelled",
+                    events=edited,
+                    work=both(held, apply_edits),
+                    durable=True,
+                )
+                await self._runs.prompts.reload()
+                self._runs.release_place()
+            else:
+                await self.stream.record([], held)
+        for run in stopped:
+            await run.ended()
 
     async def pause(
         self, actor: str, reason: str | None = None, *, grace: float = PAUSE_GRACE_SECONDS
@@ -154,9 +183,14 @@ class Session:
             asked = checkpoint is not None and checkpoint.reason == "model" and queued is None
             unanswered = bool(history.messages) and (asked or not history.answered)
             if not unanswered and queued is None:
+                edited, apply_edits = await self._runs.edits_to_apply()
                 await self._record.move(
-                    SessionEvent.RESUME_WITHOUT_WORK, work=mark_resumed(checkpoint), durable=True
+                    SessionEvent.RESUME_WITHOUT_WORK,
+                    events=edited,
+                    work=both(mark_resumed(checkpoint), apply_edits),
+                    durable=True,
                 )
+                await self._runs.prompts.reload()
                 return None
             await self._services.check_runnable(self.row, None)
             self._services.capacity.force(self._runs.claim())
@@ -183,7 +217,9 @@ class Session:
             return (await self._runs.begin(message, SessionEvent.RESUME_WITH_WORK)).row
 
     async def roll_back(self, *, checkpoint_id: str | None, message_id: str | None, actor: str) -> Rollback:
-        """Take out of the conversation what came after a checkpoint or a message."""
+        """Take out of the conversation what came after a checkpoint or a message; tasks in the background
+        are stopped."""
+        await self._end_tasks("cancel", by=actor)
         async with self._lock:
             self._still_there()
             return await go_back(
@@ -200,6 +236,19 @@ class Session:
             self._still_there()
             return await undo_rollback(self._runs, self._services.storage, rollback_id, actor=actor)
 
+    async def edit_prompt(self, checkpoint_id: str, agent_path: str, content: str, **options: Any) -> None:
+        """Keep a new text of an agent's prompt; the options are those of `PromptEditing.edit`."""
+        async with self._lock:
+            self._still_there()
+            editing = PromptEditing(self._runs, self._services)
+            await editing.edit(checkpoint_id, agent_path, content, **options)
+
+    async def remove_prompt_edit(self, agent_path: str, actor: str) -> None:
+        """Let the file's text of a prompt hold again."""
+        async with self._lock:
+            self._still_there()
+            await PromptEditing(self._runs, self._services).remove(agent_path, actor)
+
     async def rename(self, title: str) -> None:
         async with self._lock:
             self._still_there()
@@ -209,7 +258,7 @@ class Session:
         """Close the session for good; its messages stay readable."""
         async with self._lock:
             self._still_there()
-            if self._runs.active is not None:
+            if self._busy:
                 raise self._record.illegal("archive")
             held = hold_all(self._runs.stop_what_waits())
             await self._record.move(SessionEvent.ARCHIVE, work=held, durable=True, archived_at=now_ms())
@@ -221,7 +270,7 @@ class Session:
         """Remove the session and everything below it; not while it runs."""
         async with self._lock:
             self._still_there()
-            if self._runs.active is not None:
+            if self._busy:
                 raise Conflict(
                     "A run is active; cancel it before you delete the session.",
                     reason="run_in_progress",
@@ -238,6 +287,7 @@ class Session:
             active = self._runs.active
             if active is not None:
                 active.stop("pause", by="daemon", grace=grace, reason="daemon_restart")
+        await self._end_tasks("pause", by="daemon", grace=grace)
         if active is not None:
             await active.ended()
 
@@ -260,6 +310,18 @@ class Session:
         if reason == "capacity":
             self.line_up()
         return PostedMessage(waiting, None, queued=True)
+
+    @property
+    def _busy(self) -> bool:
+        """True while a run is active, or a task in the background."""
+        return self._runs.active is not None or bool(self._runs.delegations.live)
+
+    async def _end_tasks(self, how: Literal["pause", "cancel"], *, by: str, grace: float = 0.0) -> None:
+        tasks = [task.active for task in self._runs.delegations.background_tasks()]
+        for task in tasks:
+            task.stop(how, by=by, grace=grace, reason="daemon_restart")
+        for task in tasks:
+            await task.ended()
 
     def _still_there(self) -> None:
         if self._runs.closed:

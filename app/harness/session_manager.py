@@ -15,8 +15,11 @@ from typing import Any, TypeVar
 from app.errors import Conflict, NotFound, ValidationFailed
 from app.events import PromptReloaded
 from app.harness.capacity import Capacity
+from app.harness.checkpoints.fork import fork_of, new_session, storing
+from app.harness.checkpoints.inspection import describe_prompts
+from app.harness.checkpoints.point import Point
+from app.harness.compaction.commands import CompactionCommands
 from app.harness.compaction.compactor import CompactionServices
-from app.harness.compaction.ports import NoPlugins
 from app.harness.consent import Consents
 from app.harness.delegation.hooks import DelegationHooks
 from app.harness.direct_call import call_directly
@@ -27,10 +30,11 @@ from app.harness.permissions import PermissionRules
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
-from app.harness.recovery import recover
+from app.harness.recovery import recover, to_wake
 from app.harness.session import Session
 from app.harness.session_record import Work
 from app.harness.session_rows import Mode, PostedMessage
+from app.harness.session_runs import SessionRuns
 from app.harness.session_services import SessionServices
 from app.harness.transfer import export_session
 from app.harness.transfer_import import SessionImports
@@ -104,12 +108,13 @@ class SessionManager:
             permissions=permissions,
             consents=self.consents,
             run_over=run_over,
-            compaction=CompactionServices(storage, router, router.catalog, plugins=NoPlugins()),
+            compaction=CompactionServices(storage, router, router.catalog, plugins=hooks.compaction),
             telemetry=telemetry or Telemetry(),
             hooks=hooks,
             delegation_hooks=delegation_hooks or DelegationHooks(),
         )
         hooks.attach(self._services.project_of, projects.root_of)
+        self.compactions = CompactionCommands(self._services, self._runs_of)
 
     # -- lifecycle --------------------------------------------------------------------------
 
@@ -119,6 +124,8 @@ class SessionManager:
         queued = await self._storage.read(lambda uow: uow.sessions.in_states([SessionState.QUEUED.value]))
         for row in sorted(queued, key=lambda row: row.updated_at):
             (await self._session(row.id)).line_up()
+        for session_id in await to_wake(self._storage):
+            await (await self._session(session_id)).wake()
 
     async def drain(self, grace: float) -> None:
         """Stop every run at a clean boundary; running tools get `grace` seconds."""
@@ -164,6 +171,14 @@ class SessionManager:
         )
         await self._storage.write(lambda uow: uow.sessions.add(row), durable=True)
         return row
+
+    async def fork(self, session_id: str, message_id: str, *, actor: str) -> SessionRow:
+        """Store a new session with the conversation up to a message, as it was then."""
+        source = await self.get(session_id)
+        rows, edits = await self._storage.read(lambda uow: fork_of(uow, session_id, message_id))
+        made = new_session(source, actor)
+        await self._storage.write(storing(session_id, message_id, made, rows, edits), durable=True)
+        return made
 
     async def get(self, session_id: str) -> SessionRow:
         live = self._live.get(session_id)
@@ -271,11 +286,22 @@ class SessionManager:
         session = await self._session(session_id)
         return await call_directly(self._services, session, name, params, agent_path=agent_path, actor=actor)
 
-    async def prompts(self, session_id: str) -> Sequence[dict[str, Any]]:
-        """Return each agent's present system prompt with its file and digest."""
+    async def prompts(self, session_id: str, point: Point | None = None) -> Sequence[dict[str, Any]]:
+        """Return each agent's prompt with its file, digest and source, and what it was really sent last
+        (up to a point, when given). An edit that is not applied yet is told as `pending`."""
         row = await self.get(session_id)
         project = await self._services.project_of(row)
-        return await self._projects.describe_prompts(row.project_id, project)
+        return await describe_prompts(self._services, row, project, point)
+
+    async def edit_prompt(
+        self, session_id: str, checkpoint_id: str, agent_path: str, content: str, **options: Any
+    ) -> None:
+        session = await self._session(session_id)
+        await self._whole(session.edit_prompt(checkpoint_id, agent_path, content, **options))
+
+    async def remove_prompt_edit(self, session_id: str, agent_path: str, *, actor: str) -> None:
+        session = await self._session(session_id)
+        await self._whole(session.remove_prompt_edit(agent_path, actor))
 
     # -- transfer ---------------------------------------------------------------------------
 
@@ -297,6 +323,9 @@ class SessionManager:
             if session.row.project_id == project_id and session.row.state != SessionState.ARCHIVED:
                 told = PromptReloaded(agents=agents)
                 await session.stream.record([told], audit_of(session.row, told))
+
+    async def _runs_of(self, session_id: str) -> SessionRuns:
+        return (await self._session(session_id)).runs
 
     async def _session(self, session_id: str) -> Session:
         found = self._live.get(session_id)

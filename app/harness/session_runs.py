@@ -12,7 +12,7 @@ import logging
 from typing import Any
 
 from app.errors import KagedError
-from app.events import EventPayload
+from app.events import EventPayload, PromptReloaded
 from app.harness.active_run import ActiveRun
 from app.harness.capacity import Claim
 from app.harness.delegation.background import BackgroundTasks
@@ -22,6 +22,7 @@ from app.harness.history import History
 from app.harness.inbox import Inbox
 from app.harness.loop import LoopOutcome
 from app.harness.positions import Positions
+from app.harness.prompts.session_prompts import SessionPrompts
 from app.harness.run_factory import build_run
 from app.harness.session_record import SessionRecord, Work
 from app.harness.session_rows import (
@@ -37,6 +38,7 @@ from app.harness.session_rows import (
 from app.harness.session_services import SessionServices
 from app.harness.session_stream import SessionStream
 from app.harness.titles import title_from
+from app.ids import now_ms
 from app.states import SessionEvent, SessionState
 from app.storage.models import Checkpoint, Message
 from app.storage.models import Session as SessionRow
@@ -60,11 +62,11 @@ class SessionRuns:
         self.generation = 0
         """Counts the operator's explicit stops: what was set going automatically before one does not
         start anything after it."""
+        self.prompts = SessionPrompts(services.storage, row.id)
         self._positions: Positions | None = None
         self.recall = services.hooks.recall(row)
-        self.delegations = Delegations(
-            services, row.id, BackgroundTasks(self, services), services.delegation_hooks
-        )
+        self.tasks = BackgroundTasks(self, services)
+        self.delegations = Delegations(services, row.id, self.tasks, services.delegation_hooks)
         self._services = services
 
     @property
@@ -90,6 +92,16 @@ class SessionRuns:
     def forget_conversation(self) -> None:
         """Read the conversation anew when it is needed next; its places are never given out twice."""
         self.history, self.estimate = None, ConversationEstimate()
+
+    async def edits_to_apply(self) -> tuple[list[EventPayload], Work]:
+        """Return what to tell and to store when a pause is left in which prompts were edited."""
+        if self.record.state is not SessionState.PAUSED:
+            return [], lambda uow: None
+        rows = await self._services.storage.read(lambda uow: uow.prompt_edits.not_applied(self.id))
+        if not rows:
+            return [], lambda uow: None
+        targets = tuple(dict.fromkeys(row.target for row in rows))
+        return [PromptReloaded(agents=targets)], lambda uow: uow.prompt_edits.apply(self.id, now_ms())
 
     def stop_what_waits(self) -> list[str]:
         """Let nothing that waits now start by itself any more; return the ids of its messages."""
@@ -174,6 +186,7 @@ class SessionRuns:
             def pause(uow: UnitOfWork) -> None:
                 store(uow)
                 uow.checkpoints.add(checkpoint)
+                uow.compactions.link_proposals(self.id, checkpoint.id)
                 uow.checkpoints.prune(self.id, self._services.checkpoint_limit)
 
             told = [closing, checkpoint_event(checkpoint)]
@@ -237,7 +250,8 @@ class SessionRuns:
         rows = [placed_in(history, row, active.run_id) for row in waiting]
         active.message = rows[-1] if rows else None
         told: list[EventPayload] = [posted_event(row, queued=False) for row in rows]
-        told.append(active.started_event())
+        edited, apply_edits = await self.edits_to_apply()
+        told += [*edited, active.started_event()]
         if not self.row.title and message is not None and message.role == "operator":
             values["title"] = title_from(message.content)
 
@@ -245,6 +259,7 @@ class SessionRuns:
             put_all(rows)(uow)
             uow.runs.add(active.row)
             mark_resumed(checkpoint)(uow)
+            apply_edits(uow)
             if checkpoint is not None:
                 uow.checkpoints.prune(self.id, self._services.checkpoint_limit)
 
@@ -252,6 +267,8 @@ class SessionRuns:
         self.inbox.remove({row.id for row in rows})
         for row in rows:
             history.add_user(row)
+        if edited:
+            await self.prompts.reload()
         self._services.hooks.idle.stirs(self.id)
         self.active = active
         active.start()

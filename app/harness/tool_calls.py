@@ -57,6 +57,9 @@ class CallPorts:
             raise rejected(request, given.comment)
         return given.answer
 
+    def children(self) -> dict[str, dict[str, Any]]:
+        return {key: child.parameters for key, child in self._run.agent.children.items()}
+
     async def delegate(self, task: ChildTask) -> ChildAnswer:
         delegations = self._run.delegations
         if delegations is None:

@@ -5,7 +5,7 @@ Owns: the protocols that the harness fills for each call. Never: an implementati
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
@@ -51,6 +51,10 @@ class ToolPorts(Protocol):
 
         Never called for a headless call. `always` has stored the request's suggestions already.
         """
+        ...
+
+    def children(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the caller's subagents by key, each with the JSON Schema of its input."""
         ...
 
     async def delegate(self, task: ChildTask) -> ChildAnswer:

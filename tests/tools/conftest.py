@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from app.bridges.process import ChildProcesses
+from app.errors import ToolError
+from app.tools.agents.answer import ChildAnswer
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest, PermissionRule
 from app.tools.authorisation.watchdog import Watchdog
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import ToolDefinition
-from app.tools.ports import TodoItem
+from app.tools.ports import ChildTask, TodoItem
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
 from app.tools.service import ToolService
@@ -47,6 +49,12 @@ class Ports:
 
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         self.todo_list = tuple(todos)
+
+    def children(self) -> dict[str, dict[str, Any]]:
+        return {}
+
+    async def delegate(self, task: ChildTask) -> ChildAnswer:
+        raise ToolError("no_subagents", "There are none here.")
 
     def request_checkpoint(self, reason: str | None) -> None:
         self.checkpoints.append(reason)

@@ -13,7 +13,7 @@ from app.tools.catalog import GROUPS
 from app.tools.naming import LOCKED_TWINS
 from app.tools.ports import TodoItem
 
-LOCKED = ("read", "write", "edit", "glob", "grep", "bash", "todo")
+LOCKED = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task")
 
 
 @pytest.mark.requirement("R3.locked.shapes")

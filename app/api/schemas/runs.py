@@ -13,6 +13,9 @@ RunStateName = Literal["pending", "running", "succeeded", "failed", "cancelled",
 
 
 class RunAnswer(AnswerModel):
+    """A run of a subagent has the run and the tool call of its parent; with `background` the parent did
+    not wait for it. `usage` and `cost_usd` are the run's own, without those of the runs below it."""
+
     id: str
     session_id: str
     agent_path: str
@@ -28,6 +31,22 @@ class RunAnswer(AnswerModel):
     created_at: Time
     started_at: Time | None
     ended_at: Time | None
+    parent_run_id: str | None = None
+    parent_call_id: str | None = None
+    background: bool = False
+
+
+class ChildRunAnswer(AnswerModel):
+    """The run of a subagent, as its parent's run shows it. `call_id` is that of the parent's tool call."""
+
+    id: str
+    agent_path: str
+    call_id: str | None
+    background: bool
+    state: RunStateName
+    reason: str | None
+    usage: Usage
+    cost_usd: float | None
 
 
 class StepAnswer(AnswerModel):
@@ -65,6 +84,7 @@ class RunDetail(RunAnswer):
     cost_incomplete: bool
     steps: list[StepAnswer]
     tool_calls: list[ToolCallAnswer]
+    children: list[ChildRunAnswer]
 
 
 class SentRequestAnswer(AnswerModel):

@@ -101,4 +101,7 @@ class SessionDetail(SessionAnswer):
     context: list[ContextUse]
     queued_messages: int
     pending_interactions: int = Field(description="How many questions wait for a human.")
+    background_runs: list[str] = Field(
+        description="Runs of subagents under way that no agent waits for. A cancel ends them."
+    )
     last_seq: int = Field(description="The session's newest durable event; connect with it as `after_seq`.")

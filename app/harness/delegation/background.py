@@ -90,8 +90,10 @@ class BackgroundTasks:
         if listening and starter is not None:
             starter.late.append(row)
         else:
-            session.inbox.add(row)
-            if not held:
+            if held:
+                session.inbox.restore([row])
+            else:
+                session.inbox.add(row)
                 await self.take_up(row)
 
     async def take_up(self, row: Message) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.dsl.compiler import relative_dump
+from app.tools.agents.definition import agent_tool_name
 
 
 def synthesize(project: CompiledProject) -> dict[str, Any]:
@@ -32,6 +33,10 @@ def synthesize(project: CompiledProject) -> dict[str, Any]:
 def _agent(agent: dict[str, Any], project: CompiledProject) -> dict[str, Any]:
     children = agent.pop("children")
     own_steps, own_tokens = agent.pop("max_steps"), agent.pop("max_output_tokens")
+    own = {"enabled": True, "origin": "subagent", "description": None, "limits": None, "actions": {}}
+    agent["tools"] |= {
+        agent_tool_name(key): {**own, "description": child["description"]} for key, child in children.items()
+    }
     return {
         "agent_path": agent.pop("path"),
         **{key: value for key, value in agent.items() if key not in ("key", "system_prompt_file")},

@@ -12,6 +12,7 @@ from app.storage.models import Message
 from app.storage.pages import Page, decode_cursor, encode_cursor
 from app.storage.repositories.rows import RowsById, completed, values_of
 from app.storage.repositories.upsert import insert_or_overwrite
+from app.storage.text import storable
 
 IDS_AT_ONCE = 500
 """How many ids one statement names; databases bound the number of parameters."""
@@ -77,6 +78,17 @@ class MessageRepository(RowsById[Message]):
         statement = select(Message).where(*where).order_by(self.c.position, self.c.id)
         return self._all(statement.limit(limit))
 
+    def last_answer(self, session_id: str, agent_path: str, position: int | None = None) -> Message | None:
+        """Return an agent's last answer (up to a position when given), also a superseded one."""
+        where = [
+            self.c.session_id == session_id,
+            self.c.position.is_not(None) if position is None else self.c.position <= position,
+            self.c.agent_path == agent_path,
+            self.c.role == "primary",
+        ]
+        rows = self._all(select(Message).where(*where).order_by(self.c.position.desc()).limit(1))
+        return rows[0] if rows else None
+
     def positions(self, session_id: str, ids: Sequence[str]) -> dict[str, int]:
         """Return the positions of messages by id; those that have none or are unknown are left out."""
         found: dict[str, int] = {}
@@ -140,15 +152,22 @@ class MessageRepository(RowsById[Message]):
         session_id: str,
         *,
         include_superseded: bool = False,
+        agent_path: str | None = None,
+        run_id: str | None = None,
         limit: int = 25,
         cursor: str | None = None,
     ) -> Page[Message]:
-        """Return a page of a session's messages by position; those that wait come last.
+        """Return a page of a session's messages by position, of one agent or run when it is given;
+        those that wait come last.
 
         A walk misses nothing. A message that left the queue between two pages may come twice."""
         where: list[ColumnElement[bool]] = [self.c.session_id == session_id]
         if not include_superseded:
             where.append(self.c.superseded.is_(False))
+        if agent_path is not None:
+            where.append(self.c.agent_path == storable(agent_path))
+        if run_id is not None:
+            where.append(self.c.run_id == storable(run_id))
         position, last_id, waiting_after = _read_cursor(cursor)
         rows = self._positioned(where, position, last_id, limit + 1)
         placed = len(rows)

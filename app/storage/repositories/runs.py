@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Text, select, type_coerce, update
+from sqlalchemy import Text, func, select, type_coerce, update
 
 from app.storage.models import Run, Step
 from app.storage.pages import Page
@@ -24,9 +24,35 @@ class _StepRows(Rows[Step]):
 class RunRepository(RowsById[Run]):
     model = Run
 
-    def list(self, session_id: str, *, limit: int = 25, cursor: str | None = None) -> Page[Run]:
-        """Return a page of a session's runs, the newest first."""
-        return self._newest_first("runs", [self.c.session_id == session_id], limit=limit, cursor=cursor)
+    def list(
+        self, session_id: str, *, roots_only: bool = False, limit: int = 25, cursor: str | None = None
+    ) -> Page[Run]:
+        """Return a page of a session's runs, the newest first; `roots_only`: not those of child agents."""
+        where = [self.c.session_id == session_id]
+        if roots_only:
+            where.append(self.c.parent_run_id.is_(None))
+        return self._newest_first("runs", where, limit=limit, cursor=cursor)
+
+    def in_background(self, session_id: str) -> builtins.list[Run]:
+        """Return the runs under way in a session that no agent waits for, the oldest first."""
+        statement = select(Run).where(
+            self.c.state == "running", self.c.session_id == session_id, self.c.background.is_(True)
+        )
+        return self._all(statement.order_by(self.c.created_at, self.c.id))
+
+    def below(self, run_id: str) -> builtins.list[Run]:
+        """Return the runs of a run's direct children, the oldest first."""
+        statement = select(Run).where(self.c.parent_run_id == run_id)
+        return self._all(statement.order_by(self.c.created_at, self.c.id))
+
+    def newest_of_each_agent(self, session_id: str) -> builtins.list[Run]:
+        """Return the newest run that made a model call of every agent of a session."""
+        newest = (
+            select(func.max(self.c.id))
+            .where(self.c.session_id == session_id, self.c.step_count > 0)
+            .group_by(self.c.agent_path)
+        )
+        return self._all(select(Run).where(self.c.id.in_(newest)).order_by(self.c.agent_path))
 
     def in_states(self, states: Iterable[str]) -> builtins.list[Run]:
         """Return every run in one of the states, the oldest first."""

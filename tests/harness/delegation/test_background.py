@@ -1,0 +1,133 @@
+"""`task`: the same machinery by the portable name, and tasks that nobody waits for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.provider_script import Hold, Reply, Stall, Text, text_reply
+from tests.harness.delegation.conftest import Drive
+from tests.harness.delegation.family import Cast, agent, calling, enabled
+from tests.harness.driving import check_stream, restarted
+
+FAMILY = agent("primary", tools=enabled("task"), subagents={"coder": agent("coder")})
+CODER = "primary.subagents.coder"
+
+
+def task(**more: Any) -> Reply:
+    return calling(("task", {"agent": "coder", "prompt": "Write it.", **more}))
+
+
+@pytest.mark.requirement("R6.delegation.task", "R3.locked.task")
+async def test_a_task_is_a_delegation(drive: Drive, cast: Cast) -> None:
+    cast.script("primary", task(), text_reply("Thanks."))
+    cast.script("coder", text_reply("Written."))
+    async with drive(FAMILY) as driver:
+        await driver.run("Go")
+        run = await driver.call("GET", f"/runs/{(await driver.last_run())['id']}")
+
+    assert cast.messages("coder")[-1]["content"] == "Write it."
+    assert cast.messages("primary")[-1]["content"].endswith("Written.")
+    assert [(child["agent_path"], child["call_id"]) for child in run["children"]] == [(CODER, "call_1")]
+
+
+@pytest.mark.requirement("R6.delegation.task")
+async def test_a_task_for_nobody_names_the_subagents(drive: Drive, cast: Cast) -> None:
+    cast.script("primary", calling(("task", {"agent": "writer", "prompt": "x"})), text_reply("Oh."))
+    async with drive(FAMILY) as driver:
+        await driver.run("Go")
+    assert "Subagents: coder." in cast.messages("primary")[-1]["content"]
+
+
+@pytest.mark.requirement("R6.delegation.background")
+async def test_a_background_task_is_told_at_the_next_boundary(drive: Drive, cast: Cast) -> None:
+    hold, thinking = Hold(), Hold()
+    cast.script("primary", task(background=True), Reply((thinking, Text("Meanwhile."))), text_reply("I see."))
+    cast.script("coder", Reply((hold, Text("Written."))))
+    async with drive(FAMILY) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        await watch.until(lambda f: f["type"] == "message.tool_result")
+        detail = await driver.session_call("GET")
+        hold.gate.set()
+        await watch.until(lambda f: f["type"] == "run.ended" and f.get("agent_path") == CODER)
+        thinking.gate.set()
+        await watch.until_state("idle")
+        runs = (await driver.session_call("GET", "/runs"))["items"]
+
+    assert len(detail["background_runs"]) == 1
+    assert '"state":"running"' in cast.messages("primary", 1)[-1]["content"]
+    assert cast.messages("primary", 2)[-1]["content"].endswith("is done.\nWritten.")
+    assert len(runs) == 1
+    check_stream(watch.frames)
+
+
+@pytest.mark.requirement("R6.delegation.background")
+async def test_a_background_task_goes_on_after_its_starter_and_wakes_it(drive: Drive, cast: Cast) -> None:
+    hold = Hold()
+    cast.script("primary", task(background=True), text_reply("Later."), text_reply("I see."))
+    cast.script("coder", Reply((hold, Text("Written."))))
+    async with drive(FAMILY) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        await watch.until_state("idle")
+        busy = await driver.session_call("POST", "/archive", status=409)
+        hold.gate.set()
+        at = len(watch.frames)
+        await watch.until_state("running", start=at - 1)
+        await watch.until_state("idle", start=at)
+        runs = (await driver.session_call("GET", "/runs?all=true"))["items"]
+        messages = (await driver.session_call("GET", "/messages?agent_path=primary"))["items"]
+
+    assert busy["error"]["details"]["state"] == "idle"
+    assert [run["state"] for run in runs] == ["succeeded"] * 3
+    told = next(m for m in messages if m["details"].get("kind") == "task_result")
+    assert (told["role"], told["details"]["runId"]) == (
+        "system",
+        next(r["id"] for r in runs if r["background"]),
+    )
+    assert cast.messages("primary", 2)[-1]["content"] == told["content"]
+
+
+@pytest.mark.requirement("R6.delegation.background", "R6.delegation.cancel")
+async def test_a_cancel_ends_a_background_task_of_an_idle_session(drive: Drive, cast: Cast) -> None:
+    cast.script("primary", task(background=True), text_reply("Later."), text_reply("Oh."))
+    cast.script("coder", Reply((Text("Wr"), Stall())))
+    async with drive(FAMILY) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        await watch.until_state("idle")
+        await watch.until(lambda f: "Wr" in watch.text())
+        await driver.session_call("POST", "/cancel")
+        runs = (await driver.session_call("GET", "/runs?all=true"))["items"]
+        state = await driver.state()
+        await driver.session_call("POST", "/cancel", status=409)
+        await driver.run("And?")
+
+    assert state == "idle" and [run["state"] for run in runs if run["background"]] == ["cancelled"]
+    sent = [m["content"] for m in cast.messages("primary") if m["role"] == "user"]
+    assert "agent_stopped" in sent[-2] and sent[-1] == "And?"
+    check_stream(watch.frames)
+
+
+@pytest.mark.requirement("R6.delegation.background")
+async def test_a_background_task_that_a_restart_cut_off_is_told(
+    drive: Drive, cast: Cast, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    cast.script("primary", task(background=True), text_reply("Later."), text_reply("I see."))
+    cast.script("coder", Reply((Text("Wr"), Stall())))
+    async with drive(FAMILY) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        await watch.until_state("idle")
+        await watch.until(lambda f: "Wr" in watch.text())
+        session_id = driver.session_id
+    async with restarted(tmp_path / "data", **settings_overrides) as driver:
+        driver.session_id = session_id
+        async with driver.watching() as watch:
+            await watch.until(lambda _: len(cast.requests["primary"]) == 3)
+            await watch.until(
+                lambda f: f["type"] == "session.state" and f["payload"]["state"] == "idle", start=0
+            )
+        runs = (await driver.session_call("GET", "/runs?all=true"))["items"]
+
+    assert [run["state"] for run in runs if run["background"]] == ["interrupted"]
+    assert "was not done" in cast.messages("primary", 2)[-1]["content"]
