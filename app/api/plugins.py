@@ -9,16 +9,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from app.api.dependencies import PrincipalDep, ProjectId, ServicesDep
+from app.api.dependencies import ProjectId, ServicesDep
 from app.api.kaged_route import noun_router
 from app.api.schemas.plugins import EnabledAnswer, PluginAnswer, PluginsAnswer
 from app.bridges.plugins.manager import PluginDeclaration, PluginProblem, PluginStatus
 from app.errors import NotFound
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.hooks.agent_plugins import declarations
-from app.ids import now_ms
 from app.lifespan import Services
-from app.storage.models import AuditEvent
 
 router: APIRouter = noun_router("Plugins")
 
@@ -43,23 +41,12 @@ async def list_plugins(services: ServicesDep, project_id: ProjectId) -> PluginsA
     operation_id="enable_plugin",
     summary="Have a disabled plugin started again at its next use",
 )
-async def enable_plugin(
-    services: ServicesDep, principal: PrincipalDep, project_id: ProjectId, name: PluginName
-) -> EnabledAnswer:
+async def enable_plugin(services: ServicesDep, project_id: ProjectId, name: PluginName) -> EnabledAnswer:
     """A plugin that failed five times in ten minutes is disabled. Its failures are forgotten."""
     names = sorted({one.name for one in _declared(services, project_id)})
     if name not in names:
         raise NotFound(f"The project has no plugin {name}.", details={"plugins": names})
-    enabled = await services.plugins.enable(project_id, name)
-    row = AuditEvent(
-        created_at=now_ms(),
-        event="plugin.enabled",
-        actor=principal.actor,
-        project_id=project_id,
-        data={"plugin": name, "processes": enabled},
-    )
-    await services.storage.write(lambda uow: uow.audit.add_many([row]), durable=True)
-    return EnabledAnswer(enabled=enabled)
+    return EnabledAnswer(enabled=await services.plugins.enable(project_id, name))
 
 
 def _declared(services: Services, project_id: str) -> list[PluginDeclaration]:

@@ -18,7 +18,11 @@ from app.cli.output import CommandFailed, json_option, print_json, print_text
 @click.option(
     "--config", "config_file", type=click.Path(path_type=Path), help="The config file with the model aliases."
 )
-@click.option("--no-models", is_flag=True, help="Do not compare model aliases with the local configuration.")
+@click.option(
+    "--no-models",
+    is_flag=True,
+    help="Compare neither model aliases nor plugins with the local configuration.",
+)
 @json_option
 def command(folder: Path | None, config_file: Path | None, no_models: bool, as_json: bool) -> int:
     """Check the project in FOLDER (default: the one at or above this folder).
@@ -28,18 +32,26 @@ def command(folder: Path | None, config_file: Path | None, no_models: bool, as_j
     root = folder.expanduser().absolute() if folder is not None else find_project_root()
     if root is None:
         raise CommandFailed("no_project", "there is no .kaged/project.yaml here; write one with `kaged init`")
+    from app.bridges.plugins.manager import Manifests
     from app.bridges.process import ChildProcesses
     from app.bridges.pty.manager import TerminalManager
     from app.config import load_settings
     from app.harness.dsl.compiler import compile_project
+    from app.harness.hooks.plugin_catalog import ManifestCatalog
     from app.tools.catalog import build_registry
     from app.tools.read_tracker import ReadTracker
 
     children = ChildProcesses()
     terminals = TerminalManager(children, per_session=0)
     catalog = build_registry(reads=ReadTracker(), children=children, terminals=terminals, environment={})
-    models = None if no_models else tuple(load_settings(config_file=config_file).models)
-    result = compile_project(root, catalog=catalog, known_models=models)
+    models, plugins = None, None
+    if not no_models:
+        settings = load_settings(config_file=config_file)
+        models = tuple(settings.models)
+        plugins = ManifestCatalog(
+            Manifests(settings.daemon.data_dir, settings.plugins.paths, settings.plugins.config)
+        )
+    result = compile_project(root, catalog=catalog, known_models=models, plugins=plugins)
     valid = not result.errors
     if as_json:
         print_json(

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from app import __version__
 from app.bridges.dap.manager import AdapterTable
 from app.bridges.lsp.manager import ServerTable
+from app.bridges.plugins.manager import PluginProblem, installed_plugins
 from app.cli.install_advice import how_to_install
 from app.config import (
     ProviderSettings,
@@ -68,6 +69,17 @@ async def diagnose(settings: Settings) -> list[Finding]:
         *await asyncio.gather(*(_provider(name, entry) for name, entry in settings.providers.items())),
         *await asyncio.to_thread(_language_servers, settings),
         *await asyncio.to_thread(_debug_adapters, settings),
+        *await asyncio.to_thread(_plugins, settings),
+    ]
+
+
+def _plugins(settings: Settings) -> list[Finding]:
+    """Return the installed plugins; those of projects are told of where the projects are checked."""
+    return [
+        Finding("plugins", folder.name, "absent", found.message, f"repair or remove {folder}")
+        if isinstance(found, PluginProblem)
+        else Finding("plugins", folder.name, "ok", f"{found} at {folder}")
+        for folder, found in installed_plugins(settings.daemon.data_dir, settings.plugins.paths)
     ]
 
 

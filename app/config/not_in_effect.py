@@ -6,7 +6,7 @@ subsystem that is added, and is empty at the end.
 
 from __future__ import annotations
 
-from app.config.settings import PluginSettings, Settings
+from app.config.settings import Settings
 
 
 def settings_not_in_effect(settings: Settings) -> dict[str, str]:
@@ -17,6 +17,4 @@ def settings_not_in_effect(settings: Settings) -> dict[str, str]:
     found |= {f"mcp.{name}": "no MCP server is started yet" for name in settings.mcp}
     if settings.search.provider is not None:
         found["search.provider"] = "there is no tool that searches the web yet"
-    if settings.plugins != PluginSettings():
-        found["plugins"] = "no plugin is loaded yet"
     return found

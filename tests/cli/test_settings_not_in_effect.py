@@ -15,8 +15,6 @@ mode = "full"
 url = "http://127.0.0.1:9/mcp"
 [search]
 provider = "searxng"
-[plugins]
-paths = ["plugins"]
 """
 
 
@@ -31,7 +29,6 @@ def test_what_has_no_effect_is_told_at_the_start_and_by_the_doctor(home: Home) -
         "sandbox.mode",
         "mcp.tickets",
         "search.provider",
-        "plugins",
     }
     daemon = DaemonProcess(home).start()
     daemon.stop()

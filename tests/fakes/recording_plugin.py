@@ -1,7 +1,7 @@
 """A plugin that notes every call, and answers as its config says.
 
 Owns: `calls.jsonl` beside it, one line for each call with its name and all parameters. Run as a file with
-the plugin's name. In the config, by hook or tool name: `answers` (JSON, the result), `errors` (a message),
+the plugin's name, its hooks (or `none`), and its tools. In the config, by hook or tool name: `answers` (JSON, the result), `errors` (a message),
 `sleeps` (seconds before the answer).
 """
 
@@ -15,7 +15,6 @@ from typing import Any
 
 from app.plugins.sdk import Call, Plugin, PluginError
 
-HOOKS = ("on_session_start", "on_session_idle", "pre_compact", "post_compact")
 plugin = Plugin(sys.argv[1], "1.0.0")
 
 
@@ -30,7 +29,7 @@ def respond(call: Call) -> Any:
     return plugin.config.get("answers", {}).get(name)
 
 
-for hook in sys.argv[2].split(",") if sys.argv[2] else HOOKS:
+for hook in sys.argv[2].split(",") if sys.argv[2] != "none" else ():
     plugin.hook(hook)(respond)
 for tool in sys.argv[3].split(",") if len(sys.argv) > 3 else ():
     plugin.tool(tool)(lambda call, **_: respond(call))

@@ -35,6 +35,7 @@ __all__ = [
     "Capability",
     "Clock",
     "HookOutcome",
+    "Manifests",
     "PluginDeclaration",
     "PluginLimits",
     "PluginManifest",
@@ -44,12 +45,64 @@ __all__ = [
     "PluginTool",
     "Plugins",
     "StorageRefused",
+    "installed_plugins",
 ]
 
 MAX_ERROR = 1_000
 SHOWN_LINES = 20
 _Key = tuple[str, str | None, str, str]
 _Outcome = tuple[OutcomeKind, Any, str | None]
+
+
+def installed_plugins(data_dir: Path, search_paths: Sequence[Path]) -> list[tuple[Path, str | PluginProblem]]:
+    """Return the folders of installed plugins, each with its version or what is wrong with it. Blocks."""
+    return [
+        (folder, found if isinstance(found, PluginProblem) else found.manifest.version)
+        for folder, found in Packages(data_dir, search_paths).installed()
+    ]
+
+
+class Manifests:
+    """The manifests of plugins as they are on disk, for those who start none. Blocks: call it in a thread."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        search_paths: Sequence[Path],
+        system_config: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        self._packages = Packages(data_dir, search_paths)
+        self._system_config = system_config or {}
+
+    def inspect(self, declaration: PluginDeclaration) -> PluginManifest:
+        """Return the manifest, the declaration's config checked against it. Raises PluginProblem."""
+        return self.read(declaration).manifest
+
+    def read(self, declaration: PluginDeclaration) -> Package:
+        """Return the package that is declared; as `inspect`."""
+        package = self._packages.read(declaration.name, declaration.package, declaration.project_root)
+        self._check_config(package.manifest, declaration)
+        return package
+
+    def _check_config(self, manifest: PluginManifest, declaration: PluginDeclaration) -> None:
+        system = self._system_config.get(declaration.name, {})
+        problems: list[str] = []
+        if manifest.config_schema is not None:
+            problems += [
+                f"config.{one}" for one in violations(manifest.config_schema, dict(declaration.config))
+            ]
+        elif declaration.config:
+            problems.append("config: the plugin takes none; take it out")
+        if manifest.system_config_schema is not None:
+            place = f"plugins.config.{declaration.name}"
+            problems += [f"{place}.{one}" for one in violations(manifest.system_config_schema, dict(system))]
+        if problems:
+            raise PluginProblem(
+                "plugin_config_invalid",
+                f"the config of the plugin {declaration.name} is not what its schema says: "
+                + "; ".join(problems),
+                tuple(problems),
+            )
 
 
 class Plugins:
@@ -74,8 +127,8 @@ class Plugins:
     ) -> None:
         self._means = Means(children, storage, record, limits or PluginLimits())
         self._environment = environment
-        self._packages = Packages(data_dir, search_paths)
         self._system_config = system_config or {}
+        self._manifests = Manifests(data_dir, search_paths, self._system_config)
         self._daemon_version = daemon_version
         self._plugins: dict[_Key, SupervisedPlugin] = {}
         self._users: dict[_Key, set[str]] = {}
@@ -86,10 +139,6 @@ class Plugins:
         """Return the manifest as it is on disk now, the declaration's config checked against it. Raises
         PluginProblem."""
         return (await self._package(declaration)).manifest
-
-    def inspect(self, declaration: PluginDeclaration) -> PluginManifest:
-        """`manifest` for those that are in a thread already: blocks."""
-        return self._read(declaration).manifest
 
     async def hook(
         self,
@@ -222,32 +271,7 @@ class Plugins:
         return "result", result, None
 
     async def _package(self, declaration: PluginDeclaration) -> Package:
-        return await asyncio.to_thread(self._read, declaration)
-
-    def _read(self, declaration: PluginDeclaration) -> Package:
-        package = self._packages.read(declaration.name, declaration.package, declaration.project_root)
-        self._check_config(package.manifest, declaration)
-        return package
-
-    def _check_config(self, manifest: PluginManifest, declaration: PluginDeclaration) -> None:
-        system = self._system_config.get(declaration.name, {})
-        problems: list[str] = []
-        if manifest.config_schema is not None:
-            problems += [
-                f"config.{one}" for one in violations(manifest.config_schema, dict(declaration.config))
-            ]
-        elif declaration.config:
-            problems.append("config: the plugin takes none; take it out")
-        if manifest.system_config_schema is not None:
-            place = f"plugins.config.{declaration.name}"
-            problems += [f"{place}.{one}" for one in violations(manifest.system_config_schema, dict(system))]
-        if problems:
-            raise PluginProblem(
-                "plugin_config_invalid",
-                f"the config of the plugin {declaration.name} is not what its schema says: "
-                + "; ".join(problems),
-                tuple(problems),
-            )
+        return await asyncio.to_thread(self._manifests.read, declaration)
 
     def _plugin(self, declaration: PluginDeclaration, package: Package) -> SupervisedPlugin:
         """Return the one that serves a declaration. Those of what the agent declared before are ended when

@@ -40,6 +40,20 @@ class Packages:
         self._places = (data_dir / "plugins", *search_paths)
         self._parsed: dict[bytes, PluginManifest] = {}
 
+    def installed(self) -> list[tuple[Path, Package | PluginProblem]]:
+        """Return the folders that plugins are installed in, with their packages or what is wrong."""
+        found: list[tuple[Path, Package | PluginProblem]] = []
+        for place in self._places:
+            inside = sorted(place.iterdir()) if place.is_dir() else []
+            for folder in inside[:MAX_KEPT]:
+                if not (folder / MANIFEST_NAME).is_file():
+                    continue
+                try:
+                    found.append((folder, self.read(folder.name, str(folder), place / "no project")))
+                except PluginProblem as problem:
+                    found.append((folder, problem))
+        return found
+
     def read(self, name: str, package: str, project_root: Path) -> Package:
         """Return the package that a project declares as `name`. Raises PluginProblem."""
         folder, content = self._content(package, project_root)

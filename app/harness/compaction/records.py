@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from app.harness.compaction.plan import Plan, Spending
+from app.harness.hooks.injection import injection
 from app.harness.view import SUMMARY_KIND
 from app.ids import new_id, now_ms
 from app.storage.models import Compaction, Message
@@ -24,7 +25,7 @@ State = Literal["proposed", "applied", "rejected"]
 def summary_row(record: Compaction, plan: Plan) -> Message | None:
     """Return the message that comes in the place of what goes; None when nothing is to be said."""
     said = [plan.summary.text] if plan.summary is not None else []
-    said += [f"<plugin:{name}>\n{text}\n</plugin:{name}>" for name, text in plan.inject]
+    said += [injection(name, text) for name, text in plan.inject]
     if not said:
         return None
     details: dict[str, Any] = {
@@ -33,9 +34,8 @@ def summary_row(record: Compaction, plan: Plan) -> Message | None:
         "compaction_id": record.id,
         "facts": dict(plan.summary.facts) if plan.summary is not None else {},
     }
-    if plan.spending is not None:
-        cost = plan.spending.cost
-        details["compactor_cost"] = None if cost is None else cost.model_dump(by_alias=True)
+    if "compactor_cost" in record.details:
+        details["compactor_cost"] = record.details["compactor_cost"]
     return Message(
         id=new_id("msg"),
         session_id=record.session_id,

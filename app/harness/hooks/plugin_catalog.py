@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.bridges.plugins.manager import PluginDeclaration, PluginProblem, Plugins
+from app.bridges.plugins.manager import Manifests, PluginDeclaration, PluginProblem
 from app.harness.dsl.plugins import PluginFacts
 
 
 class ManifestCatalog:
     """The manifests that a daemon can read."""
 
-    def __init__(self, plugins: Plugins) -> None:
-        self._plugins = plugins
+    def __init__(self, manifests: Manifests) -> None:
+        self._manifests = manifests
 
     def inspect(self, name: str, package: str, config: Mapping[str, Any], project_root: Path) -> PluginFacts:
         """Read a manifest and check the config against it. Blocks on file I/O; does not raise."""
@@ -31,7 +31,7 @@ class ManifestCatalog:
             config=config,
         )
         try:
-            manifest = self._plugins.inspect(declaration)
+            manifest = self._manifests.inspect(declaration)
         except PluginProblem as problem:
             return PluginFacts(problem=(problem.code, problem.message))
         return PluginFacts(

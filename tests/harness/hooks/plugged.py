@@ -85,6 +85,11 @@ class PluggedProject:
         }
         (self.root / "plugins" / name / "kaged-plugin.yaml").write_text(json.dumps(whole, ensure_ascii=False))
 
+    def edit_manifest(self, name: str, **said: Any) -> None:
+        """Say something else in a manifest that is there."""
+        file = self.root / "plugins" / name / "kaged-plugin.yaml"
+        file.write_text(json.dumps({**json.loads(file.read_text()), **said}, ensure_ascii=False))
+
     def declared(self, name: str, config: dict[str, Any] | None = None) -> dict[str, Any]:
         return {"package": f"./plugins/{name}", "config": config or {}}
 
