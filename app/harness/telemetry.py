@@ -269,11 +269,11 @@ def usage_attributes(usage: Usage) -> dict[str, int | None]:
     }
 
 
-def _identity(run: RunContext) -> dict[str, str]:
+def _identity(run: RunContext) -> dict[str, str | None]:
     return {
         "gen_ai.conversation.id": run.session_id,
         "gen_ai.agent.name": agent_name(run.agent_path),
         "gen_ai.agent.id": run.agent_path,
-        "kaged.run.id": run.run_id,
+        "kaged.run.id": run.run_id or None,
         "user.id": run.actor,
     }

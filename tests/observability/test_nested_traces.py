@@ -1,4 +1,6 @@
-"""Traces of trees of agents: a child's run hangs on the call that asked for it, however many run at once."""
+"""Traces of trees: a child's run hangs on the call that asked for it, however many run at once, and the
+summariser's call on the compaction that made it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.provider_script import Answer, RecordedRequest, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.fakes.trace_collector import CollectedSpan, Collector, collecting
+from tests.harness.compaction.scene import SUMMARIZE, reads, small
 from tests.harness.delegation.family import Cast, agent, calling, write_family
 from tests.harness.driving import driven, provider_settings
 
@@ -90,3 +94,41 @@ async def test_ten_children_at_once_with_children_of_their_own_nest_as_they_were
         parent = collector.parent_of(span)
         assert parent is not None
         assert parent.attributes["kaged.run.id"] == span.attributes["kaged.run.id"]
+
+
+@pytest.mark.requirement("R6.observability.spans")
+async def test_a_compaction_hangs_on_its_agent_and_the_summarisers_call_on_the_compaction(
+    tmp_path: Path, fake: FakeProvider, collector: Collector
+) -> None:
+    script: list[Answer] = [*reads(10), text_reply("Done.", usage=None)]
+
+    def respond(request: RecordedRequest) -> Answer:
+        if request.json["model"] == "sum":
+            return text_reply("Ten files were read.")
+        return script.pop(0)
+
+    fake.respond = respond
+    overrides = {"providers": provider_settings("openai", fake.base_url)}
+    otel = {"enabled": True, "endpoint": collector.url}
+    async with small(tmp_path, overrides, f"strategy: summarize, {SUMMARIZE}", otel=otel) as driver:
+        await driver.run("Read them all")
+        metrics = (await driver.client.get("/api/v1/metrics")).text
+
+    compactions = collector.named("compact summarize")
+    summaries = collector.named("chat sum")
+    assert compactions and summaries
+    root = collector.one("invoke_agent primary")
+    assert {span.parent for span in compactions} == {root.id}
+    assert {span.parent for span in summaries} <= {span.id for span in compactions}
+    for span in compactions:
+        assert span.attributes["kaged.compaction.trigger"] == "threshold_crossed"
+        assert span.attributes["kaged.compaction.outcome"] == "completed"
+        assert (
+            span.attributes["kaged.compaction.tokens_after"]
+            < span.attributes["kaged.compaction.tokens_before"]
+        )
+    labels = 'outcome="completed",strategy="summarize",trigger="threshold_crossed"'
+    assert f"kaged_compactions_total{{{labels}}} {len(compactions)}.0" in metrics
+    assert (
+        f'kaged_model_calls_total{{model="sum",outcome="ok",provider="fake"}} {len(summaries)}.0' in metrics
+    )
