@@ -14,6 +14,7 @@ from app import __version__
 from app.api import (
     checkpoints,
     commands,
+    compactions,
     dsl,
     health,
     interactions,
@@ -51,6 +52,7 @@ NOUNS = (
     runs,
     checkpoints,
     rollbacks,
+    compactions,
     interactions,
     commands,
     tools,

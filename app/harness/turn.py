@@ -326,17 +326,24 @@ class Turn:
         closing = StepEnded(
             step=run.step, message_id=self._message_id, stop_reason=stop_reason, tool_calls=len(calls)
         )
-        details = self._answer.details(self._provider, self._model, end, run.request_digest, error)
+        details = self._answer.details(
+            self._provider, self._model, end, run.request_digest, error, run.sent_system
+        )
         row = self._row(complete=True, details=details)
         has_calls = bool(calls)
         pending = self.pending_calls() if stop_reason == "toolUse" else None
         mark_ready = pending.mark_ready() if pending is not None else None
 
+        stats = end.stats.model_dump(by_alias=True) if end.stats else {}
+        if run.compactor_cost is not None:
+            stats["compactor_cost"] = run.compactor_cost.model_dump(by_alias=True)
+            run.compactor_cost = None
+
         def store(uow: UnitOfWork) -> None:
             uow.messages.put_values(**row)
             if mark_ready is not None:
                 mark_ready(uow)
-            self._store_totals(uow, end.stats.model_dump(by_alias=True) if end.stats else {}, stop_reason)
+            self._store_totals(uow, stats, stop_reason)
 
         run.record(end, *(() if has_calls else (closing,)), work=store)
         run.history.add_assistant(self._message_id, self._answer.blocks(), complete=stop_reason == "stop")

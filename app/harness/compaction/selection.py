@@ -28,7 +28,7 @@ log = logging.getLogger("kaged.compaction")
 
 
 class Selection:
-    """Plans one compaction. A dry run tells nobody, but what a model call of it costs is counted."""
+    """Plans one compaction. A dry run tells nobody, and what a model call of it costs is not booked."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Selection:
     def _charge(self, summarizer: Summarizer) -> None:
         """Book what the summarizer has used on the session, also when nothing came of it."""
         spending = summarizer.spending
-        if spending is None:
+        if spending is None or self._dry_run:
             return
         run, usage = self._run, spending.usage
         cost = None if spending.cost is None else spending.cost.total

@@ -38,9 +38,7 @@ class CompactionRepository(RowsById[Compaction]):
 
     def link_proposals(self, session_id: str, checkpoint_id: str) -> int:
         """Note the checkpoint at which the session's proposals wait; return how many there are."""
-        statement = update(self.table).where(
-            self.c.session_id == session_id, self.c.state == "proposed", self.c.checkpoint_id.is_(None)
-        )
+        statement = update(self.table).where(self.c.session_id == session_id, self.c.state == "proposed")
         return self.connection.execute(statement.values(checkpoint_id=checkpoint_id)).rowcount
 
     def has_unpriced(self, session_id: str) -> bool:

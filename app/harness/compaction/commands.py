@@ -1,0 +1,285 @@
+"""What operators do with compactions of a session: compact, preview, approve, edit, reject, judge.
+
+Owns: when it may be done, and the context of an agent that does not run. Never: a compaction itself
+(`compactor`). While a run is active a compaction is done at its next boundary and the answer waits for
+it; otherwise it is done at once, and nothing else begins meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from app.compaction_events import CompactionDecided, CompactionFlagged
+from app.errors import Conflict, NotFound, ValidationFailed
+from app.harness.compaction.compactor import Compacted, Compactor
+from app.harness.compaction.plan import StrategyName
+from app.harness.compaction.proposals import edited, plan_of
+from app.harness.compaction.records import summary_row
+from app.harness.run_context import RunContext
+from app.harness.run_factory import build_run
+from app.ids import now_ms
+from app.states import SessionState
+from app.storage.models import Compaction
+
+if TYPE_CHECKING:
+    from app.harness.session_runs import SessionRuns
+    from app.harness.session_services import SessionServices
+
+BOUNDARY_SECONDS = 60.0
+"""How long an answer waits for the next boundary of a run."""
+
+WORK_SECONDS = 900.0
+"""How long a compaction of a session at rest may take, a summarizer's calls included."""
+
+Flag = Literal["good", "bad", "neutral"]
+
+
+class CompactionCommands:
+    """Those of all sessions. `find` loads a session's runs; raises `NotFound`."""
+
+    def __init__(self, services: SessionServices, find: Callable[[str], Awaitable[SessionRuns]]) -> None:
+        self._services = services
+        self._find = find
+
+    async def compact(
+        self, session_id: str, strategy: StrategyName | None, agent_path: str, actor: str
+    ) -> Compacted:
+        """Compact an agent's context now, or at the next boundary of its run.
+
+        Raises `Conflict` when the agent does not run and has no context, or when no boundary comes
+        within a minute; the compaction is not done then."""
+        runs = await self._find(session_id)
+        await self._check(runs, strategy, agent_path)
+        if runs.active is not None:
+            done = await self._at_boundary(runs, strategy, agent_path)
+            if done is not None:
+                return done
+        async with runs.lock:
+            context = await self._at_rest(runs, agent_path, actor)
+            try:
+                async with asyncio.timeout(WORK_SECONDS):
+                    done = await Compactor(context, self._services.compaction).compact(
+                        "operator_manual", strategy
+                    )
+                    await context.settle()
+            except TimeoutError:
+                raise Conflict(
+                    f"The compaction took more than {WORK_SECONDS:.0f} s and was given up; nothing has "
+                    "changed. Try another strategy.",
+                    reason="compaction_timeout",
+                ) from None
+            if done.outcome == "completed":
+                runs.record.row = runs.record.row.model_copy(update={"context_overflow": False})
+            return done
+
+    async def preview(
+        self, session_id: str, strategy: StrategyName | None, agent_path: str, actor: str
+    ) -> Compacted:
+        """Return what a compaction would do now; nothing is stored and nothing changes."""
+        runs = await self._find(session_id)
+        await self._check(runs, strategy, agent_path)
+        context = _live(runs, agent_path)
+        if context is None:
+            async with runs.lock:
+                context = await self._at_rest(runs, agent_path, actor, active_too=True)
+        async with asyncio.timeout(WORK_SECONDS):
+            return await Compactor(context, self._services.compaction).compact(
+                "operator_manual", strategy, dry_run=True
+            )
+
+    # -- proposals --------------------------------------------------------------------------
+
+    async def approve(self, session_id: str, compaction_id: str, actor: str) -> Compaction:
+        """Carry a proposal out. Raises `Conflict` when it is decided or out of date, or a run is active."""
+        runs = await self._find(session_id)
+        async with runs.lock:
+            proposal, context = await self._proposal(runs, compaction_id, actor)
+            plan = plan_of(proposal, context)
+            summary = summary_row(proposal, plan)
+            if summary is not None:
+                proposal.summary_message_id, proposal.summary = summary.id, summary.content
+            self._decide(context, proposal, "approved", actor)
+            compactor = Compactor(context, self._services.compaction)
+            await compactor.carry_out(proposal, plan, summary, began=time.monotonic())
+            await compactor.tell_plugins(proposal, plan)
+            await context.settle()
+            runs.record.row = runs.record.row.model_copy(update={"context_overflow": False})
+            return proposal
+
+    async def edit(
+        self, session_id: str, compaction_id: str, actor: str, *, ids: Sequence[str] | None, text: str | None
+    ) -> Compaction:
+        """Change which messages a proposal takes away, or its summary; it stays a proposal."""
+        runs = await self._find(session_id)
+        async with runs.lock:
+            proposal, context = await self._proposal(runs, compaction_id, actor)
+            values = edited(proposal, context, ids, text)
+            values["details"] = self._decide(context, proposal, "edited", actor)
+            await context.record(work=lambda uow: uow.compactions.decide(compaction_id, **values))
+            await context.settle()
+            return proposal.model_copy(update=values)
+
+    async def reject(self, session_id: str, compaction_id: str, actor: str) -> Compaction:
+        """Leave the context as it is; the run that is resumed asks again when it has grown by a tenth."""
+        runs = await self._find(session_id)
+        async with runs.lock:
+            proposal, context = await self._proposal(runs, compaction_id, actor)
+            values = {"state": "rejected", "details": self._decide(context, proposal, "rejected", actor)}
+            await context.record(work=lambda uow: uow.compactions.decide(compaction_id, **values))
+            await context.settle()
+            return proposal.model_copy(update=values)
+
+    async def flag(
+        self, session_id: str, compaction_id: str, flag: Flag | None, notes: str | None, actor: str
+    ) -> Compaction:
+        """Note what an operator thinks of a compaction."""
+        runs = await self._find(session_id)
+        found = await self.get(session_id, compaction_id)
+        values = {"operator_flag": flag, "operator_notes": notes}
+        told = {"compaction_id": compaction_id, "flag": flag, "notes_length": len(notes or "")}
+        row = {
+            "created_at": now_ms(),
+            "event": "compaction.flagged",
+            "actor": actor,
+            "project_id": runs.row.project_id,
+            "session_id": session_id,
+            "run_id": found.run_id,
+            "agent_path": found.agent_path,
+            "request_id": None,
+            "data": told,
+        }
+
+        def store(uow: Any) -> None:
+            uow.compactions.update(compaction_id, **values)
+            uow.audit.append([row])
+
+        await runs.stream.record(
+            [CompactionFlagged(**told)], store, agent_path=found.agent_path, durable=True
+        )
+        return found.model_copy(update=values)
+
+    async def get(self, session_id: str, compaction_id: str) -> Compaction:
+        """Return a compaction of the session. Raises `NotFound`."""
+        found = await self._services.storage.read(lambda uow: uow.compactions.get(compaction_id))
+        if found is None or found.session_id != session_id:
+            raise NotFound(f"The session has no compaction {compaction_id}.")
+        return found
+
+    # -- inside -----------------------------------------------------------------------------
+
+    async def _check(self, runs: SessionRuns, strategy: StrategyName | None, agent_path: str) -> None:
+        """Refuse an agent that there is not, and a strategy that its project file does not prepare."""
+        project = await self._services.project_of(runs.row)
+        agent = next((one for one in project.agents() if one.path == agent_path), None)
+        if agent is None:
+            raise NotFound(f"The project has no agent {agent_path}.")
+        missing = {
+            "summarize": agent.compaction.summarize is None,
+            "delegate": agent.compaction.delegate is None,
+        }
+        if strategy is not None and missing.get(strategy, False):
+            message = f"The agent's `compaction` has no `{strategy}` block in the project file."
+            raise ValidationFailed(message, fields={"strategy": message}, reason="strategy_not_configured")
+
+    async def _at_boundary(
+        self, runs: SessionRuns, strategy: StrategyName | None, agent_path: str
+    ) -> Compacted | None:
+        """Have a running agent compact; None when the run has ended meanwhile."""
+        active, live = runs.active, _live(runs, agent_path)
+        if active is None:
+            return None
+        if live is None or live.compaction_requests is None:
+            raise _not_running(agent_path)
+        ended = asyncio.ensure_future(active.ended())
+        try:
+            async with live.compaction_requests.asked(strategy) as answer:
+                either: set[asyncio.Future[Any]] = {answer, ended}
+                await asyncio.wait(either, timeout=BOUNDARY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                if answer.done():
+                    return cast(Compacted, answer.result())
+                if ended.done():
+                    return None
+        finally:
+            ended.cancel()
+        raise Conflict(
+            f"The run came to no boundary within {BOUNDARY_SECONDS:.0f} s; nothing was compacted. "
+            "Try again, or pause the run first.",
+            reason="run_in_progress",
+            details={"state": runs.row.state},
+        )
+
+    async def _at_rest(
+        self, runs: SessionRuns, agent_path: str, actor: str, *, active_too: bool = False
+    ) -> RunContext:
+        """Return the context of the root agent while no run is active. The lock is held."""
+        if runs.closed:
+            raise NotFound(f"There is no session {runs.id}.")
+        if runs.record.state is SessionState.ARCHIVED:
+            raise runs.record.illegal("compact")
+        if agent_path != "primary":
+            raise _not_running(agent_path)
+        if runs.active is not None and not active_too:
+            raise Conflict(
+                "A run is active: decide on proposals and compact while the session is paused or idle.",
+                reason="run_in_progress",
+                details={"state": runs.row.state},
+            )
+        await runs.conversation()
+        context = (await build_run(self._services, runs, None, None, None)).context
+        context.run_id, context.actor = "", actor
+        return context
+
+    async def _proposal(
+        self, runs: SessionRuns, compaction_id: str, actor: str
+    ) -> tuple[Compaction, RunContext]:
+        found = await self.get(runs.id, compaction_id)
+        if found.state != "proposed":
+            raise Conflict(
+                f"This compaction is {found.state}; there is nothing to decide.",
+                reason="not_proposed",
+                details={"state": found.state},
+            )
+        return found, await self._at_rest(runs, found.agent_path, actor)
+
+    def _decide(
+        self,
+        context: RunContext,
+        proposal: Compaction,
+        decision: Literal["approved", "edited", "rejected"],
+        actor: str,
+    ) -> dict[str, Any]:
+        """Note the decision; return the record's details with it. It is stored with the next write."""
+        told = {"compaction_id": proposal.id, "decision": decision}
+        context.audit("compaction.decided", told)
+        context.record(CompactionDecided(compaction_id=proposal.id, decision=decision, decided_by=actor))
+        proposal.details = {
+            **proposal.details,
+            "decision": decision,
+            "decided_by": actor,
+            "decided_at": now_ms(),
+        }
+        return proposal.details
+
+
+def _live(runs: SessionRuns, agent_path: str) -> RunContext | None:
+    """Return the context of a running agent: the root's, or one below it."""
+    if runs.active is None:
+        return None
+    waiting = [runs.active.context]
+    while waiting:
+        context = waiting.pop()
+        if context.agent_path == agent_path:
+            return context
+        waiting += [child.context for child in context.children.values()]
+    return None
+
+
+def _not_running(agent_path: str) -> Conflict:
+    return Conflict(
+        f"{agent_path} does not run now, and a subagent has a context only while it runs.",
+        reason="agent_not_running",
+        details={"agent_path": agent_path},
+    )
