@@ -1,26 +1,38 @@
 """Routes for checkpoints and prompts.
 
-Owns: parsing and answering. Never: pausing or resuming (`runs`).
+Owns: parsing and answering. Never: pausing or resuming (`runs`), or what an edit of a prompt does
+(`harness.checkpoints`).
 """
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
 
-from app.api.dependencies import PageDep, ServicesDep, SessionId
+from fastapi import APIRouter, Path
+from starlette.responses import Response
+
+from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
 from app.api.kaged_route import noun_router
 from app.api.pagination import answer_page
-from app.api.schemas.checkpoints import CheckpointAnswer, CheckpointDetail, PromptAnswer, PromptsAnswer
+from app.api.schemas.checkpoints import (
+    CheckpointAnswer,
+    CheckpointDetail,
+    EditPrompt,
+    PromptAnswer,
+    PromptEditAnswer,
+    PromptsAnswer,
+    WorktreeAnswer,
+)
 from app.api.schemas.messages import brief
 from app.api.schemas.model import PageOf
 from app.errors import NotFound
-from app.harness.checkpoints.past import conversation_at
-from app.harness.checkpoints.point import point_at
+from app.harness.checkpoints.inspection import Inspected, inspect
+from app.harness.checkpoints.point import Point
 from app.lifespan import Services
-from app.storage.models import Checkpoint, Message
-from app.storage.unit_of_work import UnitOfWork
 
 router: APIRouter = noun_router("Checkpoints")
+
+AgentPath = Annotated[str, Path(max_length=1024)]
 
 
 @router.get(
@@ -41,17 +53,22 @@ async def list_checkpoints(
 @router.get(
     "/sessions/{session_id}/checkpoints/{checkpoint_id}",
     operation_id="get_checkpoint",
-    summary="Show a checkpoint with the conversation up to it",
+    summary="Show a checkpoint with the conversation and the prompts of its time",
 )
 async def get_checkpoint(
     services: ServicesDep, session_id: SessionId, checkpoint_id: str
 ) -> CheckpointDetail:
-    checkpoint, messages = await services.storage.read(lambda uow: _read(uow, session_id, checkpoint_id))
-    answer = CheckpointAnswer.model_validate(checkpoint)
+    """Also what was compacted or rolled back since. `prompts` are those of the next call, each with what
+    was really sent last before the checkpoint."""
+    found = await _inspected(services, session_id, checkpoint_id)
+    answer = CheckpointAnswer.model_validate(found.checkpoint)
     return CheckpointDetail(
         **{name: getattr(answer, name) for name in CheckpointAnswer.model_fields},
-        messages=[brief(message) for message in messages],
-        prompts=await _prompts(services, session_id),
+        messages=[brief(message) for message in found.messages],
+        prompts=await _prompts(services, session_id, found.point),
+        edits=[PromptEditAnswer.model_validate(edit) for edit in found.edits],
+        worktree=WorktreeAnswer.model_validate(found.worktree) if found.worktree is not None else None,
+        proposal=found.proposal,
     )
 
 
@@ -59,16 +76,74 @@ async def get_checkpoint(
     "/sessions/{session_id}/prompts", operation_id="list_prompts", summary="Show the agents' system prompts"
 )
 async def list_prompts(services: ServicesDep, session_id: SessionId) -> PromptsAnswer:
+    """The text of each agent's prompt, and the whole system prompt that it was really sent last."""
     return PromptsAnswer(prompts=await _prompts(services, session_id))
 
 
-async def _prompts(services: Services, session_id: str) -> list[PromptAnswer]:
-    return [PromptAnswer.model_validate(prompt) for prompt in await services.sessions.prompts(session_id)]
+@router.get(
+    "/sessions/{session_id}/checkpoints/{checkpoint_id}/prompts/{agent_path}",
+    operation_id="get_checkpoint_prompt",
+    summary="Show one agent's prompt at a checkpoint",
+)
+async def get_checkpoint_prompt(
+    services: ServicesDep, session_id: SessionId, checkpoint_id: str, agent_path: AgentPath
+) -> PromptAnswer:
+    found = await _inspected(services, session_id, checkpoint_id)
+    return await _prompt(services, session_id, agent_path, found.point)
 
 
-def _read(uow: UnitOfWork, session_id: str, checkpoint_id: str) -> tuple[Checkpoint, list[Message]]:
-    checkpoint = uow.checkpoints.get(checkpoint_id)
-    if checkpoint is None or checkpoint.session_id != session_id:
-        raise NotFound(f"The session has no checkpoint {checkpoint_id}.")
-    point = point_at(uow, session_id, checkpoint.message_cursor)
-    return checkpoint, conversation_at(uow, session_id, point)
+@router.put(
+    "/sessions/{session_id}/checkpoints/{checkpoint_id}/prompts/{agent_path}",
+    operation_id="edit_checkpoint_prompt",
+    summary="Edit an agent's prompt while the session is paused",
+)
+async def edit_checkpoint_prompt(
+    services: ServicesDep,
+    principal: PrincipalDep,
+    session_id: SessionId,
+    checkpoint_id: str,
+    agent_path: AgentPath,
+    body: EditPrompt,
+) -> PromptAnswer:
+    """For this session, from the end of the pause on, also over restarts and changes of the file, until
+    the edit is removed. The files stay as they are, unless `write` is true."""
+    await services.sessions.edit_prompt(
+        session_id,
+        checkpoint_id,
+        agent_path,
+        body.content,
+        base_hash=body.base_hash,
+        write=body.write,
+        actor=principal.actor,
+    )
+    return await _prompt(services, session_id, agent_path, None)
+
+
+@router.delete(
+    "/sessions/{session_id}/prompts/{agent_path}",
+    operation_id="remove_prompt_edit",
+    summary="Let the file's text of an agent's prompt hold again",
+    status_code=204,
+)
+async def remove_prompt_edit(
+    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, agent_path: AgentPath
+) -> Response:
+    """At any time; a running agent takes the file's text at its next message boundary."""
+    await services.sessions.remove_prompt_edit(session_id, agent_path, actor=principal.actor)
+    return Response(status_code=204)
+
+
+async def _inspected(services: Services, session_id: str, checkpoint_id: str) -> Inspected:
+    return await services.storage.read(lambda uow: inspect(uow, session_id, checkpoint_id))
+
+
+async def _prompts(services: Services, session_id: str, point: Point | None = None) -> list[PromptAnswer]:
+    found = await services.sessions.prompts(session_id, point)
+    return [PromptAnswer.model_validate(prompt) for prompt in found]
+
+
+async def _prompt(services: Services, session_id: str, agent_path: str, point: Point | None) -> PromptAnswer:
+    for prompt in await _prompts(services, session_id, point):
+        if prompt.agent_path == agent_path:
+            return prompt
+    raise NotFound(f"There is no agent {agent_path!r} in this project.")

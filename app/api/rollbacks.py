@@ -1,4 +1,4 @@
-"""Routes for going back in a session.
+"""Routes for going back in a session, and for going on elsewhere from a point of it.
 
 Owns: parsing and answering. Never: what a rollback does (`harness.checkpoints`).
 """
@@ -10,8 +10,10 @@ from fastapi import APIRouter
 from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
-from app.api.schemas.checkpoints import RollBack, RollbackAnswer
+from app.api.schemas.checkpoints import ForkSession, RollBack, RollbackAnswer
 from app.api.schemas.model import PageOf
+from app.api.schemas.sessions import SessionDetail
+from app.api.session_detail import session_detail
 from app.storage.models import Rollback
 
 router: APIRouter = noun_router("Checkpoints")
@@ -42,6 +44,22 @@ async def roll_back_session(
         actor=principal.actor,
     )
     return rollback_answer(made)
+
+
+@router.post(
+    "/sessions/{session_id}/fork",
+    operation_id="fork_session",
+    summary="Open a session with the conversation up to a message",
+    status_code=201,
+    dependencies=[IDEMPOTENT],
+)
+async def fork_session(
+    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, body: ForkSession
+) -> SessionDetail:
+    """With the messages as they were then, also those that were superseded since, the same overrides, the
+    project as it was compiled, and edited prompts. The session that is forked stays as it is."""
+    made = await services.sessions.fork(session_id, body.message_id, actor=principal.actor)
+    return await session_detail(services, made)
 
 
 @router.get(

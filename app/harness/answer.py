@@ -145,6 +145,7 @@ class Answer:
         end: MessageEnd,
         request_digest: str | None,
         error: ProviderError | None,
+        system_digest: str | None = None,
     ) -> dict[str, Any]:
         """Return what is stored beside the text, under the names of the published contract."""
         details: dict[str, Any] = {"provider": provider, "model": model, "stopReason": end.stop_reason}
@@ -158,6 +159,8 @@ class Answer:
                 details["errorStatus"] = error.status
         if request_digest is not None:
             details["requestDigest"] = request_digest
+        if system_digest is not None:
+            details["systemDigest"] = system_digest
         if self._response_id is not None:
             details["responseId"] = self._response_id
         blocks = self._stored_blocks()

@@ -192,6 +192,18 @@ def hold_all(ids: Sequence[str]) -> Callable[[UnitOfWork], None]:
     return work
 
 
+def both(
+    first: Callable[[UnitOfWork], None], then: Callable[[UnitOfWork], None]
+) -> Callable[[UnitOfWork], None]:
+    """Return the work of storing what two pieces of work store."""
+
+    def work(uow: UnitOfWork) -> None:
+        first(uow)
+        then(uow)
+
+    return work
+
+
 def mark_resumed(checkpoint: Checkpoint | None) -> Callable[[UnitOfWork], None]:
     def work(uow: UnitOfWork) -> None:
         if checkpoint is not None:

@@ -70,7 +70,9 @@ async def test_every_step_has_its_audit_row_with_a_rising_number_and_what_it_was
     system = await storage.read(lambda uow: uow.blobs.get(first["data"]["system"]))
     tools = await storage.read(lambda uow: uow.blobs.get(first["data"]["tools"]))
     assert system is not None and tools is not None
-    assert orjson.loads(system.content) == [{"name": "agent", "text": "You keep the shop.\n"}]
+    agent, environment = orjson.loads(system.content)
+    assert agent == {"name": "agent", "text": "You keep the shop.\n"}
+    assert environment["name"] == "environment"
     sent = fake.requests[0].json
     assert [tool["wire_name"] for tool in orjson.loads(tools.content)] == [
         tool["function"]["name"] for tool in sent["tools"]

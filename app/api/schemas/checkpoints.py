@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -24,18 +24,81 @@ class CheckpointAnswer(AnswerModel):
     resumed_at: Time | None
 
 
+class PromptPart(AnswerModel):
+    """One part of a system prompt: `agent`, `instructions`, `plugin:NAME`, `skills` or `environment`."""
+
+    name: str
+    text: str
+
+
+class SentPromptAnswer(AnswerModel):
+    """The whole system prompt that an agent's last answer was given to. Its digest stands in the details
+    of that message as `systemDigest`; `blocks` is empty when it is not kept any more."""
+
+    digest: str
+    message_id: str
+    run_id: str | None
+    created_at: Time
+    blocks: list[PromptPart]
+
+
 class PromptAnswer(AnswerModel):
-    """One agent's system prompt: its file below the project's root, and the text."""
+    """One agent's prompt: its file below the project's root, and the text that the next call bears."""
 
     agent_path: str
     file: str
     digest: str
     content: str
+    source: Literal["file", "edited"] = Field(description="`edited`: an edit of this session holds.")
+    pending: bool = Field(description="The edit holds from the end of the pause on.")
+    file_digest: str
+    sent: SentPromptAnswer | None = Field(description="What was really sent; null before the first call.")
+
+
+class EditPrompt(RequestModel):
+    """A new text for one agent's prompt, for this session; with `write` the file itself is changed, for
+    every session of the project."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"content": "You answer in one sentence."}})
+
+    content: str = Field(min_length=1, max_length=1024 * 1024)
+    base_hash: str | None = Field(
+        default=None, max_length=64, description="The digest of the text that was edited; 409 for another."
+    )
+    write: bool = False
+
+
+class PromptEditAnswer(AnswerModel):
+    id: str
+    checkpoint_id: str
+    target: str
+    old_hash: str
+    new_hash: str
+    edited_by: str
+    edited_at: Time
+    applied_at: Time | None
+
+
+class WorktreeAnswer(AnswerModel):
+    """The project's files as they were then, a tree of git's. `state` is `taken`, `unchanged`, `failed` or
+    `skipped`; `detail` says why."""
+
+    id: str
+    state: str
+    tree: str | None
+    detail: str | None
+    size_bytes: int
+    created_at: Time
 
 
 class CheckpointDetail(CheckpointAnswer):
-    messages: list[MessageAnswer] = Field(description="The conversation up to the cursor, in order.")
+    messages: list[MessageAnswer] = Field(
+        description="The conversation as it was then, in order, whatever became of it since."
+    )
     prompts: list[PromptAnswer]
+    edits: list[PromptEditAnswer]
+    worktree: WorktreeAnswer | None
+    proposal: str | None = Field(description="The compaction that waits for the operator's decision.")
 
 
 class RollBack(RequestModel):
@@ -53,6 +116,12 @@ class RollBack(RequestModel):
         if (self.checkpoint_id is None) == (self.message_id is None):
             raise ValueError("name either checkpoint_id or message_id")
         return self
+
+
+class ForkSession(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"message_id": "msg_01JZ0000000000000000000000"}})
+
+    message_id: str = Field(max_length=64, description="The last message of the fork, of the root agent.")
 
 
 class RollbackAnswer(AnswerModel):

@@ -56,21 +56,24 @@ async def go_back(
     )
     row = runs.row
     held = hold_all(runs.stop_what_waits())
+    edited, apply_edits = await runs.edits_to_apply()
 
     def work(uow: UnitOfWork) -> None:
         held(uow)
+        apply_edits(uow)
         roll_back(uow, plan, row)
         uow.audit.add_many([_audit(runs, "session.rolled_back", rollback, actor)])
 
     await runs.record.move(
         SessionEvent.ROLLBACK,
         reason="rolled_back",
-        events=told,
+        events=[*edited, *told],
         work=work,
         durable=True,
         context_overflow=False,
     )
     runs.forget_conversation()
+    await runs.prompts.reload()
     return rollback
 
 

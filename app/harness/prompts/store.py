@@ -97,4 +97,9 @@ class PromptStore:
             text = read_prompt(file, self._root)
         except (PathProblem, PromptProblem) as problem:
             return PromptFailure(agent_path, str(file), problem.message)
-        return Prompt(agent_path, str(file), text, xxhash.xxh3_128_hexdigest(text.encode()))
+        return Prompt(agent_path, str(file), text, prompt_digest(text))
+
+
+def prompt_digest(text: str) -> str:
+    """Return the digest by which a prompt's text is known: xxh3 with 128 bits, in hexadecimal."""
+    return xxhash.xxh3_128_hexdigest(text.encode())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins
 
-from sqlalchemy import select
+from sqlalchemy import delete, select, update
 
 from app.storage.models import PromptEdit, Rollback, Worktree
 from app.storage.pages import Page
 from app.storage.repositories.rows import RowsById
+from app.storage.text import storable
 
 
 class RollbackRepository(RowsById[Rollback]):
@@ -33,6 +34,23 @@ class PromptEditRepository(RowsById[PromptEdit]):
         statement = select(PromptEdit).where(self.c.session_id == session_id)
         return self._all(statement.order_by(self.c.edited_at, self.c.id))
 
+    def not_applied(self, session_id: str) -> builtins.list[PromptEdit]:
+        """Return the edits of a session that do not hold yet, the oldest first."""
+        where = (self.c.session_id == session_id, self.c.applied_at.is_(None))
+        return self._all(select(PromptEdit).where(*where).order_by(self.c.edited_at, self.c.id))
+
+    def apply(self, session_id: str, at: int) -> None:
+        """Let every edit of a session hold from now on; `at` is milliseconds."""
+        statement = update(self.table).where(self.c.session_id == session_id, self.c.applied_at.is_(None))
+        self.connection.execute(statement.values(applied_at=at))
+
+    def remove(self, session_id: str, target: str) -> int:
+        """Delete every edit of an agent's prompt in a session; return how many there were."""
+        statement = delete(self.table).where(
+            self.c.session_id == session_id, self.c.target == storable(target)
+        )
+        return self.connection.execute(statement).rowcount
+
     def of_checkpoint(self, checkpoint_id: str) -> builtins.list[PromptEdit]:
         """Return the edits made at a checkpoint, the oldest first."""
         statement = select(PromptEdit).where(self.c.checkpoint_id == checkpoint_id)
@@ -41,6 +59,10 @@ class PromptEditRepository(RowsById[PromptEdit]):
 
 class WorktreeRepository(RowsById[Worktree]):
     model = Worktree
+
+    def of_checkpoint(self, checkpoint_id: str) -> Worktree | None:
+        """Return what was noted at a checkpoint, or None."""
+        return self._first(self.c.checkpoint_id == checkpoint_id)
 
     def of_session(self, session_id: str) -> builtins.list[Worktree]:
         """Return the working trees noted for a session, the oldest first."""

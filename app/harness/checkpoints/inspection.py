@@ -1,0 +1,92 @@
+"""What a checkpoint shows, and what a session shows of its agents' prompts.
+
+Owns: putting the prompts' files, the session's edits and what was really sent side by side. Never:
+changing anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from app.errors import NotFound
+from app.harness.checkpoints.past import conversation_at
+from app.harness.checkpoints.point import Point, point_at
+from app.harness.checkpoints.sent_prompts import SentPrompt, sent_prompts
+from app.harness.prompts.session_prompts import as_prompt
+from app.storage.models import Checkpoint, Message, PromptEdit, Worktree
+from app.storage.models import Session as SessionRow
+from app.storage.unit_of_work import UnitOfWork
+
+if TYPE_CHECKING:
+    from app.harness.dsl.compiled import CompiledProject
+    from app.harness.session_services import SessionServices
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """A checkpoint, the conversation as it was then, and what belongs to it. `proposal` is the id of a
+    compaction that waits for the operator."""
+
+    checkpoint: Checkpoint
+    point: Point
+    messages: list[Message]
+    edits: list[PromptEdit]
+    worktree: Worktree | None
+    proposal: str | None
+
+
+def inspect(uow: UnitOfWork, session_id: str, checkpoint_id: str) -> Inspected:
+    """Return what a checkpoint shows; raises `NotFound`."""
+    checkpoint = uow.checkpoints.get(checkpoint_id)
+    if checkpoint is None or checkpoint.session_id != session_id:
+        raise NotFound(f"The session has no checkpoint {checkpoint_id}.")
+    point = point_at(uow, session_id, checkpoint.message_cursor)
+    proposals = [
+        one.id
+        for one in uow.compactions.of_session(session_id)
+        if one.state == "proposed" and one.checkpoint_id in (None, checkpoint_id)
+    ]
+    return Inspected(
+        checkpoint,
+        point,
+        conversation_at(uow, session_id, point),
+        uow.prompt_edits.of_checkpoint(checkpoint_id),
+        uow.worktrees.of_checkpoint(checkpoint_id),
+        proposals[-1] if proposals and checkpoint.reason == "compaction_pending" else None,
+    )
+
+
+async def describe_prompts(
+    services: SessionServices, row: SessionRow, project: CompiledProject, point: Point | None
+) -> list[dict[str, Any]]:
+    """Return, for each agent, the text that the next call bears: `agent_path`, `file`, `digest`,
+    `content`, `source` (`file` or `edited`), `pending`, `file_digest`, and `sent`, its last system
+    prompt up to the point, or None."""
+    described = await services.projects.describe_prompts(row.project_id, project)
+    paths = [str(prompt["agent_path"]) for prompt in described]
+    position = None if point is None else point.position
+
+    def read(uow: UnitOfWork) -> tuple[list[PromptEdit], dict[str, SentPrompt]]:
+        return uow.prompt_edits.of_session(row.id), sent_prompts(uow, row.id, paths, position)
+
+    edits, sent = await services.storage.read(read)
+    newest = {edit.target: edit for edit in edits}
+    return [_described(prompt, newest.get(prompt["agent_path"]), sent) for prompt in described]
+
+
+def _described(
+    prompt: dict[str, Any], edit: PromptEdit | None, sent: dict[str, SentPrompt]
+) -> dict[str, Any]:
+    shown = {
+        **prompt,
+        "source": "file",
+        "pending": False,
+        "file_digest": prompt["digest"],
+        "sent": sent.get(prompt["agent_path"]),
+    }
+    if edit is None:
+        return shown
+    text = as_prompt(edit)
+    edited = {"source": "edited", "pending": edit.applied_at is None}
+    return {**shown, **edited, "content": text.text, "digest": text.digest}
