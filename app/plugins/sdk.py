@@ -144,7 +144,9 @@ class Plugin:
 
     def run(self) -> None:
         """Serve until the daemon ends the conversation. What is printed goes to stderr, since stdout is
-        for messages only."""
+        for messages only. What follows the end of it does nothing."""
+        if self._output is not None:
+            return
         take = os.fdopen(os.dup(0), "rb")
         self._output = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)

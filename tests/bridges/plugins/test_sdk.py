@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 
 import pytest
 
@@ -274,3 +275,29 @@ async def test_a_declaration_that_changes_is_served_by_a_new_process(bench: Open
         await it.plugins.keep_only("prj_1", {("primary", "other")})
         assert await it.plugins.status() == []
     assert [data["reason"] for data in it.events("stopped")] == ["redeclared", "no_longer_declared"]
+
+
+@pytest.mark.requirement("R6.plugins.sdk")
+@pytest.mark.parametrize("command", ["[python, plugin.py]", "[python, -m, app.plugins.sdk, plugin.py]"])
+async def test_a_plugin_may_call_run_itself(bench: Open, command: str) -> None:
+    async with bench() as it:
+        manifest = MANIFEST.replace("[python, -m, app.plugins.sdk, plugin.py]", command)
+        manifest = manifest.replace("shutdown_timeout_sec: 2", "shutdown_timeout_sec: 30")
+        notes = it.package(manifest, script=PLUGIN + "\nplugin.run()\n")
+        assert await it.tool(notes, "ask", what="here") == "here"
+        began = time.monotonic()
+        await it.plugins.end_project("prj_1")
+        assert time.monotonic() - began < 20, "it ends by itself"
+
+
+@pytest.mark.requirement("R6.plugins.sdk")
+async def test_functions_of_several_threads_run_side_by_side(bench: Open) -> None:
+    async with bench() as it:
+        script = PLUGIN.replace('"kaged:storage:write"])', '"kaged:storage:write"], threads=2)', 1)
+        notes = it.package(MANIFEST, script=script)
+        slow = asyncio.create_task(it.tool(notes, "ask", what="sleep", seconds=3))
+        await asyncio.sleep(0)
+        assert await it.tool(notes, "ask", what="quick") == "quick"
+        assert not slow.done()
+        slow.cancel()
+        await asyncio.gather(slow, return_exceptions=True)
