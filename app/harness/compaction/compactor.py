@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from app.compaction_events import CompactionCompleted, CompactionNoop, CompactionProposed, CompactionTriggered
@@ -143,6 +143,7 @@ class Compactor:
         )
         observed = await self._services.plugins.pre_compact(self._run, notice)
         window = _retained(window, observed)
+        notice = replace(notice, window=window)
         selection = Selection(self._run, self._services, work.span, work.threshold, dry_run=work.dry_run)
         plan = await selection.plan(window, work.strategy, notice)
         plan.fired = [_fired(answer) for answer in observed] + plan.fired

@@ -61,6 +61,14 @@ class PluggedProject:
         self.manifest(name, command=command, hooks=listed, tools=own, **more)
         return self.declared(name, config)
 
+    def script(self, name: str, source: str, **more: Any) -> dict[str, Any]:
+        """Write a plugin of a few lines with the SDK and return its declaration."""
+        folder = self.root / "plugins" / name
+        folder.mkdir(parents=True)
+        (folder / "plugin.py").write_text(source)
+        self.manifest(name, command=[sys.executable, "-m", "app.plugins.sdk", "plugin.py"], **more)
+        return self.declared(name)
+
     def hostile(self, name: str, *arguments: str, **more: Any) -> dict[str, Any]:
         """Write a plugin that misbehaves as the arguments say, and return its declaration."""
         (self.root / "plugins" / name).mkdir(parents=True)
