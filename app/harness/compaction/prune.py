@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from app.harness.compaction.always_keep import names_tool
 from app.harness.dsl.spec import PruneSpec
-from app.harness.estimate import IMAGE_TOKENS, estimate_text
+from app.harness.estimate import IMAGE_TOKENS, MESSAGE_OVERHEAD, estimate_text
 from app.harness.history import Entry, History
 from app.harness.view import notice
 from app.messages import ToolResult, ToolResultsMessage
@@ -92,5 +92,5 @@ def _tokens(entry: Entry, number: int, result: ToolResult) -> int:
     if number in entry.pruned:
         return estimate_text(notice(entry.pruned[number]))
     if isinstance(entry.message, ToolResultsMessage) and len(entry.message.results) == 1:
-        return entry.tokens  # known already
+        return entry.tokens - MESSAGE_OVERHEAD  # known already
     return estimate_text(result.content) + IMAGE_TOKENS * len(result.images)

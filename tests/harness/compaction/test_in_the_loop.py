@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ async def test_when_nothing_may_go_nothing_is_stored_and_it_is_said_once(
         assert [row["event"] for row in noops] == ["compaction.noop"]
 
 
-@pytest.mark.requirement("R6.compaction.reactive")
+@pytest.mark.requirement("R6.compaction.threshold")
 async def test_between_two_compactions_each_request_begins_with_the_one_before(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -114,7 +115,5 @@ async def test_between_two_compactions_each_request_begins_with_the_one_before(
         await driver.run("Go")
         made = len(await compactions(driver))
         lists = [request.json["messages"] for request in to("small", fake)]
-        broken = sum(
-            later[: len(earlier)] != earlier for earlier, later in zip(lists, lists[1:], strict=False)
-        )
+        broken = sum(later[: len(earlier)] != earlier for earlier, later in itertools.pairwise(lists))
         assert broken == made
