@@ -366,7 +366,6 @@ REQUIREMENTS: dict[str, str] = {
 }
 
 DEFERRED: dict[str, str] = {
-    "R3.locked.task": "delegation comes with the recursive agents",
     "R3.locked.question": "questions come with the interactions",
 }
 """Id to why a later issue shows it."""
