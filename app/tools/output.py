@@ -1,7 +1,7 @@
 """The size of what a model is sent: large answers are cut, and kept whole in a file.
 
-Owns: turning a result into an envelope within the tool's bound, and the sidecar files in the
-session's scratch folder. Never: deleting them; that happens when the session closes.
+Owns: turning a result into an envelope within the tool's bound, how much of a list fits into one, and
+the sidecar files in the session's scratch folder. Never: deleting them; that happens when the session closes.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import orjson
 from pydantic import BaseModel
@@ -19,6 +21,7 @@ from app.tools.call import ToolCallContext, ToolEnvelope, ToolMetadata
 from app.tools.definition import ToolDefinition, ToolResult
 
 HEAD_ROOM = 1_000
+Item = TypeVar("Item")
 
 
 async def envelope_of(
@@ -83,6 +86,36 @@ def head_of(raw: bytes, limit: int) -> str:
     if line_end > limit - HEAD_ROOM:
         head = head[: line_end + 1]
     return head.decode("utf-8", "ignore")
+
+
+def first_fitting(
+    items: Iterable[Item],
+    most_bytes: int,
+    dump: Callable[[Any], bytes],
+    *,
+    batch: int,
+    one_at_least: bool = False,
+) -> list[Item]:
+    """Return the first items of which the JSON that `dump` makes, each with a comma, has at most `most_bytes`
+    bytes; with `one_at_least` the first one whatever its size.
+
+    They are measured by `batch` items at a time, which is quicker than one by one; no more than one batch is
+    taken beyond what fits. Blocks as `items` does."""
+    room = most_bytes
+    fitting: list[Item] = []
+    left = iter(items)
+    while some := list(islice(left, batch)):
+        size = len(dump(some)) - 1  # each with its comma
+        if size > room:
+            for one in some:
+                room -= len(dump(one)) + 1
+                if room < 0 and (fitting or not one_at_least):
+                    break
+                fitting.append(one)
+            break
+        room -= size
+        fitting += some
+    return fitting
 
 
 def _known_cut(result: BaseModel) -> ToolMetadata:

@@ -6,15 +6,14 @@ Owns: the part that is shown, and the file with the whole list where that is not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic_core import to_json
 
 from app.tools.call import ToolCallContext
 from app.tools.code.parameters import LspParams
 from app.tools.code.results import LspResult, ResultRow
-from app.tools.output import write_sidecar
+from app.tools.output import first_fitting, write_sidecar
 
 Row = TypeVar("Row", bound=ResultRow)
 MAX_SHOWN_BYTES = 150_000
@@ -27,22 +26,12 @@ def part_of(rows: Sequence[Row], params: LspParams) -> list[Row]:
 
 
 def fitting(rows: Iterable[Row]) -> list[Row]:
-    """Return as many rows as fit into an answer."""
-    room = MAX_SHOWN_BYTES
-    shown: list[Row] = []
-    left = iter(rows)
-    while batch := list(islice(left, _BATCH)):
-        size = len(to_json(batch, exclude_none=True))
-        if size > room:
-            for row in batch:
-                room -= len(to_json(row, exclude_none=True))
-                if room < 0 and shown:
-                    break
-                shown.append(row)
-            break
-        room -= size
-        shown += batch
-    return shown
+    """Return as many rows as fit into an answer, one at least."""
+    return first_fitting(rows, MAX_SHOWN_BYTES, _as_json, batch=_BATCH, one_at_least=True)
+
+
+def _as_json(rows: Any) -> bytes:
+    return to_json(rows, exclude_none=True)
 
 
 def finished(
@@ -52,7 +41,7 @@ def finished(
     file that holds them all. Blocking when that is so."""
 
     def whole() -> bytes:
-        return b"\n".join([*(to_json(row, exclude_none=True) for row in rows), b""])
+        return b"\n".join([*(_as_json(row) for row in rows), b""])
 
     return finished_by(result, len(rows), shown, whole, params, context)
 

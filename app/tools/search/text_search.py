@@ -19,7 +19,7 @@ import orjson
 from app.bridges.process import ChildProcesses
 from app.errors import ToolError
 from app.tools.call import ToolCallContext
-from app.tools.output import write_sidecar
+from app.tools.output import first_fitting, write_sidecar
 from app.tools.project_files import ProjectFiles
 from app.tools.search.engine import Engine, OutputMode, TextQuery, Walk
 from app.tools.search.gathering import Gathering, Row
@@ -175,22 +175,8 @@ async def _answer(
 
 
 def _head(rows: list[Row], limits: TextLimits) -> list[dict[str, Any]]:
-    shown: list[dict[str, Any]] = []
-    room = limits.shown_bytes
     rows = rows if limits.shown_rows is None else rows[: limits.shown_rows]
-    for start in range(0, len(rows), _BATCH):
-        batch = [row.as_json() for row in rows[start : start + _BATCH]]
-        size = len(orjson.dumps(batch)) - 1
-        if size > room:
-            for one in batch:
-                room -= len(orjson.dumps(one)) + 1
-                if room < 0:
-                    break
-                shown.append(one)
-            break
-        room -= size
-        shown += batch
-    return shown
+    return first_fitting(map(Row.as_json, rows), limits.shown_bytes, orjson.dumps, batch=_BATCH)
 
 
 def _keep(rows: list[Row], rest: bytes, context: ToolCallContext, tool: str) -> Path:
