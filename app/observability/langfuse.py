@@ -32,10 +32,11 @@ def authorization(public_key: str, secret_key: str) -> dict[str, str]:
     return {"Authorization": f"Basic {both}", "x-langfuse-ingestion-version": "4"}
 
 
-def for_langfuse(
-    attributes: Mapping[str, Any], *, is_root: bool, started_ns: int, name: str
-) -> dict[str, Any]:
-    """Return the attributes to send; `started_ns` is when the span began, since the epoch."""
+def for_langfuse(attributes: Mapping[str, Any], *, started_ns: int, trace_name: str) -> dict[str, Any]:
+    """Return the attributes to send; `started_ns` is when the span began, since the epoch.
+
+    What names a trace is on every one of its spans, because Langfuse looks at each by itself; what went
+    in and came out of it is what its root has."""
     kind = _TYPES.get(str(attributes.get("gen_ai.operation.name")), "span")
     mapped = {
         key: value
@@ -47,10 +48,7 @@ def for_langfuse(
     _copy(attributes, mapped, ("user.id",), "langfuse.user.id")
     _copy(attributes, mapped, _INPUTS, "langfuse.observation.input")
     _copy(attributes, mapped, _OUTPUTS, "langfuse.observation.output")
-    if is_root:
-        mapped["langfuse.trace.name"] = name
-        _copy(attributes, mapped, _INPUTS, "langfuse.trace.input")
-        _copy(attributes, mapped, _OUTPUTS, "langfuse.trace.output")
+    mapped["langfuse.trace.name"] = trace_name
     if kind == "generation":
         mapped |= _generation(attributes, started_ns)
     return mapped

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
+import requests  # noqa: TID251 - the exporter sends with it
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http import Compression
@@ -52,6 +53,16 @@ class Destination:
 class _Finished:
     span: ReadableSpan
     content: Mapping[str, Any]
+    trace_name: str
+
+
+class _HeadersOnly(requests.Session):
+    """Takes the status of an answer and leaves the rest: a collector cannot keep the thread busy with it."""
+
+    def request(self, *arguments: Any, **options: Any) -> requests.Response:
+        answer = super().request(*arguments, **{**options, "stream": True})
+        answer.close()
+        return answer
 
 
 class Traces:
@@ -79,17 +90,18 @@ class Traces:
         attributes: Mapping[str, Attribute | None],
         kind: SpanKind,
         parent: trace.Span | None,
+        trace_name: str,
     ) -> Span:
+        """Open a span; `trace_name` is the name of its root."""
         context = Context() if parent is None else trace.set_span_in_context(parent, Context())
-        return OtelSpan(
-            self, self._tracer.start_span(name, context, _KINDS[kind], attributes=_given(attributes))
-        )
+        span = self._tracer.start_span(name, context, _KINDS[kind], attributes=_given(attributes))
+        return OtelSpan(self, span, trace_name)
 
-    def finish(self, span: trace.Span, content: Mapping[str, Any]) -> None:
+    def finish(self, span: trace.Span, content: Mapping[str, Any], trace_name: str) -> None:
         """Hand a finished span to every destination."""
         if isinstance(span, ReadableSpan):
             for export in self._exports:
-                export.put(_Finished(span, content))
+                export.put(_Finished(span, content, trace_name))
 
     async def aclose(self) -> None:
         """Send what is left, for a few seconds at most."""
@@ -105,6 +117,7 @@ class Traces:
             headers=dict(destination.headers),
             timeout=SEND_SECONDS,
             compression=Compression.Gzip,
+            session=_HeadersOnly(),
         )
 
         def send(batch: Sequence[_Finished]) -> bool:
@@ -118,7 +131,7 @@ class Traces:
     def child(
         self, name: str, attributes: Mapping[str, Attribute | None], *, kind: SpanKind = "internal"
     ) -> Span:
-        return self.start(name, attributes, kind, None)
+        return self.start(name, attributes, kind, None, name)
 
     def set(self, attributes: Mapping[str, Attribute | None]) -> None:
         return None
@@ -144,19 +157,20 @@ class Traces:
 class OtelSpan:
     """A span that records."""
 
-    __slots__ = ("_content", "_ended", "_span", "_traces", "captures")
+    __slots__ = ("_content", "_ended", "_span", "_trace_name", "_traces", "captures")
 
-    def __init__(self, traces: Traces, span: trace.Span) -> None:
+    def __init__(self, traces: Traces, span: trace.Span, trace_name: str) -> None:
         self.captures = traces.captures
         self._traces = traces
         self._span = span
+        self._trace_name = trace_name
         self._content: dict[str, Any] = {}
         self._ended = False
 
     def child(
         self, name: str, attributes: Mapping[str, Attribute | None], *, kind: SpanKind = "internal"
     ) -> Span:
-        return self._traces.start(name, attributes, kind, self._span)
+        return self._traces.start(name, attributes, kind, self._span, self._trace_name)
 
     def set(self, attributes: Mapping[str, Attribute | None]) -> None:
         if not self._ended:
@@ -178,7 +192,7 @@ class OtelSpan:
         if not self._ended:
             self._ended = True
             self._span.end()
-            self._traces.finish(self._span, self._content)
+            self._traces.finish(self._span, self._content, self._trace_name)
 
     def __enter__(self) -> Span:
         return self
@@ -215,7 +229,7 @@ def _prepared(finished: _Finished, destination: Destination, redactor: Redactor)
                 attributes[name] = content_json(value, redactor)
     if destination.langfuse:
         attributes = for_langfuse(
-            attributes, is_root=span.parent is None, started_ns=span.start_time or 0, name=span.name
+            attributes, started_ns=span.start_time or 0, trace_name=clean(finished.trace_name)
         )
     return ReadableSpan(
         name=clean(span.name),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -37,16 +37,19 @@ class CollectedSpan:
 
 @dataclass
 class Collector:
-    """What was received. `status` is what is answered; `hangs` answers nothing until the end."""
+    """What was received. `status` is what is answered; one that `hangs` answers nothing until the end, one
+    that `babbles` answers all the time."""
 
     url: str = ""
     status: int = 200
     hangs: bool = False
+    babbles: bool = False
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     resources: list[dict[str, Any]] = field(default_factory=list)
     spans: list[CollectedSpan] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
+    changed: threading.Condition = field(default_factory=threading.Condition)
     asked: threading.Event = field(default_factory=threading.Event)
 
     def take(self, path: str, headers: dict[str, str], body: bytes) -> None:
@@ -58,6 +61,13 @@ class Collector:
             self.resources.append(_values(resource.resource.attributes))
             for scope in resource.scope_spans:
                 self.spans += [_collected(span) for span in scope.spans]
+        with self.changed:
+            self.changed.notify_all()
+
+    def until(self, count: int, seconds: float = 10.0) -> None:
+        """Wait until so many spans are there."""
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self.spans) >= count, seconds)
 
     def named(self, name: str) -> list[CollectedSpan]:
         return [span for span in self.spans if span.name == name]
@@ -88,12 +98,24 @@ def collecting(**behaviour: Any) -> Iterator[Collector]:
                 return
             if collector.status == 200:
                 collector.take(self.path, headers, body)
+            if collector.babbles:
+                self.babble()
+                return
             answer = ExportTraceServiceResponse().SerializeToString()
             self.send_response(collector.status)
             self.send_header("content-type", "application/x-protobuf")
             self.send_header("content-length", str(len(answer)))
             self.end_headers()
             self.wfile.write(answer)
+
+        def babble(self) -> None:
+            self.send_response(200)
+            self.send_header("content-length", str(2**40))
+            self.end_headers()
+            self.close_connection = True
+            with suppress(OSError):
+                while not collector.over.wait(0.01):
+                    self.wfile.write(b"x")
 
         def log_message(self, *_: Any) -> None:
             return None

@@ -100,11 +100,11 @@ async def test_ten_children_at_once_with_children_of_their_own_nest_as_they_were
 async def test_a_compaction_hangs_on_its_agent_and_the_summarisers_call_on_the_compaction(
     tmp_path: Path, fake: FakeProvider, collector: Collector
 ) -> None:
-    script: list[Answer] = [*reads(10), text_reply("Done.", usage=None)]
+    script: list[Answer] = [*reads(16), text_reply("Done.", usage=None)]
 
     def respond(request: RecordedRequest) -> Answer:
         if request.json["model"] == "sum":
-            return text_reply("Ten files were read.")
+            return text_reply("Sixteen files were read.")
         return script.pop(0)
 
     fake.respond = respond

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import logging
 import time
@@ -207,11 +208,12 @@ async def test_langfuse_is_sent_what_it_reads_with_its_keys(
     for path, headers in collector.requests:
         assert path == "/api/public/otel/v1/traces"
         assert headers["authorization"] == f"Basic {keys}"
+        assert headers["x-langfuse-ingestion-version"] == "4"
     agent = collector.one("invoke_agent primary").attributes
     assert agent["langfuse.observation.type"] == "agent"
-    assert agent["langfuse.trace.name"] == "invoke_agent primary"
-    assert "What does it do?" in agent["langfuse.trace.input"]
-    assert "It sells things." in agent["langfuse.trace.output"]
+    assert "What does it do?" in agent["langfuse.observation.input"]
+    assert "It sells things." in agent["langfuse.observation.output"]
+    assert {s.attributes["langfuse.trace.name"] for s in collector.spans} == {"invoke_agent primary"}
     assert "gen_ai.request.model" not in agent, "it would be taken for a model call"
     chat = min(collector.named("chat model-a"), key=lambda span: span.started).attributes
     assert chat["langfuse.observation.type"] == "generation"
@@ -255,6 +257,22 @@ async def test_langfuse_without_its_keys_is_told_and_sends_nothing(
     (told,) = [record for record in caplog.records if record.name == "kaged.traces"]
     assert told.levelno == logging.WARNING
     assert "LANGFUSE_SECRET" in told.getMessage()
+
+
+@pytest.mark.requirement("R6.observability.dead")
+async def test_a_collector_that_talks_without_end_is_not_listened_to(
+    tmp_path: Path, fake: FakeProvider
+) -> None:
+    root = write_project(tmp_path / "shop")
+    with collecting(babbles=True) as collector:
+        async with driven(tmp_path / "data", root, **settings(fake, **otel(collector))) as driver:
+            for number in range(3):
+                fake.script(Reply((Text("Done."),)))
+                await driver.run(f"Turn {number}")
+                # The next batch is sent although the answer to this one has not ended.
+                async with asyncio.timeout(10):
+                    await asyncio.to_thread(collector.until, 2 * (number + 1))
+    assert len(collector.requests) == 3
 
 
 @pytest.mark.parametrize("trouble", ["refused", "hangs", "error"])
