@@ -32,6 +32,7 @@ from app.config import (
 from app.errors import KagedError, ToolError
 from app.harness.debug_adapters import debug_declarations
 from app.harness.language_servers import declarations
+from app.harness.trace_destinations import trace_findings
 from app.programs import find_program
 from app.storage import backup
 from app.storage.lock import read_lock
@@ -66,6 +67,7 @@ async def diagnose(settings: Settings) -> list[Finding]:
         *_daemon(settings),
         await _storage(settings),
         *_sandbox(),
+        *_traces(settings),
         *await asyncio.gather(*(_provider(name, entry) for name, entry in settings.providers.items())),
         *await asyncio.to_thread(_language_servers, settings),
         *await asyncio.to_thread(_debug_adapters, settings),
@@ -116,6 +118,11 @@ def _daemon(settings: Settings) -> Iterator[Finding]:
         yield Finding("daemon", "running", "absent", "no daemon on this data folder", "kaged serve")
     else:
         yield Finding("daemon", "running", "ok", f"{holder.url or 'starting'} (process {holder.pid})")
+
+
+def _traces(settings: Settings) -> Iterator[Finding]:
+    for section, problem in trace_findings(settings).items():
+        yield Finding("traces", section, "ok" if problem is None else "absent", problem or "enabled")
 
 
 def _data_folder(folder: Path) -> Finding:

@@ -7,7 +7,7 @@ Never: what a span holds, or a failure of the daemon's start: traces are never w
 from __future__ import annotations
 
 import asyncio
-import importlib
+import importlib.util
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -51,6 +51,27 @@ async def open_traces(settings: Settings, redactor: Redactor) -> AsyncIterator[S
         await traces.aclose()
 
 
+def trace_findings(settings: Settings) -> dict[str, str | None]:
+    """Return, for each enabled section, what keeps it from sending traces; None when nothing does. Nothing
+    is connected to and no tracing library is imported."""
+    enabled = [name for name in ("otel", "langfuse") if getattr(settings, name).enabled]
+    missing: str | None = None
+    if importlib.util.find_spec("opentelemetry.exporter") is None:
+        missing = "enabled, but the extra is not installed: pip install 'kaged[otel]'"
+    found: dict[str, str | None] = dict.fromkeys(enabled, missing)
+    if missing is None and settings.langfuse.enabled:
+        found["langfuse"] = _missing_keys(settings)
+    return found
+
+
+def _missing_keys(settings: Settings) -> str | None:
+    if settings.langfuse.public_key is not None and settings.langfuse.secret_key is not None:
+        return None
+    names = [name for key, name in settings.missing_env.items() if key.startswith("langfuse.")]
+    wanted = " and ".join(names) or "public_key_env and secret_key_env in [langfuse]"
+    return f"its keys are missing; set {wanted}"
+
+
 def _destinations(settings: Settings, make: type[Destination], redactor: Redactor) -> list[Destination]:
     found = []
     if settings.otel.enabled:
@@ -60,9 +81,7 @@ def _destinations(settings: Settings, make: type[Destination], redactor: Redacto
         if destination is not None:
             found.append(destination)
         else:
-            names = [name for key, name in settings.missing_env.items() if key.startswith("langfuse.")]
-            wanted = " and ".join(names) or "public_key_env and secret_key_env in [langfuse]"
-            log.warning("no traces are sent to Langfuse: its keys are missing; set %s", wanted)
+            log.warning("no traces are sent to Langfuse: %s", _missing_keys(settings))
     return found
 
 

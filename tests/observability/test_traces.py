@@ -13,6 +13,8 @@ from typing import Any
 import orjson
 import pytest
 
+from app.config import load_settings
+from app.harness.trace_destinations import trace_findings
 from app.messages import Usage
 from app.observability.otel import SEND_SECONDS, STOP_SECONDS
 from tests.fakes.provider_script import Document, Reply, Text, ToolCall
@@ -257,6 +259,18 @@ async def test_langfuse_without_its_keys_is_told_and_sends_nothing(
     (told,) = [record for record in caplog.records if record.name == "kaged.traces"]
     assert told.levelno == logging.WARNING
     assert "LANGFUSE_SECRET" in told.getMessage()
+
+
+def test_the_doctor_tells_what_keeps_traces_from_being_sent() -> None:
+    def findings(environ: dict[str, str], **sections: Any) -> dict[str, str | None]:
+        return trace_findings(load_settings(environ=environ, overrides=sections))
+
+    langfuse = {"enabled": True, "public_key_env": "LF_PUBLIC", "secret_key_env": "LF_SECRET"}
+    keys = {"LF_PUBLIC": "pk-lf-1", "LF_SECRET": "sk-lf-1"}
+    assert findings({}) == {}
+    assert findings(keys, otel={"enabled": True}, langfuse=langfuse) == {"otel": None, "langfuse": None}
+    problem = findings({"LF_PUBLIC": "pk-lf-1"}, langfuse=langfuse)["langfuse"]
+    assert problem == "its keys are missing; set LF_SECRET"
 
 
 @pytest.mark.requirement("R6.observability.dead")
