@@ -218,7 +218,7 @@ class Hostile:
                 "notifications": [],
                 "capabilities_used": [],
             }
-            lies = [lie.partition("=") for lie in self.options.lie]
+            lies = [lie.partition("=") for lie in self.options.lie if self.bad]
             return {**hello, **{key: json.loads(value) for key, _, value in lies}}
         if method.startswith("kaged.hook."):
             return {"inject": "good"}

@@ -28,6 +28,7 @@ log = logging.getLogger("kaged.plugins")
 HookName = Literal["on_session_start", "on_session_idle", "pre_compact", "post_compact"]
 SESSION_HOOKS: tuple[HookName, ...] = ("on_session_start", "on_session_idle")
 """Only the root agent's plugins have them: subagents have no sessions."""
+MAX_TOLD = 1_000
 Record = Callable[[str, str, dict[str, Any]], None]
 
 
@@ -76,6 +77,7 @@ class AgentPlugins:
     def __init__(self, plugins: Plugins, record: Record) -> None:
         self.plugins = plugins
         self._record = record
+        self._told: set[tuple[str, str, str]] = set()
 
     async def of(self, caller: Caller) -> list[Declared]:
         """Return the agent's plugins in the order of the project file. One that cannot be read is told in
@@ -85,7 +87,7 @@ class AgentPlugins:
             try:
                 manifest = await self.plugins.manifest(declaration)
             except PluginProblem as problem:
-                log.warning("plugin %s of %s: %s", declaration.name, caller.agent.path, problem.message)
+                self._tell(declaration, problem)
                 continue
             found.append(Declared(declaration, manifest))
         return found
@@ -109,6 +111,15 @@ class AgentPlugins:
     ) -> HookOutcome:
         """Call a hook of one plugin within its time-out; raises nothing but a cancellation."""
         return await self.plugins.hook(declared.declaration, hook, params, context, role=role)
+
+    def _tell(self, declaration: PluginDeclaration, problem: PluginProblem) -> None:
+        """Say once in the log why a plugin is left out."""
+        told = (declaration.project_id, declaration.name, problem.message)
+        if told not in self._told:
+            if len(self._told) >= MAX_TOLD:
+                self._told.clear()
+            self._told.add(told)
+            log.warning("plugin %s of %s: %s", declaration.name, declaration.agent_path, problem.message)
 
     def malformed(self, declared: Declared, hook: HookName, context: CallContext, why: str) -> None:
         """Put into the audit trail that a result is not what its hook may give."""

@@ -132,8 +132,9 @@ async def audited(driver: Driver, event: str, count: int = 1) -> list[dict[str, 
 
 
 def system_of(body: dict[str, Any]) -> str:
-    """Return the system prompt in a request on OpenAI's wire."""
+    """Return the system prompt in a request on OpenAI's wire, without the environment, which ends it."""
     message = body["messages"][0]
     assert message["role"] == "system"
-    text: str = message["content"]
+    text, _, environment = str(message["content"]).partition("\n\n<environment>")
+    assert environment.endswith("</environment>")
     return text
