@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -121,7 +122,7 @@ def nested(depth: int) -> dict[str, Any]:
 @pytest.mark.requirement("R6.delegation.depth")
 async def test_depth_limit(drive: Drive, cast: Cast) -> None:
     names = ["primary", *(f"a{level}" for level in range(2, 17))]
-    for name, below in zip(names, names[1:], strict=False):
+    for name, below in itertools.pairwise(names):
         cast.script(name, calling((f"agent-{below}", {"task": "deeper"})), text_reply(f"{name} back"))
     async with drive(nested(16)) as driver:
         await driver.run("Go")
