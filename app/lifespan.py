@@ -86,6 +86,7 @@ class Services:
     access: AccessControl
     terminals: TerminalManager
     plugins: Plugins
+    hooks: PluginHooks
     metrics: Metrics
 
 
@@ -121,6 +122,8 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
             stored_log(storage, redactor, telemetry.metrics, level=settings.log.level),
             _open_services(settings, redactor, storage, telemetry) as services,
         ):
+            show_storage(telemetry.metrics, storage)
+            show_sessions(telemetry.metrics, services.sessions, services.events)
             yield services
 
 
@@ -272,11 +275,7 @@ async def _assemble(
         hooks=lasting.hooks,
         telemetry=telemetry,
     )
-    show_storage(telemetry.metrics, storage)
-    show_sessions(telemetry.metrics, sessions, hub)
     await projects.restore()
-    access = await AccessControl.open(storage, settings.auth, settings.daemon.data_dir)
-    redactor.add((await asyncio.to_thread(access.token_file.read_text)).strip())
     return Services(
         settings=settings,
         storage=storage,
@@ -287,11 +286,18 @@ async def _assemble(
         permissions=permissions,
         sessions=sessions,
         events=hub,
-        access=access,
+        access=await _access(settings, redactor, storage),
         terminals=lasting.terminals,
         plugins=lasting.hooks.plugins,
+        hooks=lasting.hooks,
         metrics=telemetry.metrics,
     )
+
+
+async def _access(settings: Settings, redactor: Redactor, storage: Storage) -> AccessControl:
+    access = await AccessControl.open(storage, settings.auth, settings.daemon.data_dir)
+    redactor.add((await asyncio.to_thread(access.token_file.read_text)).strip())
+    return access
 
 
 def _pipeline(router: ProviderRouter) -> ProcessorPipeline:

@@ -40,7 +40,9 @@ async def list_tools(services: ServicesDep) -> ToolsAnswer:
     operation_id="list_agent_tools",
     summary="List what one agent of a project has",
 )
-async def list_agent_tools(services: ServicesDep, project_id: ProjectId, agent_path: str) -> AgentToolsAnswer:
+async def list_agent_tools(
+    services: ServicesDep, principal: PrincipalDep, project_id: ProjectId, agent_path: str
+) -> AgentToolsAnswer:
     """Each tool with the rule that decided, and exactly the parameters that the model is shown."""
     agent = _agent(services.projects.compiled(project_id), agent_path)
     allowed = _allowed(agent)
@@ -57,13 +59,20 @@ async def list_agent_tools(services: ServicesDep, project_id: ProjectId, agent_p
                 parameters=spec.parameters if spec is not None else None,
             )
         )
-    for definition in child_tools(agent).values():
+    given = await services.hooks.tools(
+        agent,
+        project_id=project_id,
+        project_root=services.projects.root_of(project_id),
+        session_id=None,
+        actor=principal.actor,
+    )
+    for definition in (*child_tools(agent).values(), *given.values()):
         spec = spec_of(definition)
         tools.append(
             AgentToolAnswer(
                 name=definition.name,
                 enabled=True,
-                origin="subagent",
+                origin="subagent" if definition.source == "agent" else "plugin",
                 description=spec.description,
                 parameters=spec.parameters,
             )

@@ -29,7 +29,8 @@ def fork_of(uow: UnitOfWork, session_id: str, message_id: str) -> tuple[list[Mes
 
 
 def new_session(source: SessionRow, actor: str) -> SessionRow:
-    """Return the row of a fork: the same project as it was compiled, and the same overrides."""
+    """Return the row of a fork: the same project as it was compiled, the same overrides, and what
+    plugins said at the start, which the conversation goes on from."""
     at = now_ms()
     return SessionRow(
         id=new_id("ses"),
@@ -38,6 +39,8 @@ def new_session(source: SessionRow, actor: str) -> SessionRow:
         headless=source.headless,
         overrides=dict(source.overrides),
         compiled_digest=source.compiled_digest,
+        recalled_at=source.recalled_at,
+        recalled_digest=source.recalled_digest,
         created_by=actor,
         created_at=at,
         updated_at=at,
