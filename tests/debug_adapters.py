@@ -26,6 +26,7 @@ _SYSTEM = (Path("/usr/local/bin"), Path("/usr/bin"), Path("/bin"))
 _PROGRAMS: dict[str, tuple[str, ...]] = {
     "debugpy": (str(ROOT / ".venv" / "bin" / "python"),),
     "js-debug": (str(_OWN / "js-debug-adapter"),),
+    "bun": (str(_OWN / "bun"),),
     "lldb-dap": ("lldb-dap-22", "lldb-dap"),
     "codelldb": (str(_OWN / "codelldb"),),
     "gdb": (str(_OWN / "gdb"),),
@@ -44,7 +45,7 @@ _BUILDS: dict[str, tuple[str, ...]] = {
 }
 
 ADAPTERS = tuple(_PROGRAMS)
-"""The adapters by name."""
+"""The adapters by name; `bun` is the runtime, which js-debug debugs."""
 
 PORTS = re.compile(r"(?:listening|running|deaf|child) (\d+)")
 """What a fixture program says of its port, or of its own or its child's process id."""
@@ -53,6 +54,8 @@ PORTS = re.compile(r"(?:listening|running|deaf|child) (\d+)")
 def find_adapter(name: str) -> Path | None:
     """Return the program of one of `ADAPTERS`, absolute, or None where it is not installed."""
     found = next((Path(path) for each in _PROGRAMS[name] if (path := shutil.which(each))), None)
+    if name == "bun" and find_adapter("js-debug") is None:
+        return None
     if name == "perl" and found and subprocess.run(_PERL_HAS_IT, check=False).returncode:
         return None
     return found

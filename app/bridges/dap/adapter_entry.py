@@ -136,7 +136,7 @@ class AdapterBehaviour:
 class AdapterCandidate:
     """An adapter that may be installed: program and arguments, its behaviour by name, how to install it by
     package manager, and what this runtime's launch and attach requests have beside the behaviour's:
-    `type` and further fields."""
+    `type` and further fields. `lacks`: capabilities that it claims and has not with this runtime."""
 
     command: tuple[str, ...]
     behaviour: str
@@ -144,6 +144,7 @@ class AdapterCandidate:
     type: str = ""
     launch: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     attach: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    lacks: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

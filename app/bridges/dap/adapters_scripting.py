@@ -208,6 +208,8 @@ RUNTIMES = (
                     "runtimeArgs": ["--preload", _BUN_INSPECTOR, "{runtime_args}"],
                     "sourceMapPathOverrides": "{compiled_paths}",
                 },
+                attach={"sourceMapPathOverrides": {"/*": "{cwd}/*"}},
+                lacks=frozenset({"supportsReadMemoryRequest", "supportsWriteMemoryRequest"}),
             )
             for one in _JS_DEBUG
         ),

@@ -8,7 +8,12 @@ const inspector = require("node:inspector");
 const WAIT_MS = 200;
 const COMPILED = { ts: "ts", mts: "ts", cts: "ts", tsx: "tsx", jsx: "jsx" };
 
-function waitBefore(program) {
+// Until then js-debug also sets each breakpoint at its source line in the compiled program, and Bun refuses the
+// right place for one where another is already. A function that nobody calls takes the wrong ones up: it is
+// compiled to more lines than the source has.
+const padding = (text) => `function kaged_padding(){${"while(0);".repeat(text.split("\n").length)}}`;
+
+function prepare(program) {
   const loader = COMPILED[program.slice(program.lastIndexOf(".") + 1)];
   if (loader === undefined) return;
   const literally = program.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
@@ -22,7 +27,8 @@ function waitBefore(program) {
       build.onLoad({ filter: new RegExp(`^${literally}$`) }, async ({ path }) => {
         const text = await Bun.file(path).text();
         const first = text.startsWith("#!") ? text.indexOf("\n") + 1 : 0;
-        return { contents: `${text.slice(0, first)}import "kaged:wait";${text.slice(first)}`, loader };
+        const before = `import "kaged:wait";${padding(text)}`;
+        return { contents: `${text.slice(0, first)}${before}${text.slice(first)}`, loader };
       });
     },
   });
@@ -30,7 +36,7 @@ function waitBefore(program) {
 
 const named = /(?:--require|-r)[ =]("(?:[^"\\]|\\.)*"|\S+)/.exec(process.env.NODE_OPTIONS ?? "");
 if (named !== null) {
-  waitBefore(Bun.main);
+  prepare(Bun.main);
   require(named[1].startsWith('"') ? JSON.parse(named[1]) : named[1]);
   if (inspector.url() === undefined) {
     console.error(`Bun ${Bun.version} cannot be debugged: it has no inspector.open of Node; a newer Bun has`);

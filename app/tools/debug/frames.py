@@ -6,7 +6,7 @@ Owns: which thread and which frame a call means, and the scopes of a frame. Neve
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.errors import ToolError
@@ -30,6 +30,7 @@ _BY_NAME: tuple[tuple[Scope, tuple[str, ...]], ...] = (
     ("local", ("local", "argument", "block", "catch", "with", "eval", "return value", "parameter", "this")),
 )
 """How adapters name their scopes, by how the names begin."""
+_BARE_CLOSURE = "Closure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,23 @@ async def frames_of(call: DebugCall, thread: int, count: int) -> list[dict[str, 
 async def scopes_of(call: DebugCall, frame: dict[str, Any]) -> list[FrameScope]:
     """Return the scopes of a frame, in the adapter's order."""
     answer = await call.ask("scopes", frameId=frame["id"])
-    return list(_taken_apart(objects(answer.get("scopes"))[:MAX_SCOPES]))
+    scopes = list(_taken_apart(objects(answer.get("scopes"))[:MAX_SCOPES]))
+    return _own_as_local(scopes, one_line(frame.get("name"), 200))
+
+
+def _own_as_local(scopes: list[FrameScope], function: str) -> list[FrameScope]:
+    """Bun has no local scopes but of blocks: what a function declares is in closures that have its name, or
+    none when the function has none."""
+    if any(one.name.casefold().startswith("local") for one in scopes):
+        return scopes
+    first = next((one.name for one in scopes if one.kind == "closure"), None)
+    if first is None or first not in (_BARE_CLOSURE, f"{_BARE_CLOSURE} ({function.rpartition('.')[2]})"):
+        return scopes
+    names = [one.name for one in scopes]
+    begin = names.index(first)
+    end = next((at for at in range(begin, len(names)) if names[at] != first), len(names))
+    own = [replace(one, kind="local") for one in scopes[begin:end]]
+    return [*scopes[:begin], *own, *scopes[end:]]
 
 
 def _taken_apart(scopes: Iterable[dict[str, Any]]) -> Iterable[FrameScope]:

@@ -106,6 +106,7 @@ DEAF = {
     "codelldb": Deaf("c", "deaf.c", _C, ()),
     "delve": Deaf("go", "main.go", _GO),
     "js-debug": Deaf("node", "deaf.js", _NODE),
+    "bun": Deaf("bun", "deaf.js", _NODE),
     "rdbg": Deaf("ruby", "deaf.rb", _RUBY),
     "bash-dap": Deaf("bash", "deaf.sh", _BASH),
     "perl": Deaf("perl", "deaf.pl", _PERL),

@@ -107,7 +107,7 @@ async def test_an_adapter_that_is_killed_takes_the_program_with_it(deaf: tuple[P
             seen = problem.code
     # rdbg is a part of the program, so that this was the end of the program itself.
     assert seen == ("exited" if name == "rdbg" else "dap_session_ended")
-    await until(lambda: not living(processes))
+    await until(lambda: not living(processes) and bool(place.events("session_ended")))
     reason = "exited" if name == "rdbg" else "crash"
     assert [one["reason"] for one in place.events("session_ended")] == [reason]
 

@@ -57,18 +57,21 @@ async def test_default_seccomp_rejection(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("R5.cage.inspector")
-async def test_inspect_works_under_default_seccomp(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("runtime", "adapter", "script"), [("bun", "bun", "orders.ts"), ("node", "js-debug", "orders.js")]
+)
+async def test_inspect_works_under_default_seccomp(
+    tmp_path: Path, runtime: str, adapter: str, script: str
+) -> None:
     """Bun --inspect works under default seccomp: the inspector does not need ptrace. Assert debug launch
     succeeds. Bun and Node are debugged by the same adapter."""
-    adapter_path("js-debug")
-    for runtime in ("bun", "node"):
-        for candidate in RUNTIMES[runtime].candidates:
-            assert not BEHAVIOURS[candidate.behaviour].uses_ptrace, runtime
-    root = copy_of("node", tmp_path)
-    async with debug_desk(tmp_path, root) as desk:
+    adapter_path(adapter)
+    for candidate in RUNTIMES[runtime].candidates:
+        assert not BEHAVIOURS[candidate.behaviour].uses_ptrace
+    async with debug_desk(tmp_path, copy_of(runtime, tmp_path)) as desk:
         caged = desk.caged(("ro", "."), **CAGE)
-        begun = await caged.debug("launch", runtime="node", script="orders.js")
-        assert begun["status"] == "stopped" and begun["location"]["path"] == "./orders.js"
+        begun = await caged.debug("launch", runtime=runtime, script=script)
+        assert begun["status"] == "stopped" and begun["location"]["path"] == f"./{script}"
 
 
 @pytest.mark.requirement("R5.cage.inspector", "R5.cage.inside")

@@ -16,13 +16,14 @@ import pytest
 
 from app.bridges.dap.manager import Declared
 from app.tools.debug.parameters import ACTIONS
-from tests.debug_adapters import ROOT, adapter_path
+from tests.debug_adapters import INSTALLED, ROOT, adapter_path
 from tests.tools.debug.debug_desk import debug_desk
 from tests.tools.debug.every_action import WORKS, Subject, Walk, project_of
 from tests.tools.debug.every_breakpoint import KINDS, BreakpointWalk
 from tests.tools.debug.targets import by_port, by_process
 
 PYTHON = sys.executable
+BUN = str(INSTALLED / "bin" / "bun")
 
 SUBJECTS: Mapping[str, Subject] = {
     "debugpy": Subject(
@@ -67,6 +68,16 @@ SUBJECTS: Mapping[str, Subject] = {
         number="bytes[0] + 256 * bytes[1]",
         custom=("getPerformance", {}),
         target=by_port("node", "--inspect=127.0.0.1:{port}", "never_stops.js"),
+        exit_code=None,
+    ),
+    "bun": Subject(
+        runtime="bun",
+        script="orders.ts",
+        endless="never_stops.ts",
+        function="priceOf",
+        third="i === 2",
+        custom=("getPerformance", {}),
+        target=by_port(BUN, "--preload", "./inspector.ts", "never_stops.ts", "{port}"),
         exit_code=None,
     ),
     "rdbg": Subject(
@@ -157,6 +168,7 @@ SCRIPTS = {**NO_INSTRUCTIONS, **NO_DATA, **NO_DISASSEMBLY}
 CELLS: Mapping[str, Mapping[str, str]] = {
     "debugpy": {**SCRIPTS, **NO_MEMORY, **NO_SOURCES},
     "js-debug": {**SCRIPTS, **NO_MODULES},
+    "bun": {**SCRIPTS, **NO_MEMORY, **NO_MODULES},
     "lldb-dap": NO_SOURCES,
     "codelldb": {**NO_SOURCES, **NO_CUSTOM},
     "gdb": NO_DATA,
@@ -189,6 +201,7 @@ NO_FUNCTIONS = {"function": without("supportsFunctionBreakpoints")}
 KINDS_CELLS: Mapping[str, Mapping[str, str]] = {
     "debugpy": {},
     "js-debug": NO_FUNCTIONS,
+    "bun": NO_FUNCTIONS,
     "lldb-dap": {},
     "codelldb": {},
     "gdb": {},
