@@ -10,7 +10,8 @@ from app.event_base import EventPayload
 
 class SessionRolledBack(EventPayload):
     """What came after `message_cursor` is no part of the conversation any more (null: all of it).
-    `compactions` are those that were undone by it, because they were made later."""
+    `compactions` are those that were undone by it, because they were made later; `files` is how many
+    files were restored."""
 
     TYPE = "session.rolled_back"
     rollback_id: str
@@ -18,6 +19,7 @@ class SessionRolledBack(EventPayload):
     message_cursor: str | None
     created_by: str
     compactions: tuple[str, ...]
+    files: int = 0
 
 
 class RollbackUndone(EventPayload):

@@ -30,6 +30,8 @@ from app.config import (
 )
 from app.harness.bridge_audit import BridgeAudit
 from app.harness.capacity import Capacity
+from app.harness.checkpoints.worktree_notes import WorktreeNotes
+from app.harness.checkpoints.worktrees import Worktrees
 from app.harness.debug_adapters import ProjectDebugAdapters
 from app.harness.debug_terminals import DebugTerminals
 from app.harness.event_hub import EventHub
@@ -100,6 +102,7 @@ class Lasting:
     feedback: EditFeedback
     debuggers: DebugAdapters
     hooks: PluginHooks
+    notes: WorktreeNotes
 
     async def run_over(self, session_id: str, agent_path: str) -> None:
         """End what is kept for one run of an agent only."""
@@ -171,7 +174,9 @@ async def _open_services(
         )
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
         hooks = _plugins(children, storage, settings, registry, audit)
-        lasting = Lasting(reads, terminals, feedback, debuggers, hooks)
+        folder = settings.daemon.data_dir / "worktrees"
+        notes = WorktreeNotes(storage, Worktrees(children, environment, folder))
+        lasting = Lasting(reads, terminals, feedback, debuggers, hooks, notes)
         services = await _assemble(settings, redactor, storage, hub, registry, router, lasting, telemetry)
         show_children(telemetry.metrics, children, terminals, languages, debuggers)
         declared.attach(services.projects)
@@ -183,6 +188,7 @@ async def _open_services(
         finally:
             await _cancelled(tasks)
             await services.sessions.drain(settings.daemon.shutdown_grace_seconds)
+            await notes.aclose()
             await hooks.aclose()
             await debuggers.aclose()
             await terminals.aclose()
@@ -273,6 +279,7 @@ async def _assemble(
         redactor=redactor,
         permissions=permissions,
         hooks=lasting.hooks,
+        notes=lasting.notes,
         telemetry=telemetry,
     )
     await projects.restore()

@@ -5,15 +5,25 @@ Owns: parsing and answering. Never: what a rollback does (`harness.checkpoints`)
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
-from app.api.schemas.checkpoints import ForkSession, RollBack, RollbackAnswer
+from app.api.schemas.checkpoints import (
+    FileChangeAnswer,
+    FileLeftAnswer,
+    ForkSession,
+    RollBack,
+    RollbackAnswer,
+    StagedRollbackAnswer,
+    UndoRollback,
+)
 from app.api.schemas.model import PageOf
 from app.api.schemas.sessions import SessionDetail
 from app.api.session_detail import session_detail
+from app.harness.checkpoints.file_rollback import StagedFiles
+from app.harness.checkpoints.rollback import RollbackWish
 from app.storage.models import Rollback
 
 router: APIRouter = noun_router("Checkpoints")
@@ -22,7 +32,29 @@ router: APIRouter = noun_router("Checkpoints")
 def rollback_answer(row: Rollback) -> RollbackAnswer:
     """Return a rollback as clients see it."""
     shown = {name: row.details.get(name) for name in ("messages", "compactions", "checkpoints")}
-    return RollbackAnswer.model_validate({**row.model_dump(exclude={"details"}), **shown})
+    kept = row.details.get("files")
+    files = None
+    if kept is not None:
+        files = {
+            "checkpoint_id": kept["checkpoint_id"],
+            "restored": [one["path"] for one in kept["wrote"]],
+            "conflicts": kept["conflicts"],
+            "undo_conflicts": kept.get("undo_conflicts", []),
+        }
+    return RollbackAnswer.model_validate({**row.model_dump(exclude={"details"}), **shown, "files": files})
+
+
+def staged_answer(staged: StagedFiles) -> StagedRollbackAnswer:
+    """Return what a rollback would do to files as clients see it."""
+    plan = staged.plan
+    return StagedRollbackAnswer(
+        plan=plan.digest,
+        restored=[
+            FileChangeAnswer(path=one.path, change=one.change, diff=staged.diffs.get(one.path))
+            for one in plan.restored
+        ],
+        conflicts=[FileLeftAnswer(path=one.path, reason=one.reason or "") for one in plan.conflicts],
+    )
 
 
 @router.post(
@@ -30,19 +62,24 @@ def rollback_answer(row: Rollback) -> RollbackAnswer:
     operation_id="roll_back_session",
     summary="Take a session back to a checkpoint or a message",
     status_code=201,
+    responses={200: {"model": StagedRollbackAnswer, "description": "Staged: nothing was changed."}},
     dependencies=[IDEMPOTENT],
 )
 async def roll_back_session(
-    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, body: RollBack
-) -> RollbackAnswer:
+    services: ServicesDep,
+    principal: PrincipalDep,
+    session_id: SessionId,
+    body: RollBack,
+    response: Response,
+) -> RollbackAnswer | StagedRollbackAnswer:
     """What came later is superseded, never deleted. The session is idle then; `continue` runs a last
-    message that has no answer. Compactions made later are undone. Messages that wait are held."""
-    made = await services.sessions.roll_back(
-        session_id,
-        checkpoint_id=body.checkpoint_id,
-        message_id=body.message_id,
-        actor=principal.actor,
-    )
+    message that has no answer. Compactions made later are undone. Messages that wait are held. With
+    `files`, files are restored as well; look first with `stage`."""
+    wish = RollbackWish(**body.model_dump())
+    made = await services.sessions.roll_back(session_id, wish, actor=principal.actor)
+    if isinstance(made, StagedFiles):
+        response.status_code = 200
+        return staged_answer(made)
     return rollback_answer(made)
 
 
@@ -84,9 +121,15 @@ async def list_rollbacks(
     dependencies=[IDEMPOTENT],
 )
 async def undo_rollback(
-    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, rollback_id: str
+    services: ServicesDep,
+    principal: PrincipalDep,
+    session_id: SessionId,
+    rollback_id: str,
+    body: UndoRollback | None = None,
 ) -> RollbackAnswer:
-    """As long as nothing was posted or compacted after it; the newest one first."""
+    """As long as nothing was posted or compacted after it; the newest one first. Files that it restored
+    come back too, unless they were changed since."""
+    force = body is not None and body.force
     return rollback_answer(
-        await services.sessions.undo_rollback(session_id, rollback_id, actor=principal.actor)
+        await services.sessions.undo_rollback(session_id, rollback_id, force=force, actor=principal.actor)
     )

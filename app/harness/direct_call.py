@@ -24,7 +24,7 @@ from app.tools.agents.answer import ChildAnswer
 from app.tools.agents.definition import agent_tool_name
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
 from app.tools.call import ToolCallContext, ToolEnvelope
-from app.tools.ports import ChildTask, TodoItem
+from app.tools.ports import ChildTask, FileWrite, TodoItem
 
 if TYPE_CHECKING:
     from app.harness.session import Session
@@ -85,6 +85,9 @@ class _Ports:
 
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         await self._todos.replace(todos, self._agent_path)
+
+    def wrote(self, write: FileWrite) -> None:
+        """Nothing is noted: what an operator writes is not an agent's."""
 
     def request_checkpoint(self, reason: str | None) -> None:
         raise ToolError(

@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from app.harness.todo_lists import SessionTodos
 
 
+async def at_once() -> None:
+    """Wait for nothing."""
+
+
 @dataclass(slots=True)
 class RunContext:
     """One run. Times are milliseconds unless `time.monotonic` seconds are named.
@@ -89,6 +93,7 @@ class RunContext:
     started: float = field(default_factory=time.monotonic)
     prompt_edits: Mapping[str, Prompt] = field(default_factory=dict)
     surroundings: tuple[SystemBlock, ...] = ()
+    files_noted: Callable[[], Awaitable[None]] = at_once
     checkpoints: CheckpointRequests = field(default_factory=CheckpointRequests)
     warned: set[str] = field(default_factory=set)
     span: Span = NO_SPAN

@@ -79,6 +79,7 @@ async def build_run(
             environment=surroundings,
         ).blocks,
         prompt_edits=session.prompts.edited,
+        files_noted=services.notes.waiting_for(row.id),
         surroundings=surroundings,
         prepare=session.recall.prepare,
         tools=tool_specs(services.tools.registry, agent, own),

@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 from app.errors import Conflict, NotFound
 from app.events import EventPayload, RunQueued
+from app.harness.checkpoints.file_rollback import StagedFiles
 from app.harness.checkpoints.prompt_edits import PromptEditing
-from app.harness.checkpoints.rollback import go_back, undo_rollback
+from app.harness.checkpoints.rollback import Rollbacks, RollbackWish
 from app.harness.delegation.rows import TASK_RESULT
 from app.harness.inbox import Inbox, message_size
 from app.harness.session_rows import (
@@ -216,25 +217,21 @@ class Session:
             message = nudge(self.id, history, actor)
             return (await self._runs.begin(message, SessionEvent.RESUME_WITH_WORK)).row
 
-    async def roll_back(self, *, checkpoint_id: str | None, message_id: str | None, actor: str) -> Rollback:
+    async def roll_back(self, wish: RollbackWish, actor: str) -> Rollback | StagedFiles:
         """Take out of the conversation what came after a checkpoint or a message; tasks in the background
-        are stopped."""
-        await self._end_tasks("cancel", by=actor)
+        are stopped. With `stage` only tell what that would do to the files."""
+        self._record.require(SessionEvent.ROLLBACK)
+        if not wish.stage:
+            await self._end_tasks("cancel", by=actor)
         async with self._lock:
             self._still_there()
-            return await go_back(
-                self._runs,
-                self._services.storage,
-                checkpoint_id=checkpoint_id,
-                message_id=message_id,
-                actor=actor,
-            )
+            return await Rollbacks(self._runs, self._services).go_back(wish, actor)
 
-    async def undo_rollback(self, rollback_id: str, actor: str) -> Rollback:
+    async def undo_rollback(self, rollback_id: str, actor: str, *, force: bool = False) -> Rollback:
         """Bring back what a rollback took out, as long as nothing was posted after it."""
         async with self._lock:
             self._still_there()
-            return await undo_rollback(self._runs, self._services.storage, rollback_id, actor=actor)
+            return await Rollbacks(self._runs, self._services).undo(rollback_id, actor, force=force)
 
     async def edit_prompt(self, checkpoint_id: str, agent_path: str, content: str, **options: Any) -> None:
         """Keep a new text of an agent's prompt; the options are those of `PromptEditing.edit`."""

@@ -15,9 +15,12 @@ from typing import Any, TypeVar
 from app.errors import Conflict, NotFound, ValidationFailed
 from app.events import PromptReloaded
 from app.harness.capacity import Capacity
+from app.harness.checkpoints.file_rollback import StagedFiles
 from app.harness.checkpoints.fork import fork_of, new_session, storing
 from app.harness.checkpoints.inspection import describe_prompts
 from app.harness.checkpoints.point import Point
+from app.harness.checkpoints.rollback import RollbackWish
+from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.compaction.commands import CompactionCommands
 from app.harness.compaction.compactor import CompactionServices
 from app.harness.consent import Consents
@@ -76,6 +79,7 @@ class SessionManager:
         redactor: Redactor,
         permissions: PermissionRules,
         hooks: PluginHooks,
+        notes: WorktreeNotes,
         delegation_hooks: DelegationHooks | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
@@ -111,6 +115,7 @@ class SessionManager:
             compaction=CompactionServices(storage, router, router.catalog, plugins=hooks.compaction),
             telemetry=telemetry or Telemetry(),
             hooks=hooks,
+            notes=notes,
             delegation_hooks=delegation_hooks or DelegationHooks(),
         )
         hooks.attach(self._services.project_of, projects.root_of)
@@ -255,23 +260,16 @@ class SessionManager:
         self._services.refuse_when_stopping()
         return await self._whole(session.continue_run(actor))
 
-    async def roll_back(
-        self,
-        session_id: str,
-        *,
-        checkpoint_id: str | None = None,
-        message_id: str | None = None,
-        actor: str,
-    ) -> Rollback:
-        """Take the session back to a checkpoint or a message."""
+    async def roll_back(self, session_id: str, wish: RollbackWish, *, actor: str) -> Rollback | StagedFiles:
+        """Take the session back to a checkpoint or a message; with `stage` tell what that does to files."""
         session = await self._session(session_id)
-        return await self._whole(
-            session.roll_back(checkpoint_id=checkpoint_id, message_id=message_id, actor=actor)
-        )
+        return await self._whole(session.roll_back(wish, actor))
 
-    async def undo_rollback(self, session_id: str, rollback_id: str, *, actor: str) -> Rollback:
+    async def undo_rollback(
+        self, session_id: str, rollback_id: str, *, force: bool = False, actor: str
+    ) -> Rollback:
         session = await self._session(session_id)
-        return await self._whole(session.undo_rollback(rollback_id, actor))
+        return await self._whole(session.undo_rollback(rollback_id, actor, force=force))
 
     async def call_tool(
         self,

@@ -21,6 +21,7 @@ from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
 from app.harness.inbox import Inbox
 from app.harness.loop import LoopOutcome
+from app.harness.older_results import leave_out_results
 from app.harness.positions import Positions
 from app.harness.prompts.session_prompts import SessionPrompts
 from app.harness.run_factory import build_run
@@ -102,6 +103,13 @@ class SessionRuns:
             return [], lambda uow: None
         targets = tuple(dict.fromkeys(row.target for row in rows))
         return [PromptReloaded(agents=targets)], lambda uow: uow.prompt_edits.apply(self.id, now_ms())
+
+    def note_files(self, *, message_id: str | None = None, checkpoint_id: str | None = None) -> None:
+        """Note in the background which files the project has at a message or a checkpoint."""
+        root = self._services.projects.root_of(self.row.project_id)
+        self._services.notes.begin(
+            self.id, self.row.project_id, root, message_id=message_id, checkpoint_id=checkpoint_id
+        )
 
     def stop_what_waits(self) -> list[str]:
         """Let nothing that waits now start by itself any more; return the ids of its messages."""
@@ -194,6 +202,7 @@ class SessionRuns:
             await self.record.move(
                 SessionEvent.RUN_PAUSED, reason=pause_reason, events=told, work=pause, **flag
             )
+            self.note_files(checkpoint_id=checkpoint.id)
             return
         if following is None:
             await self.record.move(
@@ -246,6 +255,9 @@ class SessionRuns:
         history = await self.conversation()
         model = str(message.details["model"]) if message is not None and "model" in message.details else None
         active = await build_run(self._services, self, message, checkpoint, model)
+        every_result = active.context.agent.include_tool_results_in_context
+        if message is not None and message.role == "operator" and not every_result:
+            leave_out_results(history)
         waiting = [*(self.inbox.held() if message is not None else []), *([message] if message else [])]
         rows = [placed_in(history, row, active.run_id) for row in waiting]
         active.message = rows[-1] if rows else None
@@ -270,6 +282,8 @@ class SessionRuns:
         if edited:
             await self.prompts.reload()
         self._services.hooks.idle.stirs(self.id)
+        if rows and rows[-1].role == "operator":
+            self.note_files(message_id=rows[-1].id)
         self.active = active
         active.start()
         return active

@@ -34,6 +34,7 @@ from app.storage.unit_of_work import UnitOfWork
 from app.tools.service import ToolService
 
 if TYPE_CHECKING:
+    from app.harness.checkpoints.worktree_notes import WorktreeNotes
     from app.harness.hooks.plugin_hooks import PluginHooks
     from app.harness.projects import ProjectRegistry
     from app.storage.storage import Storage
@@ -72,6 +73,7 @@ class SessionServices:
     run_over: Callable[[str, str], Awaitable[None]]
     compaction: CompactionServices
     hooks: PluginHooks
+    notes: WorktreeNotes
     delegation_hooks: DelegationHooks
     telemetry: Telemetry
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
-from app.events import MessageToolResult, ShownImage, StepEnded, ToolProgress, head_of, message_address
+from app.events import MessageToolResult, ShownImage, StepEnded, head_of, message_address
 from app.harness.answer import RecordedCall
 from app.harness.call_order import CallOrder
-from app.harness.consent_rows import rejected
+from app.harness.call_ports import CallPorts
+from app.harness.checkpoints.file_writes import as_details
 from app.harness.run_context import RunContext
 from app.harness.telemetry import tool_ended, tool_span
 from app.ids import new_id, now_ms
@@ -24,56 +25,14 @@ from app.messages import StopReason, ToolCallBlock, ToolResult
 from app.observability import Span
 from app.states import ToolCallState, move
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.agents.answer import ChildAnswer
 from app.tools.arguments import validate
-from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import Effects
-from app.tools.ports import ChildTask, TodoItem
 from app.tools.service import ToolService
 from app.workspace import locate
 
 INLINE_RESULT_BYTES = 64 * 1024
 UNFINISHED = "The run was stopped before this call finished; it may have partly run."
-
-
-class CallPorts:
-    """What a running tool may ask of the run; filled for each call."""
-
-    def __init__(self, run: RunContext, call_id: str, span: Span) -> None:
-        self._run = run
-        self._call_id = call_id
-        self._span = span
-
-    async def progress(self, text: str) -> None:
-        self._run.emit(ToolProgress(tool_call_id=self._call_id, text=text))
-
-    def audit(self, event: str, data: dict[str, Any]) -> None:
-        self._run.audit(event, data)
-
-    async def consent(self, request: ConsentRequest) -> ConsentAnswer:
-        given = await self._run.consents.ask(self._run, self._call_id, request)
-        if given.answer == "reject" and given.comment:
-            raise rejected(request, given.comment)
-        return given.answer
-
-    def children(self) -> dict[str, dict[str, Any]]:
-        return {key: child.parameters for key, child in self._run.agent.children.items()}
-
-    async def delegate(self, task: ChildTask) -> ChildAnswer:
-        delegations = self._run.delegations
-        if delegations is None:
-            raise ToolError("no_subagents", "This run cannot call subagents.")
-        return await delegations.delegate(self._run, self._call_id, task, self._span)
-
-    async def todos(self) -> tuple[TodoItem, ...]:
-        return await self._run.todos.read()
-
-    async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
-        await self._run.todos.replace(todos, self._run.agent_path)
-
-    def request_checkpoint(self, reason: str | None) -> None:
-        self._run.checkpoints.ask(self._run.agent_path, reason)
 
 
 @dataclass(slots=True)
@@ -87,6 +46,7 @@ class _Call:
     message_id: str = ""
     behind: list[_Call] = field(default_factory=list)
     task: asyncio.Task[None] | None = None
+    ports: CallPorts | None = None
 
 
 class StepCalls:
@@ -137,8 +97,10 @@ class StepCalls:
         When cancelled, or when storing fails, no call goes on behind the run's back: what has not
         finished is stopped and answered as cancelled before this ends."""
         self._run.phase = "tools"
-        tasks = self._start()
+        tasks: list[asyncio.Task[None]] = []
         try:
+            await self._run.files_noted()
+            tasks = self._start()
             await asyncio.gather(*tasks)
         finally:
             await wind_down(tasks)
@@ -201,7 +163,7 @@ class StepCalls:
             envelope = await self._service.call(
                 block.name,
                 block.arguments,
-                await self._context(block, span),
+                await self._context(call, span),
                 allowed=self._run.allowed_tools,
                 own=self._run.own_tools,
             )
@@ -224,8 +186,9 @@ class StepCalls:
 
         await self._run.record(work=store)
 
-    async def _context(self, block: ToolCallBlock, span: Span) -> ToolCallContext:
-        run = self._run
+    async def _context(self, call: _Call, span: Span) -> ToolCallContext:
+        run, block = self._run, call.block
+        call.ports = CallPorts(run, block.id, span)
         return ToolCallContext(
             session_id=run.session_id,
             run_id=run.run_id,
@@ -236,7 +199,7 @@ class StepCalls:
             request_id=run.run_id,
             call_id=block.id,
             scratch_dir=run.scratch_dir,
-            ports=CallPorts(run, block.id, span),
+            ports=call.ports,
             rules=await run.rules(),
             headless=run.headless,
             takes_images=self._takes_images,
@@ -257,6 +220,8 @@ class StepCalls:
         )
         call.message_id = new_id("msg")
         message = result_row(run, call.message_id, call.position, call.result, envelope)
+        if call.ports is not None and call.ports.writes:
+            message["details"]["wrote"] = as_details(call.ports.writes)
         row_id, ended = call.record.id, now_ms()
         call.record = replace(call.record, state=move(call.record.state, state))
 

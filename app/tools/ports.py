@@ -35,6 +35,20 @@ class ChildTask:
     background: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class FileWrite:
+    """What a call has made of one file, or of a folder with all in it.
+
+    `path` is the real one below the project's root. `digest` is that of the content (XXH3 with 128
+    bits, in hexadecimal); None when the file is gone, or when it was called `was` before and its
+    content is what it was."""
+
+    path: str
+    digest: str | None = None
+    was: str | None = None
+    folder: bool = False
+
+
 class ToolPorts(Protocol):
     """The harness' side of one tool call."""
 
@@ -69,6 +83,10 @@ class ToolPorts(Protocol):
 
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         """Keep the list in place of the one before, also over a restart of the daemon."""
+        ...
+
+    def wrote(self, write: FileWrite) -> None:
+        """Note what the call has made of a file. Must not raise."""
         ...
 
     def request_checkpoint(self, reason: str | None) -> None:

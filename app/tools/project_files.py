@@ -7,10 +7,11 @@ only known content may be overwritten. Never: a tool's own parameters and result
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -20,9 +21,16 @@ from app.tools.call import ToolCallContext
 from app.tools.file_locks import FileLocks, busy
 from app.tools.file_operations import FileOperation, Move, Rewrite, arrange
 from app.tools.file_scope import arrange_allowed, not_writable, plainly_named
-from app.tools.file_transaction import AppliedOperations, Deleted, Moved, apply_together, identities
+from app.tools.file_transaction import (
+    AppliedOperations,
+    Deleted,
+    Moved,
+    Rewritten,
+    apply_together,
+    identities,
+)
 from app.tools.joint_change import Locked, MakeContent, Written, write_together
-from app.tools.ports import WriteObserver
+from app.tools.ports import FileWrite, WriteObserver
 from app.tools.read_tracker import Digest, ReadTracker, digest_of
 from app.tools.threads import to_the_end
 from app.workspace import Entry, Policy, Target, Workspace, changed_since_read
@@ -105,6 +113,7 @@ class ProjectFiles:
         def settled(change: Change[T] | _Moved) -> None:
             if isinstance(change, Change):
                 self.reads.record(context, change.key, change.digest)
+                context.ports.wrote(FileWrite(relative, change.digest.hex()))
                 if context.writes is not None:
                     context.writes.written(relative, created=not existed)
                 settle(change.value)
@@ -148,6 +157,7 @@ class ProjectFiles:
         def settled(written: list[Written]) -> None:
             for one in written:
                 self.reads.record(context, one.key, one.digest)
+                context.ports.wrote(FileWrite(below(context.project_root, one.key), one.digest.hex()))
             if context.writes is not None:
                 for path in real.values():
                     context.writes.written(path, created=False)
@@ -211,6 +221,7 @@ class ProjectFiles:
     def _record(self, applied: AppliedOperations, context: ToolCallContext) -> None:
         """A file of which the caller knows something else than what was changed stays unread."""
         for one in applied.known:
+            context.ports.wrote(_as_write(context.project_root, one))
             if isinstance(one, Moved):
                 self.reads.follow(context.session_id, one.old, one.new, is_folder=one.is_folder)
             elif isinstance(one, Deleted):
@@ -241,6 +252,24 @@ def _tell(writes: WriteObserver, applied: AppliedOperations) -> None:
         writes.written(path, created=False, was=before.get(path))
     for path in applied.created:
         writes.written(path, created=True)
+
+
+def below(root: Path, key: str) -> str:
+    """Return a real absolute path as one below the project's root."""
+    return os.path.relpath(key, _real(root))
+
+
+@lru_cache(maxsize=256)
+def _real(root: Path) -> str:
+    return os.path.realpath(root)
+
+
+def _as_write(root: Path, one: Rewritten | Written | Moved | Deleted) -> FileWrite:
+    if isinstance(one, Moved):
+        return FileWrite(below(root, one.new), was=below(root, one.old), folder=one.is_folder)
+    if isinstance(one, Deleted):
+        return FileWrite(below(root, one.key), folder=one.is_folder)
+    return FileWrite(below(root, one.key), one.digest.hex())
 
 
 def not_read(shown: str) -> ToolError:

@@ -90,6 +90,19 @@ class Entry:
             os.mkdir(self._name, 0o777, dir_fd=self._directory)
             sync_directory(self._directory)
 
+    def link_target(self) -> bytes | None:
+        """Return what the entry points to when it is a symbolic link, else None."""
+        if self.status is None or not stat.S_ISLNK(self.status.st_mode):
+            return None
+        with self._problems():
+            return os.readlink(os.fsencode(self._name), dir_fd=self._directory)
+
+    def make_link(self, target: bytes) -> None:
+        """Make a symbolic link to `target`, wherever that is. Raises ToolError `file_exists`."""
+        with self._problems():
+            os.symlink(target, os.fsencode(self._name), dir_fd=self._directory)
+            sync_directory(self._directory)
+
     def move_to(self, other: Entry) -> None:
         """Rename this entry to `other`, which nothing is called by now.
 

@@ -159,9 +159,10 @@ class Workspace:
             yield Target(place, location, "/" + "/".join((*names, *place.parts)))
 
     @contextmanager
-    def entry(self, path: str) -> Iterator[Entry]:
+    def entry(self, path: str, *, links: bool = False) -> Iterator[Entry]:
         """Resolve the entry of a file or folder in its directory, to make, move or remove it. Links
-        on the way are followed within the root; a link at the end is refused.
+        on the way are followed within the root; a link at the end is refused, unless `links`: then it
+        is the link itself.
 
         Raises ToolError as `open` does, and `symbolic_link`.
         """
@@ -178,9 +179,10 @@ class Workspace:
             if ".." in place.missing:
                 raise invalid_path(path, "a symbolic link in the path leads nowhere")
             if place.status is not None:
-                if stat.S_ISLNK(place.status.st_mode):
+                if not stat.S_ISLNK(place.status.st_mode):
+                    _check_kind(place.status, location.shown)
+                elif not links:
                     raise _link(location.shown)
-                _check_kind(place.status, location.shown)
                 self._check_identity(place.status, location.shown)
             yield Entry(place, location, "/" + "/".join((*names, *place.parts)))
 

@@ -189,7 +189,7 @@ async def test_a_cancel_of_an_idle_session_names_its_state_and_what_is_legal(dri
 
     details = refused["error"]["details"]
     assert details["state"] == "idle"
-    assert set(details["legal_events"]) == {"message_posted", "resume_with_work", "archive"}
+    assert set(details["legal_events"]) == {"message_posted", "resume_with_work", "rollback", "archive"}
     assert details["reason"] == "invalid_transition"
 
 

@@ -16,7 +16,7 @@ from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest, Permiss
 from app.tools.authorisation.watchdog import Watchdog
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import ToolDefinition
-from app.tools.ports import ChildTask, TodoItem
+from app.tools.ports import ChildTask, FileWrite, TodoItem
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
 from app.tools.service import ToolService
@@ -33,6 +33,7 @@ class Ports:
     answer: ConsentAnswer = "reject"
     todo_list: tuple[TodoItem, ...] = ()
     checkpoints: list[str | None] = field(default_factory=list)
+    writes: list[FileWrite] = field(default_factory=list)
 
     async def progress(self, text: str) -> None:
         self.shown.append(text)
@@ -55,6 +56,9 @@ class Ports:
 
     async def delegate(self, task: ChildTask) -> ChildAnswer:
         raise ToolError("no_subagents", "There are none here.")
+
+    def wrote(self, write: FileWrite) -> None:
+        self.writes.append(write)
 
     def request_checkpoint(self, reason: str | None) -> None:
         self.checkpoints.append(reason)

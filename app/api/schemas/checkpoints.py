@@ -110,12 +110,65 @@ class RollBack(RequestModel):
 
     checkpoint_id: str | None = Field(default=None, max_length=64)
     message_id: str | None = Field(default=None, max_length=64)
+    files: bool = Field(
+        default=False, description="Also restore the files that agents have written since, and nobody else."
+    )
+    stage: bool = Field(
+        default=False, description="With `files`: only answer what would be restored and what is in the way."
+    )
+    force: bool = Field(
+        default=False, description="With `files`: also restore what was changed by others, or by commands."
+    )
+    plan: str | None = Field(
+        default=None,
+        max_length=64,
+        description="With `files`: the `plan` of what was staged; 409 when it would be another one now.",
+    )
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if (self.checkpoint_id is None) == (self.message_id is None):
             raise ValueError("name either checkpoint_id or message_id")
+        if not self.files and (self.stage or self.force or self.plan is not None):
+            raise ValueError("stage, force and plan go with files")
         return self
+
+
+class UndoRollback(RequestModel):
+    force: bool = Field(default=False, description="Also bring back files that were changed since.")
+
+
+class FileLeftAnswer(AnswerModel):
+    """A file that is not restored, and why."""
+
+    path: str
+    reason: str
+
+
+class FileChangeAnswer(AnswerModel):
+    """A file that is restored; `diff` is from now to then, null for what is no text or too long."""
+
+    path: str
+    change: Literal["modified", "created", "deleted"]
+    diff: str | None
+
+
+class StagedRollbackAnswer(AnswerModel):
+    """What a rollback would do to the files; nothing was changed. `plan` names exactly this."""
+
+    plan: str
+    restored: list[FileChangeAnswer]
+    conflicts: list[FileLeftAnswer]
+
+
+class RestoredFilesAnswer(AnswerModel):
+    """What a rollback did to files. `checkpoint_id` keeps how they were before; `undo_conflicts` are those
+    that undoing it left alone."""
+
+    checkpoint_id: str
+    restored: list[str]
+    conflicts: list[FileLeftAnswer]
+    undo_conflicts: list[FileLeftAnswer]
 
 
 class ForkSession(RequestModel):
@@ -138,6 +191,7 @@ class RollbackAnswer(AnswerModel):
     messages: int
     compactions: list[str]
     checkpoints: list[str]
+    files: RestoredFilesAnswer | None
 
 
 class PromptsAnswer(AnswerModel):

@@ -1,16 +1,22 @@
 """Going back in a session, and taking that back: the commands.
 
-Owns: what a rollback means for a live session (state, what waits, the conversation in memory).
-Never: which rows change (`superseding`) or files (`restoring`).
+Owns: what a rollback means for a live session (state, what waits, the conversation in memory), and the
+order of files and conversation. Never: which rows change (`superseding`) or which files (`file_rollback`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from app.checkpoint_events import RollbackUndone, SessionRolledBack
+from app.errors import Conflict, KagedError
 from app.events import EventPayload
-from app.harness.checkpoints.superseding import find_undoable, plan_rollback, restore, roll_back
+from app.harness.checkpoints.file_rollback import FileRollback, StagedFiles, as_stored
+from app.harness.checkpoints.file_writes import as_details
+from app.harness.checkpoints.restoring import FileChange, FilePlan
+from app.harness.checkpoints.superseding import Plan, find_undoable, plan_rollback, restore, roll_back
 from app.harness.consent_rows import answered_event
 from app.harness.session_rows import hold_all
 from app.ids import now_ms
@@ -20,97 +26,170 @@ from app.storage.unit_of_work import UnitOfWork
 
 if TYPE_CHECKING:
     from app.harness.session_runs import SessionRuns
-    from app.storage.storage import Storage
+    from app.harness.session_services import SessionServices
+
+log = logging.getLogger("kaged.session")
 
 
-async def go_back(
-    runs: SessionRuns,
-    storage: Storage,
-    *,
-    checkpoint_id: str | None,
-    message_id: str | None,
-    actor: str,
-) -> Rollback:
-    """Take the conversation back to a checkpoint or a message; the session is idle then.
+@dataclass(frozen=True, slots=True)
+class RollbackWish:
+    """Where to go back to, and whether with the files. `stage` only looks; `force` restores also what
+    others have changed; `plan` is the digest of the staged plan that is meant."""
 
-    The caller holds the session's lock. What waits is held. Raises `NotFound` and `Conflict`."""
-    runs.record.require(SessionEvent.ROLLBACK)
-    plan = await storage.read(
-        lambda uow: plan_rollback(
-            uow, runs.id, checkpoint_id=checkpoint_id, message_id=message_id, actor=actor
+    checkpoint_id: str | None = None
+    message_id: str | None = None
+    files: bool = False
+    stage: bool = False
+    force: bool = False
+    plan: str | None = None
+
+
+class Rollbacks:
+    """The commands of one session. Callers hold its lock."""
+
+    def __init__(self, runs: SessionRuns, services: SessionServices) -> None:
+        self._runs = runs
+        self._services = services
+        self._storage = services.storage
+
+    async def go_back(self, wish: RollbackWish, actor: str) -> Rollback | StagedFiles:
+        """Take the conversation back, and the files when wished; the session is idle then.
+
+        What waits is held. Raises `NotFound` and `Conflict`; nothing has changed then."""
+        runs = self._runs
+        runs.record.require(SessionEvent.ROLLBACK)
+        plan = await self._storage.read(
+            lambda uow: plan_rollback(
+                uow,
+                runs.id,
+                checkpoint_id=wish.checkpoint_id,
+                message_id=wish.message_id,
+                actor=actor,
+            )
         )
-    )
-    rollback = plan.rollback
-    compactions = tuple(one.id for one in plan.compactions)
-    told: list[EventPayload] = [
-        answered_event(question, state=InteractionState.CANCELLED) for question in plan.questions
-    ]
-    told.append(
-        SessionRolledBack(
-            rollback_id=rollback.id,
-            checkpoint_id=checkpoint_id,
-            message_cursor=rollback.message_cursor,
-            created_by=actor,
-            compactions=compactions,
+        if not wish.files:
+            await self._supersede(plan, actor, None)
+            return plan.rollback
+        files = self._files()
+        file_plan = await files.plan(plan.point, plan.checkpoint, force=wish.force)
+        if wish.stage:
+            return await files.stage(file_plan)
+        if wish.plan is not None and wish.plan != file_plan.digest:
+            raise Conflict(
+                "The files have changed since this was staged; stage it again and look.",
+                reason="plan_changed",
+                details={"plan": file_plan.digest},
+            )
+        cursor = (await runs.conversation()).last_message_id
+        kept = await files.keep_present(file_plan, cursor, actor)
+        wrote = await files.restore(file_plan)
+        try:
+            await self._supersede(plan, actor, as_stored(file_plan, kept, wrote))
+        except KagedError:
+            await self._put_back(files, file_plan)
+            raise
+        return plan.rollback
+
+    async def undo(self, rollback_id: str, actor: str, *, force: bool) -> Rollback:
+        """Bring back what a rollback took out, with the files that it restored, as long as nothing was
+        posted after it. Raises `NotFound`, or `Conflict` that says why it cannot be."""
+        runs = self._runs
+        runs.record.require(SessionEvent.ROLLBACK)
+        rollback = await self._storage.read(lambda uow: find_undoable(uow, runs.id, rollback_id))
+        kept = await self._undo_files(rollback, force=force)
+
+        def work(uow: UnitOfWork) -> None:
+            restore(uow, rollback)
+            if kept is not None:
+                uow.rollbacks.update(rollback.id, details={**rollback.details, "files": kept})
+            uow.audit.add_many([self._audit("session.rollback_undone", rollback, actor)])
+
+        await runs.record.move(
+            SessionEvent.ROLLBACK,
+            reason="rollback_undone",
+            events=[RollbackUndone(rollback_id=rollback.id, undone_by=actor)],
+            work=work,
+            durable=True,
+            context_overflow=bool(rollback.details["context_overflow"]),
         )
-    )
-    row = runs.row
-    held = hold_all(runs.stop_what_waits())
-    edited, apply_edits = await runs.edits_to_apply()
+        runs.forget_conversation()
+        return await self._storage.read(lambda uow: uow.rollbacks.get(rollback_id)) or rollback
 
-    def work(uow: UnitOfWork) -> None:
-        held(uow)
-        apply_edits(uow)
-        roll_back(uow, plan, row)
-        uow.audit.add_many([_audit(runs, "session.rolled_back", rollback, actor)])
+    # -- inside -----------------------------------------------------------------------------
 
-    await runs.record.move(
-        SessionEvent.ROLLBACK,
-        reason="rolled_back",
-        events=[*edited, *told],
-        work=work,
-        durable=True,
-        context_overflow=False,
-    )
-    runs.forget_conversation()
-    await runs.prompts.reload()
-    return rollback
+    async def _supersede(self, plan: Plan, actor: str, files: dict[str, Any] | None) -> None:
+        runs, rollback, row = self._runs, plan.rollback, self._runs.row
+        told: list[EventPayload] = [
+            answered_event(question, state=InteractionState.CANCELLED) for question in plan.questions
+        ]
+        told.append(
+            SessionRolledBack(
+                rollback_id=rollback.id,
+                checkpoint_id=rollback.checkpoint_id,
+                message_cursor=rollback.message_cursor,
+                created_by=actor,
+                compactions=tuple(one.id for one in plan.compactions),
+                files=0 if files is None else len(files["wrote"]),
+            )
+        )
+        edited, apply_edits = await runs.edits_to_apply()
+        held = hold_all(runs.stop_what_waits())
 
+        def work(uow: UnitOfWork) -> None:
+            held(uow)
+            apply_edits(uow)
+            roll_back(uow, plan, row, files)
+            uow.audit.add_many([self._audit("session.rolled_back", rollback, actor)])
 
-async def undo_rollback(runs: SessionRuns, storage: Storage, rollback_id: str, *, actor: str) -> Rollback:
-    """Bring back what a rollback took out, as long as nothing was posted after it.
+        await runs.record.move(
+            SessionEvent.ROLLBACK,
+            reason="rolled_back",
+            events=[*edited, *told],
+            work=work,
+            durable=True,
+            context_overflow=False,
+        )
+        runs.forget_conversation()
+        if edited:
+            await runs.prompts.reload()
 
-    The caller holds the session's lock. Raises `NotFound`, or `Conflict` that says why it cannot be."""
-    runs.record.require(SessionEvent.ROLLBACK)
-    rollback = await storage.read(lambda uow: find_undoable(uow, runs.id, rollback_id))
+    async def _undo_files(self, rollback: Rollback, *, force: bool) -> dict[str, Any] | None:
+        """Bring the files back that a rollback has restored; return what is kept of them with it."""
+        files = self._files()
+        plan = await files.plan_undo(rollback, force=force)
+        if plan is None:
+            return None
+        wrote = await files.restore(plan)
+        left = [{"path": one.path, "reason": one.reason} for one in plan.conflicts]
+        return {**rollback.details["files"], "undone": as_details(wrote), "undo_conflicts": left}
 
-    def work(uow: UnitOfWork) -> None:
-        restore(uow, rollback)
-        uow.audit.add_many([_audit(runs, "session.rollback_undone", rollback, actor)])
+    async def _put_back(self, files: FileRollback, plan: FilePlan) -> None:
+        """The conversation could not be stored: the files go back to how they were."""
+        back = tuple(FileChange(one.path, one.then, one.now) for one in plan.restored)
+        try:
+            await files.restore(FilePlan(plan.target, plan.before, back, ()))
+        except KagedError as problem:
+            log.error("the files of session %s stay rolled back: %s", self._runs.id, problem.message)
 
-    await runs.record.move(
-        SessionEvent.ROLLBACK,
-        reason="rollback_undone",
-        events=[RollbackUndone(rollback_id=rollback.id, undone_by=actor)],
-        work=work,
-        durable=True,
-        context_overflow=bool(rollback.details["context_overflow"]),
-    )
-    runs.forget_conversation()
-    return await storage.read(lambda uow: uow.rollbacks.get(rollback_id)) or rollback
+    def _files(self) -> FileRollback:
+        root = self._services.projects.root_of(self._runs.row.project_id)
+        return FileRollback(self._storage, self._services.notes, self._runs.id, root)
 
-
-def _audit(runs: SessionRuns, event: str, rollback: Rollback, actor: str) -> AuditEvent:
-    return AuditEvent(
-        created_at=now_ms(),
-        event=event,
-        actor=actor,
-        project_id=runs.row.project_id,
-        session_id=runs.id,
-        data={
-            "rollback_id": rollback.id,
-            "checkpoint_id": rollback.checkpoint_id,
-            "message_cursor": rollback.message_cursor,
-            "messages": rollback.details.get("messages", 0),
-        },
-    )
+    def _audit(self, event: str, rollback: Rollback, actor: str) -> AuditEvent:
+        files = (rollback.details.get("files") or {}).get("wrote", ())
+        return AuditEvent(
+            created_at=now_ms(),
+            event=event,
+            actor=actor,
+            project_id=self._runs.row.project_id,
+            session_id=self._runs.id,
+            data={
+                "rollback_id": rollback.id,
+                "checkpoint_id": rollback.checkpoint_id,
+                "message_cursor": rollback.message_cursor,
+                "messages": rollback.details.get("messages", 0),
+                "files": [one["path"] for one in (rollback.details.get("files") or {}).get("wrote", ())][
+                    :100
+                ],
+            },
+        )

@@ -78,6 +78,11 @@ class MessageRepository(RowsById[Message]):
         statement = select(Message).where(*where).order_by(self.c.position, self.c.id)
         return self._all(statement.limit(limit))
 
+    def tool_results(self, session_id: str, position: int) -> list[Message]:
+        """Return the results after a position that tools gave to any agent, also superseded ones."""
+        where = (self.c.session_id == session_id, self.c.position > position, self.c.role == "tool")
+        return self._all(select(Message).where(*where).order_by(self.c.position, self.c.id))
+
     def last_answer(self, session_id: str, agent_path: str, position: int | None = None) -> Message | None:
         """Return an agent's last answer (up to a position when given), also a superseded one."""
         where = [

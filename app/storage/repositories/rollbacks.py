@@ -6,9 +6,9 @@ import builtins
 
 from sqlalchemy import delete, select, update
 
-from app.storage.models import PromptEdit, Rollback, Worktree
+from app.storage.models import PromptEdit, Rollback, Session, Worktree
 from app.storage.pages import Page
-from app.storage.repositories.rows import RowsById
+from app.storage.repositories.rows import RowsById, table_of
 from app.storage.text import storable
 
 
@@ -59,6 +59,16 @@ class PromptEditRepository(RowsById[PromptEdit]):
 
 class WorktreeRepository(RowsById[Worktree]):
     model = Worktree
+
+    def of_project(self, project_id: str) -> builtins.list[Worktree]:
+        """Return what is noted for all sessions of a project, the oldest first."""
+        sessions = table_of(Session).c
+        statement = (
+            select(Worktree)
+            .join(table_of(Session), sessions.id == self.c.session_id)
+            .where(sessions.project_id == project_id, self.c.tree.is_not(None))
+        )
+        return self._all(statement.order_by(self.c.created_at, self.c.id))
 
     def of_checkpoint(self, checkpoint_id: str) -> Worktree | None:
         """Return what was noted at a checkpoint, or None."""

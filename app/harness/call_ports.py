@@ -1,0 +1,61 @@
+"""What a running tool may ask of its run, for one call.
+
+Owns: passing each request on to who answers it, and what the call has written. Never: answering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.errors import ToolError
+from app.events import ToolProgress
+from app.harness.consent_rows import rejected
+from app.harness.run_context import RunContext
+from app.observability import Span
+from app.tools.agents.answer import ChildAnswer
+from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
+from app.tools.ports import ChildTask, FileWrite, TodoItem
+
+
+class CallPorts:
+    """What a running tool may ask of the run; filled for each call."""
+
+    def __init__(self, run: RunContext, call_id: str, span: Span) -> None:
+        self._run = run
+        self._call_id = call_id
+        self._span = span
+        self.writes: list[FileWrite] = []
+
+    async def progress(self, text: str) -> None:
+        self._run.emit(ToolProgress(tool_call_id=self._call_id, text=text))
+
+    def audit(self, event: str, data: dict[str, Any]) -> None:
+        self._run.audit(event, data)
+
+    async def consent(self, request: ConsentRequest) -> ConsentAnswer:
+        given = await self._run.consents.ask(self._run, self._call_id, request)
+        if given.answer == "reject" and given.comment:
+            raise rejected(request, given.comment)
+        return given.answer
+
+    def children(self) -> dict[str, dict[str, Any]]:
+        return {key: child.parameters for key, child in self._run.agent.children.items()}
+
+    async def delegate(self, task: ChildTask) -> ChildAnswer:
+        delegations = self._run.delegations
+        if delegations is None:
+            raise ToolError("no_subagents", "This run cannot call subagents.")
+        return await delegations.delegate(self._run, self._call_id, task, self._span)
+
+    async def todos(self) -> tuple[TodoItem, ...]:
+        return await self._run.todos.read()
+
+    async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
+        await self._run.todos.replace(todos, self._run.agent_path)
+
+    def wrote(self, write: FileWrite) -> None:
+        self.writes.append(write)
+
+    def request_checkpoint(self, reason: str | None) -> None:
+        self._run.checkpoints.ask(self._run.agent_path, reason)

@@ -1,0 +1,140 @@
+"""What lies in a project's folder: which files, and which content each of them has.
+
+Owns: looking at the files that git would track, without following links, and remembering contents by the
+state of the file. Never: git itself, or writing into the project. Blocking: used in a thread.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.harness.checkpoints.git_objects import TreeEntry
+
+MAX_FILE_BYTES = 10 * 1024 * 1024
+"""A larger file is left out, and is not touched by a rollback."""
+MAX_FILES = 100_000
+RACY_SECONDS = 2.0
+"""A file that was changed so shortly before it was read may be changed again without its times saying so."""
+
+Signature = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Surveyed:
+    """The files by path, relative to the root; `left_out` says why others are not among them."""
+
+    entries: dict[bytes, TreeEntry] = field(default_factory=dict)
+    left_out: dict[bytes, str] = field(default_factory=dict)
+
+
+class FileSurvey:
+    """Remembers what it has seen, so that a file that stays as it is is read once."""
+
+    def __init__(self, root: Path, name_of: Callable[[bytes], str]) -> None:
+        self._root = root
+        self._name_of = name_of
+        self._seen: dict[bytes, tuple[Signature, TreeEntry]] = {}
+
+    def look(self, names: Iterable[bytes], take: Callable[[str, bytes], None]) -> Surveyed:
+        """Return what there is now. `take` is given the name and bytes of each content that was read."""
+        found = Surveyed()
+        seen: dict[bytes, tuple[Signature, TreeEntry]] = {}
+        root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for name in names:
+                if len(found.entries) >= MAX_FILES:
+                    found.left_out[name] = f"more than {MAX_FILES} files"
+                    continue
+                self._one(root, name, found, seen, take)
+        finally:
+            os.close(root)
+        self._seen = seen
+        return found
+
+    def _one(
+        self,
+        root: int,
+        name: bytes,
+        found: Surveyed,
+        seen: dict[bytes, tuple[Signature, TreeEntry]],
+        take: Callable[[str, bytes], None],
+    ) -> None:
+        started = time.time()
+        try:
+            with _Folder(root, name) as (folder, last):
+                status = os.stat(last, dir_fd=folder, follow_symlinks=False)
+                signature = _signature(status)
+                known = self._seen.get(name)
+                if known is not None and known[0] == signature:
+                    found.entries[name], seen[name] = known[1], known
+                    return
+                if stat.S_ISLNK(status.st_mode):
+                    mode, content = "120000", os.fsencode(os.readlink(last, dir_fd=folder))
+                elif not stat.S_ISREG(status.st_mode):
+                    if not stat.S_ISDIR(status.st_mode):  # a folder here is another repository
+                        found.left_out[name] = "neither a file nor a link"
+                    return
+                elif status.st_size > MAX_FILE_BYTES:
+                    found.left_out[name] = f"larger than {MAX_FILE_BYTES // (1024 * 1024)} MB"
+                    return
+                else:
+                    mode = "100755" if status.st_mode & 0o100 else "100644"
+                    content = _read(folder, last)
+        except (FileNotFoundError, NotADirectoryError):
+            return  # tracked, and not there now
+        except OSError as problem:
+            found.left_out[name] = problem.strerror or "cannot be read"
+            return
+        entry = TreeEntry(mode, self._name_of(content))
+        take(entry.oid, content)
+        found.entries[name] = entry
+        if max(status.st_mtime, status.st_ctime) < started - RACY_SECONDS:
+            seen[name] = (signature, entry)
+
+
+class _Folder:
+    """The folder of a path, opened step by step without following links, and the last component."""
+
+    def __init__(self, root: int, name: bytes) -> None:
+        *self._above, self._last = name.split(b"/")
+        self._root = root
+        self._held: list[int] = []
+
+    def __enter__(self) -> tuple[int, bytes]:
+        folder = self._root
+        try:
+            for part in self._above:
+                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+                folder = os.open(part, flags, dir_fd=folder)
+                self._held.append(folder)
+        except BaseException:
+            self.__exit__()
+            raise
+        return folder, self._last
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self._held:
+            os.close(descriptor)
+        self._held.clear()
+
+
+def _read(folder: int, name: bytes) -> bytes:
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    with open(descriptor, "rb") as file:
+        return file.read(MAX_FILE_BYTES + 1)
+
+
+def _signature(status: os.stat_result) -> Signature:
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_mode,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )

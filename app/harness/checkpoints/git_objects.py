@@ -1,0 +1,206 @@
+"""git as the worktree notes use it: objects in a folder of their own, an index that lasts for one call.
+
+Owns: the commands and the environment they run in. The repository is only read: its index, branches, stash
+and objects stay as they are byte for byte, and nothing that it configures is run (no hooks, no file
+monitor, no filters). Never: the project's files (`file_survey`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.bridges.process import ChildProcesses, SpawnFailed
+from app.ids import new_id
+
+SECONDS = 60.0
+MAX_OUTPUT = 64 * 1024 * 1024
+_QUIET = (
+    "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false",
+    "-c", "core.quotePath=false", "-c", "gc.auto=0",
+)  # fmt: skip
+
+
+class GitProblem(Exception):
+    """git is not there, this is no repository, or a command failed; the text says which.
+
+    `expected` tells that nothing is wrong: such a project is just not noted."""
+
+    def __init__(self, message: str, *, expected: bool = False) -> None:
+        super().__init__(message)
+        self.expected = expected
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One file of a tree. `mode` is git's: 100644, 100755 or 120000 (a link); `oid` names the content."""
+
+    mode: str
+    oid: str
+
+
+class GitObjects:
+    """The objects that kaged keeps for one project, beside those of its repository."""
+
+    def __init__(
+        self, children: ChildProcesses, environment: Mapping[str, str], root: Path, folder: Path
+    ) -> None:
+        """`root` is the project's folder, `folder` where its objects are kept."""
+        self._children = children
+        self._environment = {k: v for k, v in environment.items() if not k.startswith("GIT_")}
+        self._root = root
+        self.folder = folder
+        self._objects = folder / "objects"
+        self._hash = "sha1"
+        self._repository: str | None = None
+
+    async def open(self) -> None:
+        """Find the repository. Raises `GitProblem`, an expected one where there is none."""
+        found = await self._git(["rev-parse", "--show-object-format", "--git-path", "objects"], plain=True)
+        kind, _, objects = found.decode("utf-8", "surrogateescape").strip().partition("\n")
+        self._hash = kind if kind in ("sha1", "sha256") else "sha1"
+        self._repository = await asyncio.to_thread(os.path.realpath, self._root / objects)
+        await asyncio.to_thread(self._objects.mkdir, parents=True, exist_ok=True)
+
+    async def names(self) -> list[bytes]:
+        """Return the files of the project's folder that git tracks or would, relative to it."""
+        arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "."]
+        listed = await self._git(arguments, plain=True)
+        names = dict.fromkeys(listed.split(b"\0"))  # of a merge's files there are several
+        return [name for name in names if name and not name.endswith(b"/")]
+
+    def oid(self, content: bytes) -> str:
+        """Return the name that git gives a file's content."""
+        return hashlib.new(self._hash, b"blob %d\0" % len(content) + content).hexdigest()
+
+    async def missing(self, oids: Iterable[str]) -> set[str]:
+        """Return those of the objects that neither the repository nor the own folder has."""
+        asked = sorted(set(oids))
+        if not asked:
+            return set()
+        answer = await self._git(["cat-file", "--batch-check"], "\n".join(asked).encode() + b"\n")
+        return {line.split()[0].decode() for line in answer.splitlines() if line.endswith(b" missing")}
+
+    def keep(self, content: bytes) -> int:
+        """Keep a content in the own folder; return the bytes that it takes there. Blocks."""
+        oid = self.oid(content)
+        file = self._objects / oid[:2] / oid[2:]
+        if file.exists():
+            return 0
+        packed = zlib.compress(b"blob %d\0" % len(content) + content, 1)
+        file.parent.mkdir(exist_ok=True)
+        temporary = file.with_name(new_id("wtr"))
+        try:
+            temporary.write_bytes(packed)
+            temporary.replace(file)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+        return len(packed)
+
+    async def write_tree(self, entries: Mapping[bytes, TreeEntry]) -> str:
+        """Return the name of the tree of these files, by path; its contents are kept already."""
+        index = self.folder / f"index-{new_id('wtr')}"
+        lines = b"".join(
+            f"{entry.mode} {entry.oid}\t".encode() + name + b"\0" for name, entry in entries.items()
+        )
+        try:
+            # An index that begins empty: a name that was a file may be a folder now.
+            await self._git(["read-tree", "--empty"], index=index)
+            if lines:
+                await self._git(["update-index", "-z", "--index-info"], lines, index=index)
+            return (await self._git(["write-tree"], index=index)).decode().strip()
+        finally:
+            for leftover in (index, index.with_name(index.name + ".lock")):
+                await asyncio.to_thread(leftover.unlink, missing_ok=True)
+
+    async def read_tree(self, tree: str) -> dict[bytes, TreeEntry]:
+        """Return the files of a tree by path. Raises `GitProblem` when it is not kept any more."""
+        listed = await self._git(["ls-tree", "-r", "-z", "--full-tree", tree])
+        found = {}
+        for line in listed.split(b"\0"):
+            head, tab, name = line.partition(b"\t")
+            if tab:
+                mode, _kind, oid = head.decode().split()[:3]
+                found[name] = TreeEntry(mode, oid)
+        return found
+
+    async def contents(self, oids: Iterable[str], limit: int) -> dict[str, bytes]:
+        """Return contents by name. Raises `GitProblem` when one is gone or all are above `limit` bytes."""
+        asked = sorted(set(oids))
+        if not asked:
+            return {}
+        answer = await self._git(
+            ["cat-file", "--batch"], "\n".join(asked).encode() + b"\n", most=limit + 200 * len(asked)
+        )
+        found: dict[str, bytes] = {}
+        at = 0
+        for oid in asked:
+            end = answer.index(b"\n", at)
+            head = answer[at:end].split()
+            if len(head) != 3:
+                raise GitProblem(f"the content {oid} is not kept any more")
+            size = int(head[2])
+            found[oid] = answer[end + 1 : end + 1 + size]
+            at = end + 2 + size
+        return found
+
+    async def reachable(self, trees: Sequence[str]) -> set[str]:
+        """Return the names of all objects of some trees, the trees themselves included."""
+        if not trees:
+            return set()
+        listed = await self._git(
+            ["rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin"],
+            "\n".join(trees).encode() + b"\n",
+        )
+        return set(listed.decode().split())
+
+    async def _git(
+        self,
+        arguments: Sequence[str],
+        given: bytes = b"",
+        *,
+        index: Path | None = None,
+        plain: bool = False,
+        most: int = MAX_OUTPUT,
+    ) -> bytes:
+        """Run one command; `plain` without the own folder, as for anybody who looks at the repository."""
+        own = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+        if not plain and self._repository is not None:
+            own |= {
+                "GIT_OBJECT_DIRECTORY": str(self._objects),
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES": self._repository,
+            }
+        if index is not None:
+            own["GIT_INDEX_FILE"] = str(index)
+        try:
+            done = await self._children.run(
+                ["git", *_QUIET, *arguments],
+                owner="worktree notes",
+                cwd=self._root,
+                env=self._environment | own,
+                input=given,
+                seconds=SECONDS,
+                max_output=most,
+            )
+        except SpawnFailed as problem:
+            raise GitProblem(f"git cannot be run: {problem.reason}", expected=True) from None
+        if done.timed_out:
+            raise GitProblem(f"git {arguments[0]} took more than {SECONDS:.0f} s")
+        if done.truncated:
+            raise GitProblem(f"git {arguments[0]} answered more than {most} bytes")
+        if done.exit_code != 0:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            first = said[0][:300] if said else f"exit code {done.exit_code}"
+            none = "not a git repository" in first
+            raise GitProblem(
+                "not a git repository" if none else f"git {arguments[0]}: {first}", expected=none
+            )
+        return done.stdout

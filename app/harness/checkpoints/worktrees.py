@@ -1,0 +1,157 @@
+"""The working trees of projects, noted as trees of git's.
+
+Owns: one note at a time for each project, what it costs, and how long notes are kept. Never: which message
+or checkpoint a note belongs to (`worktree_notes`), or restoring files (`restoring`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.bridges.process import ChildProcesses
+from app.harness.checkpoints.file_survey import FileSurvey
+from app.harness.checkpoints.git_objects import GitObjects, GitProblem, TreeEntry
+
+MAX_STORE_BYTES = 512 * 1024 * 1024
+"""What the notes of one project may take on disk, before the oldest are given up."""
+MAX_NEW_BYTES = 256 * 1024 * 1024
+"""What one note may add."""
+_IN_MEMORY = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """The files of a project at a moment: the tree's name, its files, and those that are not in it."""
+
+    tree: str
+    entries: Mapping[bytes, TreeEntry]
+    left_out: Mapping[bytes, str]
+    new_bytes: int
+
+
+@dataclass(slots=True)
+class _Project:
+    root: Path
+    objects: GitObjects
+    survey: FileSurvey | None = None
+    last: Noted | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Worktrees:
+    """The notes of all projects. `folder` is below the daemon's own."""
+
+    def __init__(self, children: ChildProcesses, environment: Mapping[str, str], folder: Path) -> None:
+        self._children = children
+        self._environment = environment
+        self._folder = folder
+        self._projects: dict[Path, _Project] = {}
+
+    async def note(self, root: Path) -> Noted:
+        """Note the files as they are now. Raises `GitProblem`."""
+        project = self._project(root)
+        async with project.lock:
+            await project.objects.open()
+            if project.survey is None:
+                project.survey = FileSurvey(root, project.objects.oid)
+            names = await project.objects.names()
+            contents: dict[str, bytes] = {}
+            size = 0
+
+            def take(oid: str, content: bytes) -> None:
+                nonlocal size
+                if size + len(content) <= _IN_MEMORY and oid not in contents:
+                    contents[oid] = content
+                    size += len(content)
+
+            surveyed = await asyncio.to_thread(project.survey.look, names, take)
+            last = project.last
+            if last is not None and last.entries == surveyed.entries:
+                project.last = Noted(last.tree, last.entries, surveyed.left_out, 0)
+                return project.last
+            added = await self._keep(project, surveyed.entries, contents)
+            tree = await project.objects.write_tree(surveyed.entries)
+            project.last = Noted(tree, surveyed.entries, surveyed.left_out, added)
+            return project.last
+
+    def objects(self, root: Path) -> GitObjects:
+        """Return the objects of a project, to read what was noted."""
+        return self._project(root).objects
+
+    async def is_full(self, root: Path) -> bool:
+        """Tell whether a project's notes take more than they may."""
+        folder = self._project(root).objects.folder
+        return await asyncio.to_thread(_size, folder) > MAX_STORE_BYTES
+
+    async def keep_only(self, root: Path, trees: list[str]) -> None:
+        """Delete what belongs to none of the trees. Raises `GitProblem`."""
+        project = self._project(root)
+        async with project.lock:
+            await project.objects.open()
+            kept = await project.objects.reachable(trees)
+            await asyncio.to_thread(_delete_others, project.objects.folder / "objects", kept)
+            project.last = None
+
+    def _project(self, root: Path) -> _Project:
+        if root not in self._projects:
+            name = hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
+            objects = GitObjects(self._children, self._environment, root, self._folder / name)
+            self._projects[root] = _Project(root, objects)
+        return self._projects[root]
+
+    async def _keep(
+        self, project: _Project, entries: Mapping[bytes, TreeEntry], contents: dict[str, bytes]
+    ) -> int:
+        """Keep the contents that are nowhere yet; return how many bytes they take."""
+        before = project.last.entries if project.last is not None else {}
+        new = {name: entry for name, entry in entries.items() if before.get(name) != entry}
+        missing = await project.objects.missing(entry.oid for entry in new.values())
+        names = {entry.oid: name for name, entry in new.items() if entry.oid in missing}
+        return await asyncio.to_thread(_store, project, names, contents)
+
+
+def _store(project: _Project, names: Mapping[str, bytes], contents: Mapping[str, bytes]) -> int:
+    assert project.survey is not None
+    added = 0
+    for oid, name in names.items():
+        content = contents.get(oid)
+        if content is None:
+            content = _again(project, name)
+        if content is None or project.objects.oid(content) != oid:
+            raise GitProblem("a file changed while it was noted")
+        added += project.objects.keep(content)
+        if added > MAX_NEW_BYTES:
+            raise GitProblem(f"more than {MAX_NEW_BYTES // (1024 * 1024)} MB are new")
+    return added
+
+
+def _again(project: _Project, name: bytes) -> bytes | None:
+    found: list[bytes] = []
+    survey = FileSurvey(project.root, project.objects.oid)
+    survey.look([name], lambda _, content: found.append(content))
+    return found[0] if found else None
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for above, _, files in os.walk(folder):
+        for file in files:
+            try:
+                total += os.stat(os.path.join(above, file)).st_size
+            except OSError:
+                continue
+    return total
+
+
+def _delete_others(objects: Path, kept: set[str]) -> None:
+    for folder in objects.iterdir() if objects.is_dir() else ():
+        if folder.name in ("pack", "info"):
+            continue
+        for file in folder.iterdir():
+            if folder.name + file.name not in kept:
+                file.unlink(missing_ok=True)
