@@ -17,7 +17,7 @@ from app.config import load_settings
 from app.harness.trace_destinations import trace_findings
 from app.messages import Usage
 from app.observability.otel import SEND_SECONDS, STOP_SECONDS
-from tests.fakes.provider_script import Document, Reply, Text, ToolCall
+from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
 from tests.fakes.trace_collector import Collector, collecting
 from tests.harness.driving import driven, provider_settings, write_project
@@ -154,6 +154,26 @@ async def test_a_failed_run_is_a_failed_span(
     agent = collector.one("invoke_agent primary")
     assert (agent.status, agent.attributes["error.type"]) == (ERROR, "auth")
     assert agent.attributes["kaged.run.state"] == "failed"
+
+
+@pytest.mark.requirement("R6.observability.spans")
+async def test_a_run_that_is_cancelled_ends_all_of_its_spans(
+    tmp_path: Path, fake: FakeProvider, collector: Collector
+) -> None:
+    fake.script(Reply((Text("Let me think "), Stall())))
+    root = write_project(tmp_path / "shop")
+    running = driven(tmp_path / "data", root, **settings(fake, **otel(collector)))
+    async with running as driver, driver.watching() as watch:
+        await driver.post("Hello")
+        await watch.until_text("Let me think ")
+        await driver.session_call("POST", "/cancel")
+        await watch.until_type("run.ended")
+
+    agent, chat = collector.one("invoke_agent primary"), collector.one("chat model-a")
+    assert (agent.attributes["kaged.run.state"], agent.attributes["error.type"]) == ("cancelled", "cancelled")
+    assert agent.status != ERROR, "an operator's wish is no error"
+    assert (chat.parent, chat.attributes["error.type"]) == (agent.id, "cancelled")
+    assert agent.started <= chat.started <= chat.ended <= agent.ended
 
 
 @pytest.mark.requirement("R6.observability.content")
