@@ -22,6 +22,13 @@ PATH_ARGUMENTS = frozenset(
 
 _NOT_A_PATH = frozenset({"", ".", "./", "/"})
 _MAX_LINE = 2_000
+_FRAME_TOKENS = 60
+_TITLES = {
+    "Open todos": "todos",
+    "Unanswered questions": "questions",
+    "Files touched": "paths",
+    "Decisions": "decisions",
+}
 _DECISION = re.compile(r"\b(?:decided|decisions?|agreed)\b", re.IGNORECASE)
 _HEADING = re.compile(r"^\s*(?:#+\s*|\*\*)(.+?)(?:\*\*)?\s*:?\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s+")
@@ -29,16 +36,19 @@ _BULLET = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s+")
 
 @dataclass(slots=True)
 class Facts:
-    """Lists without repetition, the oldest first; open todos and questions are those of now."""
+    """Lists without repetition, the oldest first; open todos and questions are those of now.
+
+    `left_out` counts, by list, the oldest ones that there was no room for."""
 
     todos: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     decisions: list[str] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
 
     def stored(self) -> dict[str, Any]:
         """Return what a later summary takes over; todos and questions are looked up anew then."""
-        return {"paths": self.paths, "decisions": self.decisions}
+        return {"paths": self.paths, "decisions": self.decisions, "left_out": self.left_out}
 
     def take_headed(self, summary: str) -> None:
         """Take over the lines that a summarizer lists under a heading about decisions."""
@@ -52,28 +62,26 @@ class Facts:
                 known.add(said)
                 self.decisions.append(said[:_MAX_LINE])
 
-    def text(self, max_tokens: int) -> str:
-        """Return the facts as the end of a summary; when they are too many the oldest paths go first,
-        then the oldest decisions, and the text says how many."""
-        paths, decisions = list(self.paths), list(self.decisions)
-        text = self._text(paths, decisions)
-        while estimate_text(text) > max_tokens and (paths or decisions):
-            shorter = paths or decisions
-            del shorter[: max(1, len(shorter) // 8)]
-            text = self._text(paths, decisions)
-        return text
+    def shorten(self, max_tokens: int) -> None:
+        """Leave out what there is no room for: the oldest paths first, then the oldest decisions."""
+        room = max_tokens - sum(_cost(line) for line in (*self.todos, *self.questions)) - _FRAME_TOKENS
+        for name, share in (("decisions", 0.6), ("paths", 1.0)):
+            lines: list[str] = getattr(self, name)
+            left, keep = room * share, 0
+            while keep < len(lines) and (left := left - _cost(lines[-1 - keep])) >= 0:
+                keep += 1
+            if keep < len(lines):
+                self.left_out[name] = self.left_out.get(name, 0) + len(lines) - keep
+                del lines[: len(lines) - keep]
+            room -= sum(map(_cost, lines))
 
-    def _text(self, paths: Sequence[str], decisions: Sequence[str]) -> str:
+    def text(self) -> str:
+        """Return the facts as the end of a summary; empty when there are none."""
         parts = []
-        for title, lines, left_out in (
-            ("Open todos", self.todos, 0),
-            ("Unanswered questions", self.questions, 0),
-            ("Files touched", paths, len(self.paths) - len(paths)),
-            ("Decisions", decisions, len(self.decisions) - len(decisions)),
-        ):
-            shown = [f"- {line}" for line in lines]
-            if left_out:
-                shown.insert(0, f"- ({left_out} older ones are left out)")
+        for title, name in _TITLES.items():
+            shown = [f"- {line}" for line in getattr(self, name)]
+            if name in self.left_out:
+                shown.insert(0, f"- ({self.left_out[name]} older ones are left out)")
             if shown:
                 parts.append("\n".join((f"### {title}", *shown)))
         return "\n\n".join(("## Kept word for word", *parts)) if parts else ""
@@ -83,11 +91,14 @@ def facts_of(units: Iterable[Unit], todos: Sequence[str] = (), questions: Sequen
     """Return the facts in the units that go, and those that earlier summaries among them kept."""
     paths: dict[str, None] = {}
     decisions: dict[str, None] = {}
+    left_out: dict[str, int] = {}
     for unit in units:
         for entry in unit.entries:
             if entry.facts is not None:
                 paths |= dict.fromkeys(_texts(entry.facts.get("paths")))
                 decisions |= dict.fromkeys(_texts(entry.facts.get("decisions")))
+                for name, count in (entry.facts.get("left_out") or {}).items():
+                    left_out[name] = left_out.get(name, 0) + int(count)
                 continue
             message = entry.message
             if not isinstance(message, UserMessage | AssistantMessage):
@@ -97,7 +108,7 @@ def facts_of(units: Iterable[Unit], todos: Sequence[str] = (), questions: Sequen
                     paths |= dict.fromkeys(paths_in(block.arguments))
                 elif isinstance(block, TextBlock):
                     decisions |= dict.fromkeys(_decisions(block.text))
-    return Facts(list(todos), list(questions), list(paths), list(decisions))
+    return Facts(list(todos), list(questions), list(paths), list(decisions), left_out)
 
 
 def paths_in(arguments: Mapping[str, Any]) -> list[str]:
@@ -118,6 +129,10 @@ def _decisions(text: str) -> list[str]:
         return []
     lines = (line.strip() for line in text.splitlines() if _DECISION.search(line) is not None)
     return [_BULLET.sub("", line)[:_MAX_LINE] for line in lines if line and _HEADING.match(line) is None]
+
+
+def _cost(line: str) -> int:
+    return estimate_text(line) + 2
 
 
 def _texts(value: Any) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import orjson
 from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
 
 from app.ids import first_id
@@ -131,10 +132,12 @@ class MessageRepository(RowsById[Message]):
 
     def supersede_ids(self, session_id: str, ids: Sequence[str], *, by: str | None) -> int:
         """Flag the messages that are named as superseded; return how many were not before."""
-        return sum(
-            self._supersede([self.c.session_id == session_id, self.c.id.in_(some)], by)
-            for some in _pieces(ids)
-        )
+        own = self.c.session_id == session_id
+        if self.connection.dialect.name == "sqlite":
+            # One parameter for all: binding each of ten thousand ids takes longer than the update.
+            named = func.json_each(orjson.dumps(list(ids)).decode()).table_valued("value")
+            return self._supersede([own, self.c.id.in_(select(named.c.value))], by)
+        return sum(self._supersede([own, self.c.id.in_(some)], by) for some in _pieces(ids))
 
     def has_superseded(self, session_id: str) -> bool:
         """Tell whether any message of a session was taken out of what the models are sent."""

@@ -37,14 +37,15 @@ async def summarize(
     max_summary = _within(size, SUMMARY_SHARE, SUMMARY_TOKENS)
     max_facts = _within(size, FACTS_SHARE, FACTS_TOKENS)
     gone = window.oldest(max_summary)
-    facts = await asyncio.to_thread(facts_of, gone, todos, questions)
-    gone = window.oldest(max_summary + estimate_text(facts.text(max_facts)))
+    facts = await asyncio.to_thread(_facts, gone, todos, questions, max_facts)
+    gone = window.oldest(max_summary + estimate_text(facts.text()))
     if not gone:
         return Plan("summarize", [])
-    facts = await asyncio.to_thread(facts_of, gone, todos, questions)
+    facts = await asyncio.to_thread(_facts, gone, todos, questions, max_facts)
     said = await _said(gone, summarizer, max_summary)
     facts.take_headed(said)
-    text = _text(gone, said, facts, max_facts)
+    facts.shorten(max_facts)
+    text = _text(gone, said, facts)
     if estimate_text(text) + MESSAGE_OVERHEAD >= sum(unit.tokens for unit in gone):
         raise StrategyFailed("the summary is no shorter than what it would stand for")
     summary = Summary(text, facts.stored())
@@ -73,10 +74,16 @@ async def _said(gone: Sequence[Unit], summarizer: Summarizer, max_tokens: int) -
     raise StrategyFailed("the summaries of the pieces do not fit the summarizer's window together")
 
 
-def _text(gone: Sequence[Unit], said: str, facts: Facts, max_facts: int) -> str:
+def _facts(gone: Sequence[Unit], todos: Sequence[str], questions: Sequence[str], max_tokens: int) -> Facts:
+    facts = facts_of(gone, todos, questions)
+    facts.shorten(max_tokens)
+    return facts
+
+
+def _text(gone: Sequence[Unit], said: str, facts: Facts) -> str:
     count = sum(len(unit.entries) for unit in gone)
     head = f"[Summary of {count} earlier messages of this conversation]"
-    return "\n\n".join(filter(None, (head, said.strip(), facts.text(max_facts))))
+    return "\n\n".join(filter(None, (head, said.strip(), facts.text())))
 
 
 def _within(size: int, share: float, bounds: tuple[int, int]) -> int:
