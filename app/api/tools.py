@@ -19,6 +19,7 @@ from app.api.schemas.tools import (
 )
 from app.errors import NotFound
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.harness.hooks.agent_plugins import Caller
 from app.harness.run_factory import child_tools
 from app.lifespan import Services
 from app.tools.definition import ToolDefinition
@@ -59,13 +60,8 @@ async def list_agent_tools(
                 parameters=spec.parameters if spec is not None else None,
             )
         )
-    given = await services.hooks.tools(
-        agent,
-        project_id=project_id,
-        project_root=services.projects.root_of(project_id),
-        session_id=None,
-        actor=principal.actor,
-    )
+    root = services.projects.root_of(project_id)
+    given = await services.hooks.tools(Caller(principal.actor, project_id, root, agent, None))
     for definition in (*child_tools(agent).values(), *given.values()):
         spec = spec_of(definition)
         tools.append(

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from app.errors import Conflict, NotFound, ToolError
 from app.events import ToolProgress
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.harness.hooks.agent_plugins import Caller
 from app.harness.permissions import manifest_rules
-from app.harness.run_factory import child_tools
+from app.harness.run_factory import own_tools
 from app.harness.todo_lists import SessionTodos
 from app.harness.tool_selection import allowed_tools
 from app.ids import new_id, now_ms
@@ -156,13 +157,8 @@ async def call_directly(
     )
     state, envelope = ToolCallState.CANCELLED, None
     try:
-        own = child_tools(agent) | await services.hooks.tools(
-            agent,
-            project_id=session.row.project_id,
-            project_root=context.project_root,
-            session_id=session.id,
-            actor=actor,
-        )
+        caller = Caller(actor, context.project_id, context.project_root, agent, session.id)
+        own = await own_tools(services, caller)
         envelope = await services.tools.call(
             name, params, context, allowed=allowed_tools(agent, own), own=own
         )

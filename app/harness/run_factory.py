@@ -14,6 +14,7 @@ from app.harness.active_run import ActiveRun, Owner
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
+from app.harness.hooks.agent_plugins import Caller
 from app.harness.limits import Limits
 from app.harness.loop import AgentLoop
 from app.harness.permissions import manifest_rules, rules_above
@@ -34,6 +35,29 @@ from app.tools.definition import ToolDefinition
 if TYPE_CHECKING:
     from app.harness.session_runs import SessionRuns
 
+HANDED_DOWN = (
+    "session_id",
+    "project_id",
+    "project_root",
+    "actor",
+    "project",
+    "stream",
+    "prompt_edits",
+    "surroundings",
+    "scratch_dir",
+    "headless",
+    "redactor",
+    "permissions",
+    "consents",
+    "todos",
+    "on_overflow",
+    "checkpoints",
+    "metrics",
+    "delegations",
+    "compaction",
+)
+"""What a child's run has as its parent has it."""
+
 
 async def build_run(
     services: SessionServices,
@@ -51,9 +75,7 @@ async def build_run(
     prompts = await services.projects.prompts_of(row.project_id, project)
     run_id, actor = new_id("run"), actor_of(message, row)
     root = services.projects.root_of(row.project_id)
-    own = child_tools(agent) | await services.hooks.tools(
-        agent, project_id=row.project_id, project_root=root, session_id=row.id, actor=actor
-    )
+    own = await own_tools(services, Caller(actor, row.project_id, root, agent, row.id))
     surroundings = environment(root, date.today())
     await session.prompts.load()
     assert session.history is not None
@@ -72,11 +94,7 @@ async def build_run(
         route=route,
         limits=limits_of(row, project, agent).tightened(services.limits),
         system=SystemPrompt(
-            prompts,
-            agent,
-            session.recall.blocks,
-            edits=session.prompts.edited,
-            environment=surroundings,
+            prompts, agent, session.recall.blocks, edits=session.prompts.edited, environment=surroundings
         ).blocks,
         prompt_edits=session.prompts.edited,
         files_noted=services.notes.waiting_for(row.id),
@@ -98,15 +116,7 @@ async def build_run(
         delegations=session.delegations,
         compaction=services.compaction,
     )
-    loop = AgentLoop(
-        context,
-        router=services.router,
-        catalog=services.catalog,
-        pipeline=services.pipeline,
-        tools=services.tools,
-        take_steers=session.take_steers,
-    )
-    record = run_row(context, message, checkpoint)
+    loop, record = _loop(services, context, session.take_steers), run_row(context, message, checkpoint)
     return ActiveRun(record, context, loop, session, services.spawn, over=services.run_over)
 
 
@@ -129,23 +139,13 @@ async def build_child(
     route = services.router.resolve(agent.model)
     await services.catalog.prepare(route.candidates[0].provider)
     prompts = await services.projects.prompts_of(parent.project_id, parent.project)
-    own = child_tools(agent) | await services.hooks.tools(
-        agent,
-        project_id=parent.project_id,
-        project_root=parent.project_root,
-        session_id=parent.session_id,
-        actor=parent.actor,
-    )
+    caller = Caller(parent.actor, parent.project_id, parent.project_root, agent, parent.session_id)
+    own = await own_tools(services, caller)
     context = RunContext(
-        session_id=parent.session_id,
-        project_id=parent.project_id,
-        project_root=parent.project_root,
+        **{name: getattr(parent, name) for name in HANDED_DOWN},
         run_id=new_id("run"),
         agent_path=agent.path,
-        actor=parent.actor,
-        project=parent.project,
         agent=agent,
-        stream=parent.stream,
         history=History(positions=parent.history.positions),
         estimate=ConversationEstimate(),
         route=route,
@@ -153,32 +153,29 @@ async def build_child(
         system=SystemPrompt(
             prompts, agent, edits=parent.prompt_edits, environment=parent.surroundings
         ).blocks,
-        prompt_edits=parent.prompt_edits,
-        surroundings=parent.surroundings,
         tools=tool_specs(services.tools.registry, agent, own),
         allowed_tools=allowed_tools(agent, own),
         own_tools=own,
-        scratch_dir=parent.scratch_dir,
-        headless=parent.headless,
-        redactor=parent.redactor,
-        permissions=parent.permissions,
-        consents=parent.consents,
-        todos=parent.todos,
         manifest_rules=(
             *manifest_rules(parent.project, agent),
             *rules_above(parent.project, agent),
         ),
         cage=None if agent.cage == "disabled" else agent.cage.model_dump(),
-        on_overflow=parent.on_overflow,
-        checkpoints=parent.checkpoints,
         span=span,
-        metrics=parent.metrics,
         parent=parent,
         parent_call_id=call_id,
-        delegations=parent.delegations,
-        compaction=services.compaction,
     )
-    loop = AgentLoop(
+    loop = _loop(services, context, take_steers)
+    record = run_row(context, None, None).model_copy(
+        update={"parent_run_id": parent.run_id, "parent_call_id": call_id, "background": background}
+    )
+    return ActiveRun(record, context, loop, owner, services.spawn, over=over)
+
+
+def _loop(
+    services: SessionServices, context: RunContext, take_steers: Callable[[], list[Message]]
+) -> AgentLoop:
+    return AgentLoop(
         context,
         router=services.router,
         catalog=services.catalog,
@@ -186,10 +183,11 @@ async def build_child(
         tools=services.tools,
         take_steers=take_steers,
     )
-    record = run_row(context, None, None).model_copy(
-        update={"parent_run_id": parent.run_id, "parent_call_id": call_id, "background": background}
-    )
-    return ActiveRun(record, context, loop, owner, services.spawn, over=over)
+
+
+async def own_tools(services: SessionServices, caller: Caller) -> dict[str, ToolDefinition]:
+    """Return what an agent has beside the catalogue: its children, and the tools of its plugins."""
+    return child_tools(caller.agent) | await services.hooks.tools(caller)
 
 
 def child_tools(agent: CompiledAgent) -> dict[str, ToolDefinition]:

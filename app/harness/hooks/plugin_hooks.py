@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from app.bridges.plugins.manager import Plugins
-from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.harness.dsl.compiled import CompiledProject
 from app.harness.hooks.agent_plugins import AgentPlugins, Caller, Record
 from app.harness.hooks.compaction import CompactionHooks
 from app.harness.hooks.plugin_tools import plugin_tools
@@ -48,11 +48,8 @@ class PluginHooks:
         loaded."""
         return SessionRecall(row, self.agents, self._storage)
 
-    async def tools(
-        self, agent: CompiledAgent, *, project_id: str, project_root: Path, session_id: str | None, actor: str
-    ) -> dict[str, ToolDefinition]:
-        """Return the tools that an agent's plugins give it, by name; `actor` is the operator."""
-        caller = Caller(actor, project_id, project_root, agent, session_id)
+    async def tools(self, caller: Caller) -> dict[str, ToolDefinition]:
+        """Return the tools that an agent's plugins give it, by name."""
         return await plugin_tools(self.agents, caller, self._registry)
 
     async def aclose(self) -> None:
