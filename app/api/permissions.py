@@ -20,6 +20,7 @@ from app.harness.permissions import RuleScope
 from app.harness.rule_effect import overruled_by
 from app.lifespan import Services
 from app.storage.models import PermissionRuleRow
+from app.tools.agents.definition import agent_tool_name
 from app.tools.authorisation.rules import check_permission_name
 
 router: APIRouter = noun_router("Permissions")
@@ -141,7 +142,11 @@ async def _create(
     actor: str,
     response: Response,
 ) -> PermissionAnswer:
-    check_permission_name(body.permission, services.registry.names())
+    names = set(services.registry.names())
+    if compiled is not None:
+        names |= {agent_tool_name(agent.key) for agent in compiled.agents()}
+        names |= await services.hooks.tool_names(scope.project_id, compiled)
+    check_permission_name(body.permission, names)
     row, new = await services.permissions.add(scope, body.permission, body.pattern, body.action, actor)
     if new:
         await services.sessions.consents.apply_rules(scope, actor, row.id)

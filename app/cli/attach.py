@@ -112,7 +112,9 @@ async def _show_live(
             sys.stdout.flush()
         else:
             view.show(frame)
-            if frame.type == "message.end":
+            if frame.of_subagent:
+                pass  # the view has shown what is to be seen of it
+            elif frame.type == "message.end":
                 await show_missed(client, view, session_id, frame.payload["messageId"])
             elif frame.type == "message.posted" and frame.payload["message_id"] not in view.hidden_messages:
                 view.operator(frame.payload["content"])

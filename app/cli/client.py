@@ -44,6 +44,11 @@ class ReceivedFrame:
     run_id: str | None
     agent_path: str | None
 
+    @property
+    def of_subagent(self) -> bool:
+        """Tell whether the frame is about an agent that another one has called."""
+        return self.agent_path not in (None, "primary")
+
 
 class DaemonClient:
     """Use as an async context manager. Every method raises `CommandFailed` with the daemon's words."""

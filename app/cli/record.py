@@ -68,4 +68,5 @@ def command(
 async def _read(address: DaemonAddress, session: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     async with DaemonClient(address) as client:
         detail = await find_session(client, session, None)
-        return detail, [item async for item in client.items(f"{session_path(detail['id'])}/messages")]
+        path = f"{session_path(detail['id'])}/messages"
+        return detail, [item async for item in client.items(path, params={"agent_path": "primary"})]

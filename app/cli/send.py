@@ -150,7 +150,9 @@ class _Answer:
             await self.questions.take(frame)
         if frame.type == "run.started" and frame.payload.get("trigger_message_id") == self.message_id:
             self.run_id = frame.payload["run_id"]
-        if frame.type != "run.ended" or (frame.payload.get("run_id") != self.run_id and not self.steering):
+        if frame.type != "run.ended" or frame.of_subagent:
+            return None
+        if frame.payload.get("run_id") != self.run_id and not self.steering:
             return None
         if not self.as_json:
             self.view.summary(frame.payload)
@@ -158,7 +160,7 @@ class _Answer:
 
     async def _draw(self, frame: ReceivedFrame) -> None:
         self.view.show(frame)
-        if frame.type == "message.end":
+        if frame.type == "message.end" and not frame.of_subagent:
             await show_missed(self.client, self.view, self.session_id, frame.payload["messageId"])
 
     def _interrupted(self) -> None:

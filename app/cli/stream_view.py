@@ -51,6 +51,9 @@ class StreamView:
     def show(self, frame: ReceivedFrame) -> None:
         """Draw one frame."""
         payload = frame.payload
+        if frame.of_subagent:
+            self._subagent(frame)
+            return
         if payload.get("messageId") in self.hidden_messages and payload.get("toolCallId") not in self._calls:
             return
         match frame.type:
@@ -85,8 +88,35 @@ class StreamView:
             if whole and rest:
                 self._delta(message_id, kind, rest)
 
+    def _subagent(self, frame: ReceivedFrame) -> None:
+        """Show what a subagent says, each message whole and indented: several may speak at once."""
+        payload, name = frame.payload, str(frame.agent_path).rpartition(".")[2]
+        said = payload.get("messageId", "")
+        if said in self.hidden_messages:
+            return
+        match frame.type:
+            case "message.delta" if payload["kind"] == "text":
+                self._shown.setdefault(said, _Shown()).text += payload["delta"]
+            case "message.snapshot":
+                self._shown[said] = _Shown(text=payload.get("text", ""))
+            case "message.tool_call":
+                self.note(f"  {name} │ {payload['name']} {_summary(payload.get('arguments'))}", dim=True)
+            case "message.end":
+                self._indented(name, self._shown.pop(said, _Shown()).text)
+            case "run.ended" if payload.get("state") != "succeeded":
+                self.note(f"  {name} │ {payload.get('state')}: {payload.get('reason')}", dim=True)
+
+    def _indented(self, name: str, text: str) -> None:
+        for line in text.strip().splitlines():
+            self.note(f"  {name} │ {line}", dim=True)
+
     def past(self, message: Mapping[str, Any]) -> None:
         """Show a stored message whole; frames about it are then ignored."""
+        if message.get("agent_path", "primary") != "primary":
+            if message["role"] == "primary":
+                self._indented(message["agent_path"].rpartition(".")[2], message["content"])
+            self.hidden_messages.add(message["id"])
+            return
         details = message["details"]
         match message["role"]:
             case "operator":

@@ -71,7 +71,7 @@ async def recover(storage: Storage, hub: EventHub) -> int:
             for told in recovered.told
         ]
         await asyncio.gather(*stored)
-        log.warning("session %s was at work when the daemon stopped; it is %s now", row.id, recovered.state)
+        log.warning("session %s was at work when the daemon stopped; it is %s now", row.id, recovered.after)
     await storage.write(_expire_all)
     return len(rows)
 
@@ -159,9 +159,9 @@ class _Wreck:
             message_cursor=last,
         )
         self.was_running = session.state == SessionState.RUNNING.value
-        self.state = SessionState(session.state)
+        self.after = SessionState(session.state)
         if self.was_running:
-            self.state, _ = move_session(self.state, SessionEvent.DAEMON_RESTARTED)
+            self.after, _ = move_session(self.after, SessionEvent.DAEMON_RESTARTED)
         self.task_results = [self._task_result(run) for run in self.runs if run.background]
         self.undelivered = [row.id for row in uow.messages.queued(session.id) if row.agent_path != "primary"]
         self.told = self._all_told()
@@ -179,7 +179,7 @@ class _Wreck:
         if self.was_running:
             last.append(self._checkpoint_created())
             last.append(
-                SessionStateChanged(state=self.state.value, previous=self.session.state, reason=REASON)
+                SessionStateChanged(state=self.after.value, previous=self.session.state, reason=REASON)
             )
         return [*told, _Told(last, self.run_id)]
 
@@ -248,7 +248,7 @@ class _Wreck:
             uow.messages.update(message_id, agent_path="primary")
         if self.was_running:
             uow.checkpoints.add(self.checkpoint)
-            values = {"state": self.state.value, "state_reason": REASON, "updated_at": self.at}
+            values = {"state": self.after.value, "state_reason": REASON, "updated_at": self.at}
             uow.sessions.update(self.session.id, **values)
         uow.audit.add_many([self._audit()])
 

@@ -6,6 +6,7 @@ is idle. Never: running the child. The end of the run and the message about it a
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -79,14 +80,17 @@ class BackgroundTasks:
             uow.messages.add(row)
             uow.audit.add_many([noted])
 
-        await session.stream.record(
-            [*events, posted_event(row, queued=True)],
+        # Recorded in one turn of the loop, so that both are one unit.
+        stored = session.stream.record(
+            events,
             unit,
             run_id=run.run_id,
             agent_path=run.agent_path,
             parent_tool_call_id=run.parent_call_id,
             durable=True,
         )
+        told = session.stream.record([posted_event(row, queued=True)], agent_path=path)
+        await asyncio.gather(stored, told)
         if listening and starter is not None:
             starter.late.append(row)
         else:

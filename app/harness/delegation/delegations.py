@@ -43,6 +43,9 @@ log = logging.getLogger("kaged.delegation")
 STORED_WITHIN_MS = 30_000
 """A result may be stored so long after others that are newer."""
 
+MAX_LIVE = 64
+"""Runs of children at once in one session."""
+
 Work = Callable[[UnitOfWork], None]
 
 
@@ -121,6 +124,9 @@ class Delegations:
         if agent is None:
             known = ", ".join(map(agent_tool_name, parent.agent.children)) or "none"
             raise ToolError("agent_not_found", f"There is no subagent {task.child!r}. Subagents: {known}.")
+        if len(self.live) >= MAX_LIVE:
+            message = f"{MAX_LIVE} subagents are at work in this session already; wait for some of them."
+            raise ToolError("too_many_agents", message)
         asked = Delegation(parent, agent, call_id, task.input, prompt_of(agent, task.input), task.background)
         delegation, refusal = await self._hooks.on_start(asked)
         if refusal is not None:

@@ -11,18 +11,17 @@ from app.harness.dsl.document import Node
 
 
 def warn_of_what_has_no_effect(document: Node, bag: DiagnosticBag) -> None:
-    """Warn about the root agent's own keys; only the root agent runs so far."""
+    """Warn about the keys of the root agent and of those below it that are written in this file."""
     primary = document.get("primary")
-    if primary is None:
-        return
-    shown = primary.get("include_tool_results_in_context")
-    if shown is not None and shown.value is False:
-        bag.warning(
-            "not_in_effect", "tool results cannot be left out yet: the model sees them all", shown.key
-        )
-    for name in ("tools", "tool_overrides"):
-        tools = primary.get(name)
-        for entry in tools.entries.values() if tools is not None and tools.is_map else ():
-            limits = entry.get("limits") if entry.is_map else None
-            if limits is not None:
-                bag.warning("not_in_effect", "the limits of a single tool are not applied yet", limits.key)
+    left = [primary] if primary is not None else []
+    while left:
+        agent = left.pop(0)
+        for name in ("tools", "tool_overrides"):
+            tools = agent.get(name)
+            for entry in tools.entries.values() if tools is not None and tools.is_map else ():
+                limits = entry.get("limits") if entry.is_map else None
+                if limits is not None:
+                    bag.warning("not_in_effect", "the limits of a single tool are not applied yet", limits.key)
+        below = agent.get("subagents")
+        if below is not None and below.is_map:
+            left += [child for child in below.entries.values() if child.is_map]

@@ -68,10 +68,7 @@ def full(root: Path) -> CompiledProject:
 @pytest.mark.requirement("R2.2.1", "R2.2.11")
 def test_a_project_with_every_section_compiles(tmp_path: Path) -> None:
     result = compiled(tmp_path, FULL, FILES)
-    in_vain = ["primary.include_tool_results_in_context"]
-    assert sorted(d.path for d in result.warnings if d.code == "not_in_effect") == in_vain
-    others = [code for code in codes(result) if code != "not_in_effect"]
-    assert others == ["workflow_tool"]  # search.grep, which the root agent does not have
+    assert codes(result) == ["workflow_tool"]  # search.grep, which the root agent does not have
     project = result.require()
     triage = project.workflows["triage"]
     assert triage.tools == ("file.read", "kaged.issue.list")

@@ -13,12 +13,16 @@ export class Conversation {
   #posts = new Map();
   #cards = new Map();
   #runs = new Set();
+  #places = new Map();
+  #newest = new Map();
+  #at = null;
 
   /** `onGap()` is called when an answer has ended of which something was missed. */
   constructor(root, waiting, { onGap }) {
     this.root = root;
     this.waiting = waiting;
     this.onGap = onGap;
+    this.#at = root;
   }
 
   get empty() {
@@ -28,7 +32,8 @@ export class Conversation {
   clear() {
     this.root.replaceChildren();
     this.waiting.replaceChildren();
-    for (const known of [this.#answers, this.#posts, this.#cards, this.#runs]) known.clear();
+    for (const known of [this.#answers, this.#posts, this.#cards, this.#runs, this.#places, this.#newest]) known.clear();
+    this.#at = this.root;
   }
 
   /** Show stored messages, and how their runs ended, in place of what is shown. */
@@ -48,29 +53,30 @@ export class Conversation {
     for (const answer of this.#answers.values()) if (!answer.complete) answer.gap = true;
   }
 
-  frame({ type, payload, ts, agent_path: agentPath }) {
+  frame({ type, payload, ts, agent_path: agentPath, run_id: runId }) {
+    this.#at = this.#place(runId, agentPath);
     switch (type) {
       case "message.posted":
         return this.#posted({ id: payload.message_id, at: ts, ...payload });
       case "message.start":
-        return this.#started(payload, agentPath);
+        return this.#started(payload, agentPath, runId);
       case "message.delta":
-        return this.#answer(payload.messageId, true).delta(payload.kind, payload.delta, payload.attempt);
+        return this.#answer(payload.messageId, runId, true).delta(payload.kind, payload.delta, payload.attempt);
       case "message.snapshot":
-        return this.#answer(payload.messageId, true).snapshot(payload);
+        return this.#answer(payload.messageId, runId, true).snapshot(payload);
       case "message.tool_call":
-        return this.#toolCall(payload);
+        return this.#toolCall(payload, runId);
       case "message.tool_result":
-        return this.#cards.get(payload.toolCallId)?.finish(payload);
+        return this.#cards.get(cardKey(runId, payload.toolCallId))?.finish(payload);
       case "tool.progress":
-        return this.#cards.get(payload.tool_call_id)?.progress(payload.text);
+        return this.#cards.get(cardKey(runId, payload.tool_call_id))?.progress(payload.text);
       case "message.end":
-        return this.#ended(payload);
+        return this.#ended(payload, runId);
       case "run.started":
-        return this.#runStarted(payload);
+        return this.#at === this.root ? this.#runStarted(payload) : undefined;
       case "step.started":
         // A steer enters between two steps, never before the first one.
-        return payload.step > 1 ? this.#deliver((post) => post.delivery === "steer") : undefined;
+        return payload.step > 1 && this.#at === this.root ? this.#deliver((post) => post.delivery === "steer") : undefined;
       case "run.ended":
         return this.#runEnded(payload);
       case "model.retry":
@@ -87,12 +93,28 @@ export class Conversation {
     }
   }
 
+  /** Return where an agent's messages go: a subagent's into a fold of its own, one for each delegation. */
+  #place(runId, agentPath) {
+    if (!runId || !agentPath || agentPath === "primary") return this.root;
+    let place = this.#places.get(runId);
+    if (place === undefined) {
+      const cut = agentPath.lastIndexOf(".subagents.");
+      const above = this.#newest.get(agentPath.slice(0, cut)) ?? this.root;
+      place = h("details", { class: "delegation", data: { agent: agentPath, run: runId } }, h("summary", { class: "quiet" }, `Agent ${agentPath.slice(cut + 11)}`));
+      this.#places.set(runId, place);
+      this.#newest.set(agentPath, place);
+      above.append(place);
+    }
+    return place;
+  }
+
   #stored(message) {
+    this.#at = this.#place(message.run_id, message.agent_path);
     if (message.role === "tool") {
       const { toolCallId, isError, metadata } = message.details;
-      this.#cards.get(toolCallId)?.finish({ content: message.content, isError, durationMs: metadata?.duration_ms });
+      this.#cards.get(cardKey(message.run_id, toolCallId))?.finish({ content: message.content, isError, durationMs: metadata?.duration_ms });
     } else if (message.role === "primary" || message.role === "subagent") {
-      this.#answer(message.id).stored(message);
+      this.#answer(message.id, message.run_id).stored(message);
     } else {
       const queued = message.position === null;
       this.#posted({ id: message.id, at: message.created_at, created_by: message.details.createdBy, queued, ...message });
@@ -116,35 +138,36 @@ export class Conversation {
     const post = { root, badge, delivery, queued };
     this.#posts.set(id, post);
     badge.textContent = queued ? waitingWords(delivery) : delivery === "steer" ? "steered" : "";
-    (queued ? this.waiting : this.root).append(root);
+    (queued ? this.waiting : this.#at).append(root);
   }
 
-  #started(payload, agentPath) {
-    const answer = this.#answer(payload.messageId);
+  #started(payload, agentPath, runId) {
+    const answer = this.#answer(payload.messageId, runId);
     if (answer.complete) return;
     answer.start(payload);
     if (agentPath && agentPath !== "primary") answer.root.dataset.agent = agentPath;
   }
 
   /** Return the answer, made when it is new; one that begins in its middle has a gap. */
-  #answer(id, inTheMiddle = false) {
+  #answer(id, runId, inTheMiddle = false) {
     let answer = this.#answers.get(id);
     if (answer === undefined) {
-      answer = new Answer(id, { onCard: (card) => this.#cards.set(card.id, card) });
+      answer = new Answer(id, { onCard: (card) => this.#cards.set(cardKey(runId, card.id), card) });
+      answer.runId = runId;
       answer.gap = inTheMiddle;
       this.#answers.set(id, answer);
-      this.root.append(answer.root);
+      this.#at.append(answer.root);
     }
     return answer;
   }
 
-  #toolCall(payload) {
-    const answer = this.#answer(payload.messageId, true);
+  #toolCall(payload, runId) {
+    const answer = this.#answer(payload.messageId, runId, true);
     if (!answer.complete && payload.attempt >= answer.attempt) answer.call(payload);
   }
 
-  #ended(payload) {
-    const answer = this.#answer(payload.messageId, true);
+  #ended(payload, runId) {
+    const answer = this.#answer(payload.messageId, runId, true);
     if (answer.complete) return;
     answer.end(payload);
     if (answer.gap) this.onGap();
@@ -171,13 +194,15 @@ export class Conversation {
   #runEnded({ run_id: id, state, reason, error, steps, usage, cost_usd: cost, duration_ms: took }) {
     if (this.#runs.has(id)) return;
     this.#runs.add(id);
-    if (state === "cancelled") this.#hold();
-    for (const answer of this.#answers.values()) if (answer.complete) answer.cards.forEach((card) => card.abandon());
+    const place = this.#places.get(id) ?? this.root;
+    const root = place === this.root;
+    if (state === "cancelled" && root) this.#hold();
+    for (const answer of this.#answers.values()) if (answer.complete && (root || answer.runId === id)) answer.cards.forEach((card) => card.abandon());
     const why = reason && !["stop", state].includes(reason) ? words(reason) : "";
     const spent = usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
     const facts = [`Run ${state}`, why, `${steps} step${steps === 1 ? "" : "s"}`, spent ? tokens(spent) : "", dollars(cost), duration(took)];
     const line = h("p", { class: "run-end quiet", data: { state } }, facts.filter(Boolean).join(" · "));
-    this.root.append(line);
+    place.append(line);
     const told = [...this.#answers.values()].at(-1)?.root.querySelector(".failure")?.textContent;
     if (error?.message && error.message !== told) line.append(h("span", { class: "failure" }, error.message));
   }
@@ -198,8 +223,13 @@ export class Conversation {
   }
 
   #note(text, kind = "") {
-    this.root.append(h("p", { class: `note quiet ${kind}` }, text));
+    this.#at.append(h("p", { class: `note quiet ${kind}` }, text));
   }
+}
+
+/** Tool calls have names that are unique within a run only. */
+function cardKey(runId, callId) {
+  return `${runId} ${callId}`;
 }
 
 function waitingWords(delivery) {

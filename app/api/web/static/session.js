@@ -99,13 +99,13 @@ export class OpenSession {
   }
 
   /** Keep the session's own data up to date with what frames tell. */
-  #note({ type, payload }) {
+  #note({ type, payload, agent_path: agentPath }) {
     if (type === "session.state") {
       this.detail = { ...this.detail, state: payload.state, state_reason: payload.reason };
       if (payload.state !== "running") this.refresh().catch(this.handlers.onError);
     } else if (type === "session.updated") {
       this.detail = { ...this.detail, title: payload.title };
-    } else if (type === "run.ended") {
+    } else if (type === "run.ended" && (agentPath ?? "primary") === "primary") {
       this.lastRun = { ...payload, id: payload.run_id };
     }
     this.handlers.onDetail(this.detail);
