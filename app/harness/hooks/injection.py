@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 MAX_CHARACTERS = 64 * 1024
-_MARK = re.compile(r"<(?=\s*/?\s*plugin\s*:)", re.IGNORECASE)
+# Possessive: given back, the spaces behind one `<` would be tried in all divisions, for minutes.
+_MARK = re.compile(r"<(?=\s*+/?\s*+plugin\s*+:)", re.IGNORECASE)
 _UNSHOWABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 

@@ -52,6 +52,16 @@ class PluginHooks:
         """Return the tools that an agent's plugins give it, by name."""
         return await plugin_tools(self.agents, caller, self._registry)
 
+    async def tool_names(self, project_id: str, project: CompiledProject) -> set[str]:
+        """Return the full names of all tools that plugins of a project's agents have, enabled or not."""
+        assert self._root_of is not None
+        root = self._root_of(project_id)
+        names: set[str] = set()
+        for agent in project.agents():
+            for plugin in await self.agents.of(Caller("daemon", project_id, root, agent, None)):
+                names |= {f"{plugin.name}.{tool.name}" for tool in plugin.manifest.tools}
+        return names
+
     async def aclose(self) -> None:
         """Tell nobody of idle sessions any more, and end all plugins."""
         await self.idle.aclose()

@@ -156,12 +156,17 @@ async def test_rules_and_consent_hold_for_them(
     plugged.primary["tools"]["words.*"] = {"enabled": True}
     plugged.primary["permissions"] = [{"permission": "words.say", "pattern": "*", "action": "deny"}]
     calls = (ToolCall("words_say", {}, id="a"), ToolCall("words_find", {}, id="b"))
-    fake.script(Reply(calls), text_reply("Done."))
+    rule = {"permission": "words.find", "pattern": "*", "action": "deny"}
+    fake.script(Reply(calls), text_reply("Done."), Reply(calls[1:]), text_reply("Done."))
     async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
         await driver.run("Use them")
+        await driver.session_call("POST", "/permissions", rule, status=201)
+        await driver.session_call("POST", "/permissions", {**rule, "permission": "words.fnid"}, status=400)
+        await driver.run("Once more")
     denied, found = results(fake.requests[1].json)
     assert denied.startswith("Error permission_denied")
     assert not found.startswith("Error")
+    assert results(fake.requests[3].json)[-1].startswith("Error permission_denied")
     assert [call["name"] for call in plugged.calls("words")] == ["find"]
 
 
