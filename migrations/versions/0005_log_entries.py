@@ -24,6 +24,5 @@ def upgrade() -> None:
         sa.Column("fields", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index("ix_log_entries_created", "log_entries", ["created_at", "severity"])
+    op.create_index("ix_log_entries_created", "log_entries", ["created_at", "severity", "event"])
     op.create_index("ix_log_entries_session", "log_entries", ["session_id", "created_at"])
-    op.create_index("ix_log_entries_event", "log_entries", ["event", "created_at"])
