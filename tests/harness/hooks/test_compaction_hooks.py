@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.provider_script import text_reply
+from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.driving import Driver, driven
 from tests.harness.hooks.plugged import PluggedProject, audited
@@ -208,3 +208,38 @@ async def test_a_subagents_plugins_are_asked_for_its_own_context_alone(
         await driver.session_call("POST", "/compact", {})
     assert [call["context"]["agent_path"] for call in plugged.calls("above")] == ["primary"] * 2
     assert plugged.calls("below") == []
+
+
+async def test_the_plugins_of_a_child_are_asked_when_its_context_is_compacted(
+    fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    for number in range(20):
+        (plugged.root / f"file{number}.txt").write_text(f"content of {number}: " + "word " * 300)
+    plugged.primary["subagents"] = {
+        "coder": {
+            "model": "main",
+            "system_prompt": "project:/prompts/primary.md",
+            "cage": "disabled",
+            "description": "Writes code.",
+            "tools": {"file.read": {"enabled": True}},
+            "plugins": {"below": plugged.recording("below", hooks=HOOKS)},
+        }
+    }
+    plugged.primary["plugins"] = {"above": plugged.recording("above", hooks=HOOKS)}
+    reads = [
+        Reply((ToolCall("file_read", {"path": f"file{number}.txt"}, id=f"c{number}"),), usage=None)
+        for number in range(20)
+    ]
+    fake.script(
+        Reply((ToolCall("agent-coder", {"task": "Read all."}),)),
+        *reads,
+        text_reply("Read."),
+        text_reply("Done."),
+    )
+    settings = {**settings_overrides, "prices": {"fake:model-a": {"context_window": 8_000}}}
+    async with driven(tmp_path / "data", plugged.write(), **settings) as driver:
+        await driver.run("Have all read")
+    calls = plugged.calls("below")
+    assert {call["name"] for call in calls} == {"pre_compact", "post_compact"}
+    assert {call["context"]["agent_path"] for call in calls} == {"primary.subagents.coder"}
+    assert plugged.calls("above") == []
