@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,10 +117,12 @@ def write_config(file: Path, model_port: int | None) -> Path:
 
 
 @contextmanager
-def daemon(model_port: int | None = None, *, readme: str = "") -> Iterator[Running]:
+def daemon(
+    model_port: int | None = None, *, readme: str = "", project: Callable[[Path], Path] = write_project
+) -> Iterator[Running]:
     """Start a daemon on a small project in a temporary folder; yield it when it is ready."""
     folder = Path(tempfile.mkdtemp(prefix="kaged-bench-"))
-    root = write_project(folder / "shop")
+    root = project(folder / "shop")
     if readme:
         (root / "README.md").write_text(readme)
     config = write_config(folder / "config.toml", model_port)

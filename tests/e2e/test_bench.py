@@ -27,6 +27,11 @@ def test_each_figure_of_the_tools_has_a_benchmark() -> None:
     assert {"search_grep", "search_glob", "search_ast", "file_tools", "shell", "dispatch"} <= set(names())
 
 
+@pytest.mark.requirement("R6.delegation.overhead")
+def test_the_overhead_of_a_delegation_has_a_benchmark() -> None:
+    assert "delegation" in names()
+
+
 @pytest.mark.requirement("R5.bench.figures")
 def test_the_debugger_is_measured_beside_a_raw_client_with_the_same_adapter(tmp_path: Path) -> None:
     assert "debug" in names()
