@@ -79,7 +79,7 @@ class Orphans:
         self._families[family.marker] = family
         self._guardian.leader(leader, family.started)
         if self._sweeper is None:
-            self._sweeper = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep_again)
+            self._sweep_soon()
 
     def leader_ended(self, family: Family) -> None:
         """Note that the child has ended and was reaped."""
@@ -102,6 +102,8 @@ class Orphans:
         for pid in seen - self._strangers - self._unclaimed.keys():
             if not any(pid in family.members for family in self._families.values()):
                 self._receive(pid, suspects)
+        if self._zombies and self._sweeper is None:
+            self._sweep_soon()
 
     async def aclose(self, seconds: float) -> None:
         """Wait, not longer than `seconds`, for the end of those that could not be told apart, and
@@ -110,8 +112,10 @@ class Orphans:
         self._forget()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self._unclaimed or self._zombies:  # noqa: ASYNC110  (the sweeps tell nobody)
+                while self._unclaimed or self._zombies:
                     await asyncio.sleep(CLOSING_SECONDS)
+                    self.sweep()
+                    self._forget()
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
@@ -121,8 +125,11 @@ class Orphans:
         self._sweeper = None
         self.sweep()
         self._forget()
-        if self._families or self._unclaimed or self._zombies:
-            self._sweeper = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep_again)
+        if self._sweeper is None and (self._families or self._unclaimed or self._zombies):
+            self._sweep_soon()
+
+    def _sweep_soon(self) -> None:
+        self._sweeper = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep_again)
 
     def _receive(self, pid: int, suspects: Collection[int]) -> None:
         found = proc.process(pid)
@@ -140,11 +147,11 @@ class Orphans:
         only = self._families[next(iter(candidates))] if len(candidates) == 1 else None
         if pid in suspects:
             _reap(pid)
-        elif not candidates:
-            self._strangers.add(pid)
         elif found.ended:
             # It may also be a child that something else in this process is about to reap.
             self._zombies.add(pid)
+        elif not candidates:
+            self._strangers.add(pid)
         elif only is not None and not only.gone.done():
             self._adopt(pid, only)
         else:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import pty
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -239,6 +240,19 @@ async def test_an_orphan_that_cannot_be_told_apart_ends_with_the_last_child_it_m
     await first.aclose()
     await second.aclose()
     await until(lambda: not alive(pid))
+
+
+async def test_an_orphan_that_has_ended_before_it_comes_is_reaped_though_no_child_is_left(
+    children: ChildProcesses, tmp_path: Path
+) -> None:
+    await (await started(children, "exit 0", tmp_path)).aclose()
+    script = "import os, time; os.fork() or (os.setsid(), os._exit(0)); time.sleep(0.2); os._exit(0)"
+    before = children_of(os.getpid()).keys()
+    forker = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
+    await forker.wait()
+    assert "Z" in {state for pid, state in children_of(os.getpid()).items() if pid not in before}
+    children.adopt_now()
+    await until(lambda: children_of(os.getpid()).keys() <= before)
 
 
 async def test_children_of_others_in_this_process_are_left_alone(
