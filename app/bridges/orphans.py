@@ -78,8 +78,7 @@ class Orphans:
         family.leader = leader
         self._families[family.marker] = family
         self._guardian.leader(leader, family.started)
-        if self._sweeper is None:
-            self._sweep_soon()
+        self._sweep_soon()
 
     def leader_ended(self, family: Family) -> None:
         """Note that the child has ended and was reaped."""
@@ -102,7 +101,7 @@ class Orphans:
         for pid in seen - self._strangers - self._unclaimed.keys():
             if not any(pid in family.members for family in self._families.values()):
                 self._receive(pid, suspects)
-        if self._zombies and self._sweeper is None:
+        if self._zombies:
             self._sweep_soon()
 
     async def aclose(self, seconds: float) -> None:
@@ -125,11 +124,12 @@ class Orphans:
         self._sweeper = None
         self.sweep()
         self._forget()
-        if self._sweeper is None and (self._families or self._unclaimed or self._zombies):
+        if self._families or self._unclaimed or self._zombies:
             self._sweep_soon()
 
     def _sweep_soon(self) -> None:
-        self._sweeper = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep_again)
+        if self._sweeper is None:
+            self._sweeper = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep_again)
 
     def _receive(self, pid: int, suspects: Collection[int]) -> None:
         found = proc.process(pid)
