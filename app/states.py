@@ -211,6 +211,23 @@ PLUGIN_MOVES: Mapping[PluginState, frozenset[PluginState]] = {
 }
 
 
+class CompactionState(StrEnum):
+    """One compaction. It is proposed until it is carried out, at once or when an operator approves."""
+
+    PROPOSED = "proposed"
+    APPLIED = "applied"
+    REJECTED = "rejected"
+
+
+_C = CompactionState
+
+COMPACTION_MOVES: Mapping[CompactionState, frozenset[CompactionState]] = {
+    _C.PROPOSED: frozenset({_C.APPLIED, _C.REJECTED}),
+    _C.APPLIED: frozenset(),
+    _C.REJECTED: frozenset(),
+}
+
+
 OPERATOR_EVENTS = frozenset(
     {_E.MESSAGE_POSTED, _E.RESUME_WITH_WORK, _E.RESUME_WITHOUT_WORK, _E.CANCEL, _E.ROLLBACK, _E.ARCHIVE}
 )
@@ -236,7 +253,14 @@ def move_session(state: SessionState, event: SessionEvent) -> tuple[SessionState
 
 
 _StateT = TypeVar(
-    "_StateT", RunState, ToolCallState, InteractionState, LanguageServerState, DebugState, PluginState
+    "_StateT",
+    RunState,
+    ToolCallState,
+    InteractionState,
+    LanguageServerState,
+    DebugState,
+    PluginState,
+    CompactionState,
 )
 
 
@@ -259,4 +283,5 @@ _MOVES: Mapping[type[StrEnum], Mapping[Any, frozenset[Any]]] = {
     LanguageServerState: LANGUAGE_SERVER_MOVES,
     DebugState: DEBUG_MOVES,
     PluginState: PLUGIN_MOVES,
+    CompactionState: COMPACTION_MOVES,
 }

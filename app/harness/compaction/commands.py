@@ -21,7 +21,7 @@ from app.harness.compaction.records import summary_row
 from app.harness.run_context import RunContext
 from app.harness.run_factory import build_run
 from app.ids import now_ms
-from app.states import SessionState
+from app.states import CompactionState, SessionState, move
 from app.storage.models import Compaction
 
 if TYPE_CHECKING:
@@ -127,7 +127,8 @@ class CompactionCommands:
         runs = await self._find(session_id)
         async with runs.lock:
             proposal, context = await self._proposal(runs, compaction_id, actor)
-            values = {"state": "rejected", "details": self._decide(context, proposal, "rejected", actor)}
+            state = move(CompactionState(proposal.state), CompactionState.REJECTED).value
+            values = {"state": state, "details": self._decide(context, proposal, "rejected", actor)}
             await context.record(work=lambda uow: uow.compactions.decide(compaction_id, **values))
             await context.settle()
             return proposal.model_copy(update=values)

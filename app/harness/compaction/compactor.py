@@ -29,6 +29,7 @@ from app.harness.run_context import RunContext
 from app.harness.telemetry import compaction_ended, compaction_span
 from app.ids import new_id, now_ms
 from app.observability import NO_SPAN, Span
+from app.states import CompactionState, move
 from app.storage.models import Compaction, Message
 from app.storage.storage import Storage
 
@@ -110,6 +111,7 @@ class Compactor:
             run_id=run.run_id or None,
             agent_path=run.agent_path,
             created_at=now_ms(),
+            state=CompactionState.PROPOSED.value,
             trigger=trigger,
             strategy=chosen,
             threshold_estimate=self._total(threshold),
@@ -172,12 +174,14 @@ class Compactor:
         run, history = self._run, self._run.history
         restore = history.supersede([entry for unit in plan.gone for entry in unit.entries], summary)
         threshold = threshold_of(run, self._services.catalog)
-        record.state, record.after_estimate = "applied", self._total(threshold)
-        record.details = {
+        details = {
             **record.details,
             "duration_ms": round((time.monotonic() - began) * 1000, 1),
             "position": history.positions.next_position - 1,
         }
+        state = move(CompactionState(record.state), CompactionState.APPLIED).value
+        after = self._total(threshold)
+        record.sqlmodel_update({"state": state, "after_estimate": after, "details": details})
         told: dict[str, Any] = {
             "compaction_id": record.id,
             "after_estimate": record.after_estimate,
@@ -235,7 +239,7 @@ class Compactor:
         """Nothing may go: say so once, and not again before the conversation has changed."""
         self._useless = self._state()
         told = {"compaction_id": work.record.id, "strategy": work.strategy}
-        reason = "nothing that may go is left" if work.record.fallback_reason is None else "fallback"
+        reason = "nothing that may go is left"
         self._run.audit("compaction.noop", {**told, "reason": reason})
         await self._run.record(CompactionNoop(**told, reason=reason))
 
@@ -243,7 +247,6 @@ class Compactor:
         record = work.record
         record.after_estimate = self._after(work, window, plan, summary)
         record.summary_message_id = None
-        record.state = "proposed"
         if plan.summary is not None:
             record.details = {**record.details, "facts": dict(plan.summary.facts)}
         told: dict[str, Any] = {

@@ -17,6 +17,7 @@ from app.harness.compaction.units import Unit, rows_of, units_of
 from app.harness.estimate import estimate_text
 from app.harness.run_context import RunContext
 from app.ids import now_ms
+from app.states import CompactionState, move
 from app.storage.models import Compaction
 from app.storage.storage import Storage
 
@@ -65,8 +66,9 @@ class Proposals:
 
     async def _outdated(self, proposal: Compaction) -> None:
         details = {**proposal.details, "decided_by": "daemon", "decided_at": now_ms(), "decision": "outdated"}
+        state = move(CompactionState(proposal.state), CompactionState.REJECTED).value
         await self._storage.write(
-            lambda uow: uow.compactions.update(proposal.id, state="rejected", details=details)
+            lambda uow: uow.compactions.update(proposal.id, state=state, details=details)
         )
 
 

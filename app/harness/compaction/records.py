@@ -10,7 +10,7 @@ those two only one is ever shown.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from app.harness.compaction.plan import Plan, Spending
 from app.harness.hooks.injection import injection
@@ -18,8 +18,6 @@ from app.harness.view import SUMMARY_KIND
 from app.ids import new_id, now_ms
 from app.storage.models import Compaction, Message
 from app.storage.unit_of_work import UnitOfWork
-
-State = Literal["proposed", "applied", "rejected"]
 
 
 def summary_row(record: Compaction, plan: Plan) -> Message | None:

@@ -90,11 +90,13 @@ async def compactions(driver: Driver) -> list[dict[str, Any]]:
     return list(reversed(found))
 
 
-async def verified(driver: Driver, fake: FakeProvider, model: str = "small") -> None:
-    """Read every request of every run back and compare it with what the model received."""
+async def verified(
+    driver: Driver, fake: FakeProvider, model: str = "small", *, agent: str = "primary"
+) -> None:
+    """Read every request of an agent's runs back and compare it with what its model received."""
     runs = (await driver.session_call("GET", "/runs?limit=100"))["items"]
     bodies = []
-    for run in reversed(runs):
+    for run in (run for run in reversed(runs) if run["agent_path"] == agent):
         for step in (await driver.call("GET", f"/runs/{run['id']}"))["steps"]:
             path = f"/api/v1/runs/{run['id']}/steps/{step['number']}/request"
             answer = await driver.client.get(path)
