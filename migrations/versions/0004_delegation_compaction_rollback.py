@@ -13,7 +13,6 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("messages", sa.Column("superseded_by", sa.String(), nullable=True))
-    op.create_index("ix_messages_run", "messages", ["run_id", "position"])
     op.add_column("runs", sa.Column("parent_run_id", sa.String(), nullable=True))
     op.add_column("runs", sa.Column("parent_call_id", sa.String(), nullable=True))
     op.add_column(

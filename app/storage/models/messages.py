@@ -19,7 +19,6 @@ class Message(SQLModel, table=True):
     __tablename__ = "messages"
     __table_args__ = (
         Index("ix_messages_history", "session_id", "position"),
-        Index("ix_messages_run", "run_id", "position"),
         Index(
             "ix_messages_incomplete",
             "session_id",
