@@ -1,11 +1,12 @@
 """What may have a say in a delegation: before it starts, in what the child is shown, and when it ends.
 
 Owns: the three protocols, the order in which they are asked, and the built-in refusals. Never:
-running a child. A hook that breaks refuses nothing and changes nothing; it is logged.
+running a child. A hook that breaks, or takes too long, refuses nothing and changes nothing; it is logged.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from app.messages import ModelMessage
 
 log = logging.getLogger("kaged.delegation")
+
+HOOK_SECONDS = 30.0
+"""How long one hook may take; then it counts as broken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,8 @@ class DelegationHooks:
         """Return the delegation as it is to start, and the reason of a refusal if there is one."""
         for hook in (*BUILT_IN, *self.start):
             try:
-                verdict = await hook.on_start(delegation)
+                async with asyncio.timeout(HOOK_SECONDS):
+                    verdict = await hook.on_start(delegation)
             except Exception:  # a hook is somebody else's code
                 log.exception("a hook before the delegation to %s failed", delegation.path)
                 continue
@@ -113,7 +118,8 @@ class DelegationHooks:
         feedback, stop = [], False
         for hook in self.complete:
             try:
-                verdict = await hook.on_complete(delegation, outcome)
+                async with asyncio.timeout(HOOK_SECONDS):
+                    verdict = await hook.on_complete(delegation, outcome)
             except Exception:  # a hook is somebody else's code
                 log.exception("a hook after the delegation to %s failed", delegation.path)
                 continue

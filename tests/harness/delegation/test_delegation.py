@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.provider_script import Document, text_reply
+from tests.fakes.provider_script import Document, Hold, Reply, Text, text_reply
 from tests.harness.delegation.conftest import Drive
 from tests.harness.delegation.family import Cast, agent, calling, enabled
 from tests.harness.driving import check_stream
@@ -213,3 +213,36 @@ async def test_an_operator_is_told_how_to_have_a_subagent_called(drive: Drive, c
     async with drive(FAMILY) as driver:
         answer = await driver.session_call("POST", "/tools/agent-coder", {"params": {"task": "x"}})
     assert answer["code"] == "not_callable_directly" and "Post a message" in answer["error_text"]
+
+
+@pytest.mark.requirement("R6.delegation.own")
+async def test_a_session_with_children_is_exported_and_imported_as_it_was(drive: Drive, cast: Cast) -> None:
+    cast.script("primary", calling(("agent-coder", {"task": "Write it."})), text_reply("Done."))
+    async with drive(FAMILY) as driver:
+        await driver.run("Please write it")
+        before = await driver.client.get(f"/api/v1/sessions/{driver.session_id}/export")
+        await driver.session_call("DELETE")
+        headers = {"content-type": "application/x-ndjson"}
+        taken = await driver.client.post("/api/v1/sessions/import", content=before.content, headers=headers)
+        assert taken.status_code == 201, taken.text
+        after = await driver.client.get(f"/api/v1/sessions/{driver.session_id}/export")
+        runs = (await driver.session_call("GET", "/runs?all=true"))["items"]
+
+    assert after.content == before.content
+    assert {run["parent_run_id"] for run in runs if run["agent_path"] == CODER} == {runs[-1]["id"]}
+
+
+@pytest.mark.requirement("R6.delegation.stream")
+async def test_who_joins_in_the_middle_sees_whose_message_it_is(drive: Drive, cast: Cast) -> None:
+    hold = Hold()
+    cast.script("primary", calling(("agent-coder", {"task": "Write it."})), text_reply("Done."))
+    cast.script("coder", Reply((Text("Half of it"), hold, Text("."))))
+    async with drive(FAMILY) as driver, driver.watching() as first:
+        await driver.post("Go")
+        await first.until_text("Half of it")
+        async with driver.watching() as late:
+            snapshot = await late.until_type("message.snapshot")
+            hold.gate.set()
+            await late.until_state("idle", start=len(late.frames))
+    assert (snapshot["agent_path"], snapshot["parent_tool_call_id"]) == (CODER, "call_1")
+    assert snapshot["payload"]["text"] == "Half of it"

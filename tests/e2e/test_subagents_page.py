@@ -1,0 +1,50 @@
+"""The web page while subagents work: each delegation is a fold of its own, live and after a reload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.browser import new_session, open_page, send, until_state
+from tests.e2e.daemon_process import DaemonProcess, write_config
+from tests.fakes.provider_script import text_reply
+from tests.fakes.provider_server import FakeProvider
+from tests.harness.delegation.family import Cast, agent, calling, write_family
+
+FAMILY = agent("primary", subagents={"lead": agent("lead", subagents={"coder": agent("coder")})})
+LEAD, CODER = (
+    f'.delegation[data-agent="primary.subagents.{path}"]' for path in ("lead", "lead.subagents.coder")
+)
+
+
+@pytest.mark.requirement("R6.delegation.stream")
+async def test_what_subagents_say_is_folded_under_their_names(tmp_path: Path) -> None:
+    cast = Cast()
+    cast.script("primary", calling(("agent-lead", {"task": "lead it"})), text_reply("All is done."))
+    cast.script("lead", calling(("agent-coder", {"task": "code it"})), text_reply("The lead is done."))
+    cast.script("coder", text_reply("The coder is done."))
+    root = write_family(tmp_path / "family", FAMILY)
+    async with FakeProvider(cast.respond) as model:
+        config = write_config(tmp_path / "config.toml", model.port)
+        daemon = await DaemonProcess.start(tmp_path / "data", config, root)
+        try:
+            async with open_page(daemon) as (page, complaints):
+                await new_session(page)
+                await send(page, "Please")
+                await page.wait_for_selector(".run-end[data-state=succeeded] >> nth=-1", state="attached")
+                await until_state(page, "idle")
+                for _ in ("live", "stored"):
+                    await page.wait_for_selector(f"{LEAD} > summary")
+                    assert await page.locator(".delegation").count() == 2
+                    assert await page.locator(f"{LEAD} {CODER}").count() == 1
+                    assert "The coder is done." in (await page.locator(CODER).text_content() or "")
+                    assert not await page.is_visible(f"{CODER} >> text=The coder is done.")
+                    shown = await page.inner_text("#conversation")
+                    assert "All is done." in shown and "The coder is done." not in shown
+                    card = page.locator('.tool[data-tool="agent-lead"]').first
+                    assert await card.get_attribute("data-state") == "done"
+                    await page.reload()
+                assert not complaints.found
+        finally:
+            await daemon.kill()
