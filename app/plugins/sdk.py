@@ -32,6 +32,7 @@ API_VERSION = 1
 ANSWER_SECONDS = 30.0
 """How long an answer of the daemon is waited for."""
 _METHOD_NOT_FOUND, _FAILED = -32601, -32000
+_HOOK = "kaged.hook."
 _LISTED = 1_000
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -49,8 +50,10 @@ class Call:
 
     def __init__(self, method: str, params: Mapping[str, Any]) -> None:
         self.method = method
-        self.params = {name: value for name, value in params.items() if name not in {"_context", "role"}}
-        self.role: str = params.get("role", "observer")
+        # A tool may have a parameter `role` of its own.
+        told = {"_context", "role"} if method.startswith(_HOOK) else {"_context"}
+        self.params = {name: value for name, value in params.items() if name not in told}
+        self.role: str = params["role"] if "role" in told and "role" in params else "observer"
         self.context: Mapping[str, Any] = params.get("_context") or {}
         self.session_id: str | None = self.context.get("session_id")
         self.agent_path: str = self.context.get("agent_path", "")
@@ -59,8 +62,8 @@ class Call:
 
 
 class Storage:
-    """What the plugin remembers for the project: JSON values by key. Used in functions of the plugin.
-    Raises PluginError for what the daemon refuses."""
+    """What the plugin remembers for the project: JSON values by key. For the functions of the plugin, since
+    the daemon answers only while it serves. Raises PluginError for what the daemon refuses."""
 
     def __init__(self, ask: Callable[[str, Mapping[str, Any]], Any]) -> None:
         self._ask = ask
@@ -119,7 +122,7 @@ class Plugin:
         """Have a function called for a hook: with a `Call`; it returns a map or None."""
 
         def keep(function: Function) -> Function:
-            self._functions[f"kaged.hook.{name}"] = function
+            self._functions[_HOOK + name] = function
             return function
 
         return keep
@@ -148,9 +151,9 @@ class Plugin:
         if self._output is not None:
             return
         take = os.fdopen(os.dup(0), "rb")
-        self._output = os.fdopen(os.dup(1), "wb")
-        os.dup2(2, 1)
-        sys.stdout = sys.stderr
+        self._output = _take_output()
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)  # else a program that a function starts reads the daemon's messages
         for number in range(self._threads):
             threading.Thread(target=self._run_work, name=f"functions {number}", daemon=True).start()
         try:
@@ -217,13 +220,13 @@ class Plugin:
         try:
             result = work()
         except PluginError as problem:
+            if number is None:
+                _show_failure()
             self._fail(number, _FAILED, str(problem))
         except BrokenPipeError:
             raise
         except Exception as problem:  # noqa: BLE001  (whatever it is, the daemon is to be told)
-            import traceback
-
-            traceback.print_exc()
+            _show_failure()
             self._fail(number, _FAILED, f"{type(problem).__name__}: {problem}")
         else:
             if number is not None:
@@ -237,6 +240,10 @@ class Plugin:
             self._send({"id": number, "error": {"code": code, "message": message}})
 
     def _ask(self, method: str, params: Mapping[str, Any]) -> Any:
+        if self._output is None:
+            raise PluginError(
+                f"{method} is answered only while the plugin serves; ask in one of its functions"
+            )
         answer: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         with self._lock:
             self._asked += 1
@@ -262,10 +269,30 @@ class Plugin:
                 self._output.flush()
 
 
+_taken: list[IO[bytes]] = []
+
+
+def _take_output() -> IO[bytes]:
+    """Return stdout for messages, always the same; what is printed goes to stderr from then on."""
+    if not _taken:
+        _taken.append(os.fdopen(os.dup(1), "wb"))
+        os.dup2(2, 1)
+        sys.stdout = sys.stderr
+    return _taken[0]
+
+
+def _show_failure() -> None:
+    import traceback
+
+    traceback.print_exc()
+
+
 def run_file(path: str) -> None:
-    """Run the plugin that a file defines, also when it does not call `run` itself."""
+    """Run the plugin that a file defines, also when it does not call `run` itself. What the file prints
+    while it is read goes to stderr, too."""
     import runpy
 
+    _take_output()
     folder = os.path.dirname(os.path.abspath(path))
     sys.path.insert(0, folder)
     found = runpy.run_path(path, run_name="__plugin__")

@@ -15,8 +15,8 @@ from app.plugins.sdk import Call, Plugin, PluginError
 
 PREFIX = "note/"
 LONGEST = 2_000
-DECISION = re.compile(r"^[\s>*-]*(?:decision|decided)\s*:\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
-IMPORTANT = re.compile(r"(?:^|\s)(?:#important|\[important\]|!important)\b", re.IGNORECASE)
+DECISION = re.compile(r"^[ \t>*-]*(?:decision|decided)\s*:\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
+IMPORTANT = re.compile(r"(?:^|\s)(?:[#!]important\b|\[important\])", re.IGNORECASE)
 MADE_BY_PEOPLE = {"operator", "user", "primary", "assistant"}
 
 plugin = Plugin("memory", "1.0.0", capabilities=["kaged:storage:read", "kaged:storage:write"])
