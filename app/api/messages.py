@@ -75,8 +75,8 @@ async def list_messages(
         str | None, Query(max_length=64, description="Only those of one run: of one delegation.")
     ] = None,
 ) -> PageOf[MessageAnswer]:
-    """Of all agents, each with its `agent_path`, in order; messages that wait in the queue come last. Pictures that
-    tools showed are left out of a list: ask for the message itself."""
+    """Of all agents, each with its `agent_path`, in order; messages that wait in the queue come last.
+    Pictures that tools showed are left out of a list: ask for the message itself."""
     await services.sessions.get(session_id)
     found = await services.storage.read(
         lambda uow: uow.messages.page(

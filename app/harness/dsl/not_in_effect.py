@@ -21,7 +21,9 @@ def warn_of_what_has_no_effect(document: Node, bag: DiagnosticBag) -> None:
             for entry in tools.entries.values() if tools is not None and tools.is_map else ():
                 limits = entry.get("limits") if entry.is_map else None
                 if limits is not None:
-                    bag.warning("not_in_effect", "the limits of a single tool are not applied yet", limits.key)
+                    bag.warning(
+                        "not_in_effect", "the limits of a single tool are not applied yet", limits.key
+                    )
         below = agent.get("subagents")
         if below is not None and below.is_map:
             left += [child for child in below.entries.values() if child.is_map]
