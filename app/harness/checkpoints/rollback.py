@@ -188,8 +188,6 @@ class Rollbacks:
                 "checkpoint_id": rollback.checkpoint_id,
                 "message_cursor": rollback.message_cursor,
                 "messages": rollback.details.get("messages", 0),
-                "files": [one["path"] for one in (rollback.details.get("files") or {}).get("wrote", ())][
-                    :100
-                ],
+                "files": [one["path"] for one in files][:100],
             },
         )

@@ -19,6 +19,8 @@ from app.harness.checkpoints.point import (
     point_at,
     runs_after,
 )
+from app.harness.compaction.records import redo as redo_compaction
+from app.harness.compaction.records import undo as undo_compaction
 from app.ids import new_id, now_ms
 from app.states import InteractionState, move
 from app.storage.models import Checkpoint, Compaction, Interaction, Rollback, Session
@@ -84,7 +86,7 @@ def roll_back(uow: UnitOfWork, plan: Plan, session: Session, files: Mapping[str,
     rollback, point, session_id = plan.rollback, plan.point, plan.rollback.session_id
     last_position = uow.messages.last_position(session_id)
     for compaction in reversed(plan.compactions):
-        _undo_compaction(uow, compaction, rollback.id)
+        undo_compaction(uow, compaction, rollback.id)
     proposals = [one.id for one in uow.compactions.of_session(session_id) if one.state == "proposed"]
     for proposal in proposals:
         uow.compactions.update(proposal, state="rejected", undone_by=rollback.id)
@@ -150,7 +152,7 @@ def restore(uow: UnitOfWork, rollback: Rollback) -> None:
     for compaction_id in kept["compactions"]:
         compaction = uow.compactions.get(compaction_id)
         if compaction is not None:
-            _redo_compaction(uow, compaction)
+            redo_compaction(uow, compaction)
     for proposal in kept["proposals"]:
         uow.compactions.update(proposal, undone_by=None)
     for checkpoint_id in kept["checkpoints"]:
@@ -158,21 +160,6 @@ def restore(uow: UnitOfWork, rollback: Rollback) -> None:
     if rollback.checkpoint_id is not None:
         uow.checkpoints.update(rollback.checkpoint_id, rolled_back=bool(kept["was_rolled_back"]))
     uow.rollbacks.update(rollback.id, undone_at=now_ms())
-
-
-def _undo_compaction(uow: UnitOfWork, compaction: Compaction, rollback_id: str) -> None:
-    """Bring back what a compaction took out, and take out the summary that stood in its place."""
-    uow.messages.restore(compaction.session_id, by=compaction.id)
-    if compaction.summary_message_id is not None:
-        uow.messages.supersede_ids(compaction.session_id, [compaction.summary_message_id], by=rollback_id)
-    uow.compactions.update(compaction.id, undone_by=rollback_id)
-
-
-def _redo_compaction(uow: UnitOfWork, compaction: Compaction) -> None:
-    """Let a compaction hold again; its summary is back already."""
-    ids = [str(one) for one in compaction.superseded_message_ids]
-    uow.messages.supersede_ids(compaction.session_id, ids, by=compaction.id)
-    uow.compactions.update(compaction.id, undone_by=None)
 
 
 def _later_checkpoints(uow: UnitOfWork, plan: Plan) -> list[str]:

@@ -6,6 +6,7 @@ import { Conversation } from "/static/conversation.js";
 import { Details } from "/static/details.js";
 import { byId, h, replace } from "/static/dom.js";
 import { words } from "/static/format.js";
+import { History } from "/static/history.js";
 import { clearNotices, tell } from "/static/notices.js";
 import { Questions } from "/static/questions.js";
 import { followScroll } from "/static/scroll.js";
@@ -19,7 +20,13 @@ const NARROW = matchMedia("(max-width: 60rem)");
 let session = null;
 
 const scroll = followScroll(byId("conversation-scroll"), byId("to-end"));
-const conversation = new Conversation(byId("conversation"), byId("waiting"), { onGap: () => session?.reload() });
+const history = new History({
+  path: () => session.path,
+  onChanged: () => session?.refresh().catch(failed),
+  onFork: (made) => sidebar.refresh().then(() => (location.hash = made.id), failed),
+  onError: failed,
+});
+const conversation = new Conversation(byId("conversation"), byId("waiting"), { onGap: () => session?.reload(), history });
 const composer = new Composer({ onError: failed, onSent: scroll.toEnd });
 const details = new Details({ onError: failed, onGone: gone });
 const questions = new Questions({ onError: failed, onChange: () => session?.detail && showState(session.detail) });

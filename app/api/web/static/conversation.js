@@ -16,12 +16,15 @@ export class Conversation {
   #places = new Map();
   #newest = new Map();
   #at = null;
+  #folded = null;
 
-  /** `onGap()` is called when an answer has ended of which something was missed. */
-  constructor(root, waiting, { onGap }) {
+  /** `onGap()` is called when an answer has ended of which something was missed; `history` gives what each
+   * message offers, and folds for those that are no part of the conversation any more. */
+  constructor(root, waiting, { onGap, history }) {
     this.root = root;
     this.waiting = waiting;
     this.onGap = onGap;
+    this.history = history;
     this.#at = root;
   }
 
@@ -34,6 +37,7 @@ export class Conversation {
     this.waiting.replaceChildren();
     for (const known of [this.#answers, this.#posts, this.#cards, this.#runs, this.#places, this.#newest]) known.clear();
     this.#at = this.root;
+    this.#folded = null;
   }
 
   /** Show stored messages, and how their runs ended, in place of what is shown. */
@@ -42,6 +46,7 @@ export class Conversation {
     const ended = new Map(runs.filter((run) => run.ended_at !== null).map((run) => [run.id, run]));
     const last = new Map(messages.map((message) => [message.run_id, message.id]));
     for (const message of messages) {
+      this.#fold(message);
       this.#stored(message);
       const run = ended.get(message.run_id);
       if (run && last.get(run.id) === message.id) this.#runEnded({ run_id: run.id, ...run, steps: run.step_count, duration_ms: lasted(run) });
@@ -54,6 +59,7 @@ export class Conversation {
   }
 
   frame({ type, payload, ts, agent_path: agentPath, run_id: runId }) {
+    this.#folded = null;
     this.#at = this.#place(runId, agentPath);
     switch (type) {
       case "message.posted":
@@ -108,8 +114,23 @@ export class Conversation {
     return place;
   }
 
+  /** Put messages that were taken out together into one fold. */
+  #fold(message) {
+    const by = message.superseded && message.position !== null && message.agent_path === "primary" ? message.superseded_by ?? "" : null;
+    if (by === null) {
+      if (message.agent_path === "primary") this.#folded = null;
+      return;
+    }
+    if (this.#folded?.by !== by) {
+      this.#folded = { by, ...this.history.fold(by) };
+      this.root.append(this.#folded.root);
+    }
+    if (message.role !== "tool") this.#folded.add();
+  }
+
   #stored(message) {
     this.#at = this.#place(message.run_id, message.agent_path);
+    if (this.#at === this.root && this.#folded) this.#at = this.#folded.root;
     if (message.role === "tool") {
       const { toolCallId, isError, metadata } = message.details;
       this.#cards.get(cardKey(message.run_id, toolCallId))?.finish({ content: message.content, isError, durationMs: metadata?.duration_ms });
@@ -134,6 +155,7 @@ export class Conversation {
       { class: role === "operator" ? "post" : "post from-daemon", "aria-label": who, data: { id } },
       h("header", { class: "quiet" }, `${who} · ${clock(at)}`, badge),
       h("div", { class: "post-text" }, content),
+      this.#at === this.root ? this.history.actions(id) : null,
     );
     const post = { root, badge, delivery, queued };
     this.#posts.set(id, post);
@@ -157,6 +179,7 @@ export class Conversation {
       answer.gap = inTheMiddle;
       this.#answers.set(id, answer);
       this.#at.append(answer.root);
+      if (this.#at === this.root) answer.root.append(this.history.actions(id));
     }
     return answer;
   }

@@ -5,6 +5,8 @@ import { Stream } from "/static/stream.js";
 
 const STATE_EVENTS = new Set(["session.state", "session.updated", "run.started", "run.ended", "run.queued", "message.posted"]);
 
+const REWRITTEN = new Set(["session.rolled_back", "session.rollback_undone", "compaction.completed"]);
+
 export class OpenSession {
   #stream = null;
   #held = null;
@@ -68,7 +70,7 @@ export class OpenSession {
   async #load() {
     // The newest event is asked for first: what happens while the messages are read comes as frames.
     const detail = await request("GET", this.path);
-    const [messages, runs] = await Promise.all([allItems(`${this.path}/messages`), allItems(`${this.path}/runs`)]);
+    const [messages, runs] = await Promise.all([allItems(`${this.path}/messages?include_superseded=true`), allItems(`${this.path}/runs`)]);
     if (this.#closed) return detail;
     this.detail = detail;
     this.lastRun = runs[0] ?? null;
@@ -87,6 +89,11 @@ export class OpenSession {
     if (this.#closed) return;
     if (this.#held !== null) {
       this.#held.push(frame);
+      return;
+    }
+    if (REWRITTEN.has(frame.type)) {
+      this.handlers.onFrame(frame);
+      this.reload();
       return;
     }
     if (frame.type === "resync") {

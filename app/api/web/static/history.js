@@ -1,0 +1,97 @@
+// Going back in a session: what was taken out stays readable, folded, and each point of the conversation
+// offers to go back to it or to go on from it elsewhere.
+
+import { request } from "/static/api.js";
+import { h, replace } from "/static/dom.js";
+
+const WHY = { rbk: "rolled back", cmp: "compacted" };
+
+/** What a page does about the history of the session that is open. `path()` is the session's address. */
+export class History {
+  constructor({ path, onChanged, onFork, onError }) {
+    this.path = path;
+    this.onChanged = onChanged;
+    this.onFork = onFork;
+    this.onError = onError;
+  }
+
+  /** Return the buttons of one message of the root agent. */
+  actions(id) {
+    const panel = h("div", { class: "history-panel", hidden: true });
+    const back = h("button", { type: "button", class: "link", data: { act: "rollback" }, onclick: () => this.#ask(id, panel) }, "Go back here");
+    const fork = h("button", { type: "button", class: "link", data: { act: "fork" }, onclick: () => this.#do(panel, () => this.#fork(id)) }, "Fork");
+    return h("div", { class: "history quiet" }, back, fork, panel);
+  }
+
+  /** Return an empty fold for messages that `by` took out of the conversation. */
+  fold(by) {
+    const why = WHY[by?.slice(0, 3)] ?? "taken out";
+    const count = h("span", {});
+    const undo = by?.startsWith("rbk_")
+      ? h("button", { type: "button", class: "link", data: { act: "undo" }, onclick: (event) => { event.preventDefault(); this.#do(null, () => this.#undo(by)); } }, "Bring back")
+      : null;
+    const root = h("details", { class: "superseded", data: { by: by ?? "" } }, h("summary", { class: "quiet" }, count, " ", undo));
+    let messages = 0;
+    return {
+      root,
+      add: () => {
+        messages += 1;
+        count.textContent = `${messages} message${messages === 1 ? "" : "s"} ${why}`;
+      },
+    };
+  }
+
+  #ask(id, panel) {
+    const close = () => (panel.hidden = true);
+    const go = (more) => this.#do(panel, () => this.#goBack(id, more));
+    panel.hidden = false;
+    replace(
+      panel,
+      h("p", {}, "What came later is taken out of the conversation. It can be brought back until something new is posted."),
+      h("div", { class: "row wrap" }, button("Go back", "back", () => go({})), button("With the files…", "files", () => this.#do(panel, () => this.#stage(id, panel), false)), button("Cancel", "close", close)),
+    );
+    panel.querySelector("button").focus();
+  }
+
+  async #stage(id, panel) {
+    const staged = await request("POST", `${this.path()}/rollback`, { message_id: id, files: true, stage: true });
+    const shown = staged.restored.map((file) =>
+      h("details", {}, h("summary", {}, `${file.change === "created" ? "comes back" : file.change === "deleted" ? "is deleted" : "is restored"}: ${file.path}`), file.diff ? h("pre", { tabIndex: 0 }, file.diff) : null),
+    );
+    const left = staged.conflicts.map((file) => h("li", {}, `${file.path}: ${file.reason}`));
+    replace(
+      panel,
+      h("p", {}, staged.restored.length ? "The agents wrote these files since:" : "No file that agents wrote has to be restored."),
+      shown,
+      left.length ? [h("p", {}, "Left alone, because others changed them:"), h("ul", {}, left)] : null,
+      h("div", { class: "row wrap" }, button("Go back with the files", "commit", () => this.#do(panel, () => this.#goBack(id, { files: true, plan: staged.plan }))), button("Cancel", "close", () => (panel.hidden = true))),
+    );
+  }
+
+  async #goBack(id, more) {
+    await request("POST", `${this.path()}/rollback`, { message_id: id, ...more });
+  }
+
+  async #undo(rollbackId) {
+    await request("POST", `${this.path()}/rollbacks/${rollbackId}/undo`, {});
+  }
+
+  async #fork(id) {
+    const made = await request("POST", `${this.path()}/fork`, { message_id: id });
+    this.onFork(made);
+  }
+
+  async #do(panel, work, last = true) {
+    try {
+      await work();
+      if (last && panel) panel.hidden = true;
+      if (last) this.onChanged();
+    } catch (error) {
+      this.onError(error);
+    }
+  }
+}
+
+function button(label, name, work) {
+  return h("button", { type: "button", data: { act: name }, onclick: work }, label);
+}

@@ -1,0 +1,74 @@
+"""The web page when somebody goes back in a session, brings it back, or goes on elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.browser import new_session, open_page, send, until_state
+from tests.e2e.demo_daemon import Demo
+
+pytestmark = pytest.mark.requirement("R6.checkpoint.rollback")
+
+STORY = """
+  - says: one
+    steps:
+      - answer: [text: "First answer."]
+  - says: two
+    steps:
+      - answer: [text: "Second answer."]
+"""
+
+
+@pytest.fixture
+async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
+    demo = Demo(tmp_path)
+    demo.add_conversation(STORY)
+    yield demo
+    await demo.stop()
+
+
+async def test_what_is_taken_out_is_folded_with_the_reason_and_comes_back(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        for text, answer in (("one", "First answer."), ("two", "Second answer.")):
+            await send(page, text)
+            await page.wait_for_selector(f"text={answer}")
+            await until_state(page, "idle")
+        first = page.locator("#conversation > .answer").first
+        await first.locator('[data-act="rollback"]').click()
+        await first.locator('[data-act="back"]').click()
+        fold = page.locator("#conversation > .superseded")
+        await fold.wait_for()
+        assert "2 messages rolled back" in await fold.locator("summary").inner_text()
+        assert await page.locator("#conversation > .answer").count() == 1
+        # It stays readable, also for who comes to the page now.
+        await page.reload()
+        await fold.wait_for()
+        assert not await fold.locator(".answer").is_visible()
+        await fold.locator("summary > span").click()
+        assert "Second answer." in await fold.inner_text()
+        await fold.locator('[data-act="undo"]').click()
+        await fold.wait_for(state="detached")
+        assert await page.locator("#conversation > .answer").count() == 2
+        assert complaints.found == []
+
+
+async def test_a_fork_opens_with_the_messages_up_to_there(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        session_id = await new_session(page)
+        await send(page, "one")
+        await page.wait_for_selector("text=First answer.")
+        await until_state(page, "idle")
+        await page.locator("#conversation > .answer").first.locator('[data-act="fork"]').click()
+        await page.wait_for_selector("#title >> text=(fork)")
+        await page.wait_for_selector("text=First answer.")
+        assert session_id not in page.url
+        await send(page, "two")
+        await page.wait_for_selector("text=Second answer.")
+        await until_state(page, "idle")
+        assert complaints.found == []
