@@ -259,6 +259,7 @@ async def _assemble(
         plugins=ManifestCatalog(
             Manifests(settings.daemon.data_dir, settings.plugins.paths, settings.plugins.config)
         ),
+        reloaded=lasting.hooks.reloaded,
     )
     permissions = PermissionRules(storage, redactor)
     limits = settings.limits

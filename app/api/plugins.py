@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path
 from app.api.dependencies import ProjectId, ServicesDep
 from app.api.kaged_route import noun_router
 from app.api.schemas.plugins import EnabledAnswer, PluginAnswer, PluginsAnswer
-from app.bridges.plugins.manager import PluginDeclaration, PluginProblem, PluginStatus
+from app.bridges.plugins.manager import PluginDeclaration, PluginProblem
 from app.errors import NotFound
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.hooks.agent_plugins import declarations
@@ -31,9 +31,7 @@ PluginName = Annotated[str, Path(description="A plugin's name.", max_length=64)]
 async def list_plugins(services: ServicesDep, project_id: ProjectId) -> PluginsAnswer:
     """Each with its state, the reason when it cannot be used, and the last lines of its log. One that no
     session has used yet is `stopped`."""
-    running = await services.plugins.status(project_id)
-    declared = _declared(services, project_id)
-    return PluginsAnswer(plugins=[await _answer(services, one, running) for one in declared])
+    return PluginsAnswer(plugins=[await _answer(services, one) for one in _declared(services, project_id)])
 
 
 @router.post(
@@ -55,16 +53,12 @@ def _declared(services: Services, project_id: str) -> list[PluginDeclaration]:
     return [one for agent in compiled.agents() for one in declarations(project_id, root, agent)]
 
 
-async def _answer(
-    services: Services, declared: PluginDeclaration, running: list[PluginStatus]
-) -> PluginAnswer:
-    manifest, reason = None, None
+async def _answer(services: Services, declared: PluginDeclaration) -> PluginAnswer:
+    manifest, status, reason = None, None, None
     try:
-        manifest = await services.plugins.manifest(declared)
+        manifest, status = await services.plugins.inspect(declared)
     except PluginProblem as problem:
         reason = problem.message
-    agent = declared.agent_path if declared.isolation == "agent" else None
-    status = next((one for one in running if (one.name, one.agent_path) == (declared.name, agent)), None)
     return PluginAnswer(
         name=declared.name,
         agent_path=declared.agent_path,

@@ -66,12 +66,15 @@ class ProjectRegistry:
         known_models: Callable[[], Collection[str]],
         prompts_changed: Callable[[str, tuple[str, ...]], Awaitable[None]],
         plugins: PluginCatalog | None = None,
+        reloaded: Callable[[str, CompiledProject], None] | None = None,
     ) -> None:
+        """`reloaded` is told a project's id and each version of it that comes in the place of another."""
         self._storage = storage
         self._catalog = catalog
         self._known_models = known_models
         self._prompts_changed = prompts_changed
         self._plugins = plugins
+        self._reloaded = reloaded
         self._projects: dict[str, LoadedProject] = {}
         self._snapshots: dict[str, CompiledProject] = {}
         self._lock = asyncio.Lock()
@@ -224,6 +227,8 @@ class ProjectRegistry:
         if project.watcher is not None:
             await project.watcher.watch(watch_list(project.compiled, result))
         await self._store(project.row, compiled)
+        if compiled is not None and self._reloaded is not None:
+            self._reloaded(project.id, compiled)
         if compiled is None:
             log.error(
                 "project %s no longer compiles; the last good version stays:\n%s",

@@ -27,13 +27,15 @@ class PluginLimits:
     """Times in seconds, sizes in bytes. `health_seconds` and `shutdown_seconds`, where set, hold instead
     of what manifests say. A line above `line_bytes` ends the process; an answer above `result_bytes` is an
     error only. What comes faster than `messages_per_second`, `bytes_per_second` and, of stderr,
-    `stderr_per_second` waits in the plugin's own pipe."""
+    `stderr_per_second` waits in the plugin's own pipe. A process for a declaration that is another one by now
+    is kept while it was used within `unused_seconds`: sessions go on with the project file of their start."""
 
     start_seconds: float = 30.0
     health_seconds: float | None = None
     shutdown_seconds: float | None = None
     missed_pings: int = 3
     processes: int = 256
+    unused_seconds: float = 60.0
     failures: int = 5
     failure_window_seconds: float = 600.0
     first_wait_seconds: float = 1.0

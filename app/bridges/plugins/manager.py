@@ -175,9 +175,9 @@ class Plugins:
             async with asyncio.timeout(seconds):
                 package = await self._package(declaration)
                 await _check_params(package.manifest, tool, params)
-                connection = await self._plugin(declaration, package).connected()
                 method = f"{package.manifest.name}.{tool}"
-                return await connection.call(method, {**params, "_context": context.told()})
+                async with self._plugin(declaration, package).in_use() as connection:
+                    return await connection.call(method, {**params, "_context": context.told()})
         except TimeoutError:
             message = f"the plugin {declaration.name} did not answer within {seconds:g} s"
             raise ToolError("plugin_timeout", f"{message}; go on without it", detail=detail) from None
@@ -191,9 +191,24 @@ class Plugins:
             message = f"the plugin {declaration.name} gave no usable answer: {bad.reason}"
             raise ToolError("plugin_tool_failed", message[:MAX_ERROR], detail=detail) from None
 
+    async def inspect(self, declaration: PluginDeclaration) -> tuple[PluginManifest, PluginStatus | None]:
+        """Return the manifest as `manifest` does, and how the plugin fares when it has been used: as it is
+        declared now, else as it was before."""
+        package = await self._package(declaration)
+        exact = _key_of(declaration, package)
+        found = [key for key in self._plugins if key[:3] == exact[:3]]
+        if not found:
+            return package.manifest, None
+        plugin = self._plugins[exact if exact in found else found[-1]]
+        return package.manifest, (await self._statuses([plugin]))[0]
+
     async def status(self, project_id: str | None = None) -> list[PluginStatus]:
         """Return how the plugins fare that have been used, of one project or of all."""
-        chosen = [one for one in self._plugins.values() if project_id in (None, one.setting.project_id)]
+        return await self._statuses(
+            [one for one in self._plugins.values() if project_id in (None, one.setting.project_id)]
+        )
+
+    async def _statuses(self, chosen: list[SupervisedPlugin]) -> list[PluginStatus]:
         pids = [one.pid for one in chosen]
         memory = await asyncio.to_thread(
             lambda: [0 if pid is None else proc.memory_of_tree(pid) for pid in pids]
@@ -212,16 +227,14 @@ class Plugins:
         ]
         return sum(one.enable() for one in chosen)
 
-    async def keep_only(self, project_id: str, declared: Collection[tuple[str, str]]) -> None:
-        """End what a project has running for agents and plugins (agent path, name) other than these; for
-        when the project file has changed."""
-        leaving = []
+    def keep_only(self, project_id: str, declared: Collection[tuple[str, str]]) -> None:
+        """Begin to end what a project has running for agents and plugins (agent path, name) other than
+        these; for when the project file has changed."""
         for key in [one for one in self._plugins if one[0] == project_id]:
             users = self._users[key]
             users -= {user for user in users if (user, key[2]) not in declared}
             if not users:
-                leaving.append(self._part_from(key, "no_longer_declared"))
-        await asyncio.gather(*(one.ended() for one in leaving))
+                self._part_from(key, "no_longer_declared")
 
     async def end_project(self, project_id: str, reason: str = "project_unload") -> None:
         """End the plugins of a project that is no longer used."""
@@ -253,9 +266,9 @@ class Plugins:
             return "error", None, f"its manifest has no hook {hook} as {role}"
         try:
             async with asyncio.timeout(manifest.hook_timeout_sec):
-                connection = await self._plugin(declaration, package).connected()
                 told = {**params, "role": role, "_context": context.told()}
-                result = await connection.call(HOOK_PREFIX + hook, told)
+                async with self._plugin(declaration, package).in_use() as connection:
+                    result = await connection.call(HOOK_PREFIX + hook, told)
         except TimeoutError:
             return "timeout", None, f"no answer within {manifest.hook_timeout_sec:g} s"
         except PluginUnavailable as problem:
@@ -275,13 +288,14 @@ class Plugins:
 
     def _plugin(self, declaration: PluginDeclaration, package: Package) -> SupervisedPlugin:
         """Return the one that serves a declaration. Those of what the agent declared before are ended when
-        no other agent uses them."""
+        neither another agent nor an older session uses them."""
         if self._closed:
             raise PluginUnavailable("the daemon is stopping")
-        agent = declaration.agent_path if declaration.isolation == "agent" else None
-        key = (declaration.project_id, agent, declaration.name, _digest(declaration, package))
+        key = _key_of(declaration, package)
         self._leaving = {one for one in self._leaving if not one.is_over}
         for other in [one for one in self._plugins if one != key and one[0] == key[0] and one[2] == key[2]]:
+            if not self._is_superseded(other, package):
+                continue
             self._users[other].discard(declaration.agent_path)
             if not self._users[other]:
                 self._part_from(other, "redeclared")
@@ -298,9 +312,17 @@ class Plugins:
                 environment=self._environment,
                 daemon_version=self._daemon_version,
             )
-            plugin = self._plugins[key] = SupervisedPlugin(setting, agent, self._means)
+            plugin = self._plugins[key] = SupervisedPlugin(setting, key[1], self._means)
         self._users.setdefault(key, set()).add(declaration.agent_path)
         return plugin
+
+    def _is_superseded(self, key: _Key, package: Package) -> bool:
+        """Tell whether a process is of no more use now that another declaration of its plugin is used: its
+        manifest is not there any more, or no session with its config has called it of late."""
+        other = self._plugins[key]
+        known = other.setting.package
+        edited = known.folder == package.folder and known.content != package.content
+        return edited or other.unused_for(self._means.limits.unused_seconds)
 
     def _part_from(self, key: _Key, reason: str) -> SupervisedPlugin:
         plugin = self._plugins.pop(key)
@@ -344,11 +366,13 @@ async def _check_params(manifest: PluginManifest, name: str, params: Mapping[str
         )
 
 
-def _digest(declaration: PluginDeclaration, package: Package) -> str:
-    """Return what tells one declared plugin from another: its folder, manifest and config."""
+def _key_of(declaration: PluginDeclaration, package: Package) -> _Key:
+    """Return what tells one declared plugin from another: at last its folder, manifest and config."""
     parts = [str(package.folder), declaration.config]
     text = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS, default=str)
-    return hashlib.sha256(text + b"\0" + package.content).hexdigest()
+    digest = hashlib.sha256(text + b"\0" + package.content).hexdigest()
+    agent = declaration.agent_path if declaration.isolation == "agent" else None
+    return declaration.project_id, agent, declaration.name, digest
 
 
 def _status(plugin: SupervisedPlugin, pid: int | None, memory: int) -> PluginStatus:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,8 @@ class SupervisedPlugin:
         )
         self._state = PluginState.STOPPED
         self._changed = asyncio.Event()
+        self._calls = 0
+        self._used_at = clock.now()
         self._connection: Connection | None = None
         self._task: asyncio.Task[None] | None = None
         self._stopped_for: str | None = None
@@ -86,6 +89,20 @@ class SupervisedPlugin:
     def is_over(self) -> bool:
         """Whether it was stopped and nothing is left of it."""
         return self._stopped_for is not None and (self._task is None or self._task.done())
+
+    def unused_for(self, seconds: float) -> bool:
+        """Tell whether nobody has called it for so long, and nobody waits for an answer."""
+        return not self._calls and self._limits.clock.now() - self._used_at >= seconds
+
+    @asynccontextmanager
+    async def in_use(self) -> AsyncIterator[Connection]:
+        """Give the present run for a call; as `connected`."""
+        self._calls += 1
+        try:
+            yield await self.connected()
+        finally:
+            self._calls -= 1
+            self._used_at = self._limits.clock.now()
 
     async def connected(self) -> Connection:
         """Return the present run, started if it has not been. Waits for a start under way, with no

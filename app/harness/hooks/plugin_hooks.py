@@ -43,6 +43,11 @@ class PluginHooks:
         """Tell where a session's project is found, and a project's folder; the projects come later."""
         self._project_of, self._root_of = project_of, root_of
 
+    def reloaded(self, project_id: str, compiled: CompiledProject) -> None:
+        """End the plugins that no agent of the project declares any more."""
+        declared = {(agent.path, name) for agent in compiled.agents() for name in agent.plugins}
+        self.plugins.keep_only(project_id, declared)
+
     def recall(self, row: SessionRow) -> SessionRecall:
         """Return what the root agent's plugins say at the start of a session, for as long as it is
         loaded."""

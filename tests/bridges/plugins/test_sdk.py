@@ -255,6 +255,7 @@ async def test_agents_have_processes_of_their_own_or_share_one(bench: Open) -> N
         for isolation, count in (("agent", 2), ("project", 1)):
             first = it.declaration(isolation=isolation)
             second = it.declaration(isolation=isolation, agent_path=other)
+            it.clock.at += 61
             await asyncio.gather(it.hook(first), it.hook(second), it.hook(first))
             running = await it.plugins.status()
             assert len(running) == count, isolation
@@ -267,14 +268,34 @@ async def test_a_declaration_that_changes_is_served_by_a_new_process(bench: Open
         it.package(MANIFEST, script=PLUGIN)
         await it.hook(it.declaration(config={"greeting": "a"}))
         (before,) = await it.plugins.status()
+        it.clock.at += 61
         await it.hook(it.declaration(config={"greeting": "b"}))
         (after,) = await it.plugins.status()
         assert before.pid != after.pid
-        await it.plugins.keep_only("prj_1", {("primary", "notes")})
+        await until(lambda: it.events("stopped"))
+        it.plugins.keep_only("prj_1", {("primary", "notes")})
         assert len(await it.plugins.status()) == 1
-        await it.plugins.keep_only("prj_1", {("primary", "other")})
+        it.plugins.keep_only("prj_1", {("primary", "other")})
         assert await it.plugins.status() == []
     assert [data["reason"] for data in it.events("stopped")] == ["redeclared", "no_longer_declared"]
+
+
+@pytest.mark.requirement("R6.plugins.process")
+async def test_sessions_with_an_older_config_do_not_end_each_others_processes(bench: Open) -> None:
+    async with bench() as it:
+        it.package(MANIFEST, script=PLUGIN)
+        old, new = it.declaration(config={"greeting": "a"}), it.declaration(config={"greeting": "b"})
+        told = {"what": "sleep", "seconds": 1}
+        slow = asyncio.create_task(it.plugins.call_tool(old, "ask", told, it.context(), seconds=20))
+        await until(lambda: it.events("started"))
+        it.clock.at += 61
+        for one in (new, old, new):
+            assert await it.tool(one, "ask", what="here") == "here"
+        assert await slow == "sleep"
+        assert len(it.events("started")) == 2
+        it.package(MANIFEST + "idle_debounce_sec: 9\n")
+        await it.tool(new, "ask", what="here")
+        assert len(await it.plugins.status()) == 1, "the manifest of both is not there any more"
 
 
 @pytest.mark.requirement("R6.plugins.sdk")
@@ -295,8 +316,13 @@ async def test_functions_of_several_threads_run_side_by_side(bench: Open) -> Non
     async with bench() as it:
         script = PLUGIN.replace('"kaged:storage:write"])', '"kaged:storage:write"], threads=2)', 1)
         notes = it.package(MANIFEST, script=script)
-        slow = asyncio.create_task(it.tool(notes, "ask", what="sleep", seconds=3))
-        await asyncio.sleep(0)
+        assert await it.tool(notes, "ask", what="first") == "first"
+        (plugin,) = it.plugins._plugins.values()
+        connection = await plugin.connected()
+        await until(lambda: not connection.peer.pending)
+        told = {"what": "sleep", "seconds": 3}
+        slow = asyncio.create_task(it.plugins.call_tool(notes, "ask", told, it.context(), seconds=20))
+        await until(lambda: connection.peer.pending)
         assert await it.tool(notes, "ask", what="quick") == "quick"
         assert not slow.done()
         slow.cancel()

@@ -17,7 +17,7 @@ from tests.cli.kaged import Home
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.driving import driven
-from tests.harness.hooks.plugged import PluggedProject
+from tests.harness.hooks.plugged import PluggedProject, until
 from tests.harness.hooks.test_memory_plugin import MEMORY
 from tests.tool_registry import tool_registry
 
@@ -140,3 +140,25 @@ def test_check_and_doctor_say_what_cannot_be_used(tmp_path: Path) -> None:
     findings = {one["name"]: one for one in home.json("doctor")["findings"] if one["group"] == "plugins"}
     assert (findings["memory"]["status"], findings["broken"]["status"]) == ("ok", "absent")
     assert "version: is missing" in findings["broken"]["detail"]
+
+
+@pytest.mark.requirement("R6.plugins.process")
+async def test_a_plugin_that_is_taken_out_of_the_project_file_ends(
+    fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    plugged.primary["plugins"] = {
+        "gone": plugged.recording("gone", hooks="on_session_start"),
+        "stays": plugged.recording("stays", hooks="on_session_start"),
+    }
+    fake.script(text_reply("One."))
+    async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
+        await driver.run("First")
+        at = f"/projects/{driver.project_id}"
+        before = {one["name"]: one["pid"] for one in (await driver.call("GET", f"{at}/plugins"))["plugins"]}
+        assert all(before.values())
+        del plugged.primary["plugins"]["gone"]
+        plugged.write()
+        await driver.call("POST", f"{at}/reload")
+        await until(lambda: not Path(f"/proc/{before['gone']}").exists())
+        (left,) = (await driver.call("GET", f"{at}/plugins"))["plugins"]
+        assert (left["name"], left["state"], left["pid"]) == ("stays", "ready", before["stays"])
