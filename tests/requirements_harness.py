@@ -81,6 +81,6 @@ HARNESS: dict[str, str] = {
     "R6.observability.metrics": "Prometheus metrics",
 }
 
-SHOWN = ("R6.delegation.", "R6.observability.", "R6.plugins.")
+SHOWN = ("R6.delegation.", "R6.observability.", "R6.plugins.", "R6.compaction.")
 
 IN_HAND: dict[str, str] = {name: "in hand" for name in HARNESS if not name.startswith(SHOWN)}

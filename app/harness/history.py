@@ -108,6 +108,7 @@ class History:
         self._counted = 0
         self._total = 0
         self._plain = whole
+        self._floor = 0 if whole else self.positions.next_position - 1
         self._cut: list[str] = []
         self._view: tuple[str, bytes] | None = None
         self._pictured = False
@@ -174,6 +175,7 @@ class History:
                 rows=tuple(row_id for entry in shown for row_id in entry.row_ids),
                 pruned={entry.row_ids[0]: entry.pruned for entry in shown if entry.pruned},
                 without=tuple(self._cut),
+                floor=self._floor,
             ).encode()
             self._view = (xxhash.xxh3_128_hexdigest(content), content)
         return self._view

@@ -23,15 +23,17 @@ SUMMARY_KIND = "compaction_summary"
 @dataclass(frozen=True, slots=True)
 class View:
     """`pruned` maps the first row of a step's results to the tokens that each notice stands for, by
-    the index of the result; `without` are later rows that no model was shown again."""
+    the index of the result; `without` are later rows that no model was shown again; what is not named
+    of the positions up to `floor` was not visible."""
 
     rows: tuple[str, ...]
     pruned: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     without: tuple[str, ...] = ()
+    floor: int = 0
 
     def encode(self) -> bytes:
         return orjson.dumps(
-            {"rows": self.rows, "pruned": self.pruned, "without": self.without},
+            {"rows": self.rows, "pruned": self.pruned, "without": self.without, "floor": self.floor},
             option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS,
         )
 
@@ -42,12 +44,17 @@ class View:
             row_id: {int(index): tokens for index, tokens in found.items()}
             for row_id, found in stored["pruned"].items()
         }
-        return cls(rows=tuple(stored["rows"]), pruned=pruned, without=tuple(stored["without"]))
+        return cls(
+            rows=tuple(stored["rows"]),
+            pruned=pruned,
+            without=tuple(stored["without"]),
+            floor=stored.get("floor", 0),
+        )
 
     def of(self, rows: Sequence[Message]) -> list[Message]:
         """Return those of a conversation's rows, superseded ones included, that were visible."""
         named, without = set(self.rows), set(self.without)
-        floor = max((row.position or 0 for row in rows if row.id in named), default=0)
+        floor = max(self.floor, *(row.position or 0 for row in rows if row.id in named), 0)
         return [
             row
             for row in rows

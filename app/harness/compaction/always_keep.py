@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from itertools import takewhile
 
 from app.harness.compaction.units import Unit
 from app.harness.dsl.spec import AlwaysKeep
@@ -20,15 +21,15 @@ _ROLES = {"operator": "user", "system": "user", "primary": "assistant", "tool": 
 def always_kept(units: Sequence[Unit], conditions: Sequence[AlwaysKeep] = ()) -> set[int]:
     """Return the indexes of the units that stay.
 
-    Those are the first message of an operator (a child's task), every message marked `always_keep`,
-    every one that fulfils a condition, and what the model is just answering: the newest unit and
-    the newest message of an operator."""
+    Those are the first message of an operator (of a child what it was given at its start: its task),
+    every message marked `always_keep`, every one that fulfils a condition, and what the model is just
+    answering: the newest unit and the newest message of an operator."""
     if not units:
         return set()
     posted = [i for i, unit in enumerate(units) if unit.entries[0].role == "operator"]
-    if not posted:
-        posted = [i for i, unit in enumerate(units) if unit.entries[0].facts is None and _is_user(unit)][:1]
     kept = {*posted[:1], *posted[-1:], len(units) - 1}
+    if not posted:
+        kept.update(takewhile(lambda index: _is_user(units[index]), range(len(units))))
     for index, unit in enumerate(units):
         for entry in unit.entries:
             if entry.always_keep or any(_fulfils(entry, condition) for condition in conditions):
@@ -42,7 +43,7 @@ def names_tool(pattern: str, name: str) -> bool:
 
 
 def _is_user(unit: Unit) -> bool:
-    return isinstance(unit.entries[0].message, UserMessage)
+    return isinstance(unit.entries[0].message, UserMessage) and unit.entries[0].facts is None
 
 
 def _fulfils(entry: Entry, condition: AlwaysKeep) -> bool:

@@ -94,7 +94,7 @@ async def verified(
     driver: Driver, fake: FakeProvider, model: str = "small", *, agent: str = "primary"
 ) -> None:
     """Read every request of an agent's runs back and compare it with what its model received."""
-    runs = (await driver.session_call("GET", "/runs?limit=100"))["items"]
+    runs = (await driver.session_call("GET", "/runs?limit=100&all=true"))["items"]
     bodies = []
     for run in (run for run in reversed(runs) if run["agent_path"] == agent):
         for step in (await driver.call("GET", f"/runs/{run['id']}"))["steps"]:

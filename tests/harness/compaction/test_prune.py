@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.harness.compaction.always_keep import names_tool
@@ -61,6 +61,7 @@ def shown_notices(history: History) -> dict[tuple[int, int], int]:
     return {(i, n): t for i, entry in enumerate(history.entries) for n, t in entry.pruned.items()}
 
 
+@settings(deadline=None)
 @given(shapes, st.integers(0, 600), st.integers(0, 600))
 def test_all_at_once_it_is_the_rule_of_the_source(
     shape: list[tuple[str, int]], protect: int, minimum: int
@@ -76,6 +77,7 @@ def test_all_at_once_it_is_the_rule_of_the_source(
     assert before - history.tokens() == pruned.tokens_saved
 
 
+@settings(deadline=None)
 @given(shapes)
 def test_what_was_pruned_stays_so_and_nothing_is_pruned_for_little(shape: list[tuple[str, int]]) -> None:
     settings = PruneSpec(protect_tokens=200, minimum_savings=300)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.harness.compaction.always_keep import always_kept, names_tool
@@ -85,6 +85,7 @@ def grown(shape: list[tuple[int, int, bool, bool]]) -> list[Message]:
     return rows
 
 
+@settings(deadline=None)
 @given(steps, st.integers(0, 2_000))
 def test_a_drop_never_splits_a_pair_never_takes_what_is_kept_and_takes_no_more_than_it_must(
     shape: list[tuple[int, int, bool, bool]], goal: int
