@@ -17,7 +17,7 @@ from app.harness.delegation.answers import answer_of
 from app.harness.delegation.delegations import ended_told
 from app.harness.delegation.hooks import Delegation
 from app.harness.delegation.rows import task_result_row
-from app.harness.session_rows import posted_event
+from app.harness.session_rows import posted_event, put_all
 from app.ids import now_ms
 from app.states import SessionEvent, SessionState
 from app.storage.models import AuditEvent, Message
@@ -57,6 +57,16 @@ class BackgroundTasks:
             finally:
                 if session.active is None:
                     session.release_place()
+
+    async def hand_up(self, rows: list[Message]) -> None:
+        """Tell the root agent what an agent was to be told that has ended without having read it."""
+        session = self._session
+        moved = [row.model_copy(update={"agent_path": ROOT_AGENT}) for row in rows]
+        async with session.lock:
+            await session.stream.record([], put_all(moved))
+            for row in moved:
+                session.inbox.add(row)
+            await self.take_up(moved[0])
 
     async def _tell(
         self,

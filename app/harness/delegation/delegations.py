@@ -58,15 +58,19 @@ class Background(Protocol):
         """Store the end of the task and tell the agent that started it, in one unit."""
         ...
 
+    async def hand_up(self, rows: list[Message]) -> None:
+        """Tell the root agent what an agent was to be told that has ended without having read it."""
+        ...
+
 
 class ChildRun:
     """A child's run as the one who started it sees it; also the owner that the run reports to."""
 
-    def __init__(self, delegation: Delegation, background: Background | None) -> None:
+    def __init__(self, delegation: Delegation, tasks: Background) -> None:
         self.delegation = delegation
         self.late: list[Message] = []
         self.active: ActiveRun
-        self._background = background
+        self._tasks = tasks
 
     def take_late(self) -> list[Message]:
         """Give what became of background tasks to the child's running turn."""
@@ -84,8 +88,8 @@ class ChildRun:
         """Store the end of the run; a storage that fails must not keep anybody waiting."""
         run = self.active.context
         try:
-            if self._background is not None:
-                await self._background.task_ended(self.delegation, self.active, [closing], store)
+            if self.delegation.background:
+                await self._tasks.task_ended(self.delegation, self.active, [closing], store)
             else:
                 await asyncio.shield(
                     run.stream.record(
@@ -96,6 +100,9 @@ class ChildRun:
                         parent_tool_call_id=run.parent_call_id,
                     )
                 )
+            late, self.late = self.late, []
+            if late:
+                await self._tasks.hand_up(late)
         except KagedError as problem:
             log.error("the end of run %s could not be stored: %s", run.run_id, problem.message)
 
@@ -104,13 +111,13 @@ class Delegations:
     """One object for each session. `hooks` are the daemon's."""
 
     def __init__(
-        self, services: SessionServices, session_id: str, background: Background, hooks: DelegationHooks
+        self, services: SessionServices, session_id: str, tasks: Background, hooks: DelegationHooks
     ) -> None:
         self.live: dict[str, ChildRun] = {}
         """The runs of children under way, by run id."""
         self._services = services
         self._session_id = session_id
-        self._background = background
+        self._tasks = tasks
         self._hooks = hooks
         self._seen = SeenLines()
         self._seen_lock = asyncio.Lock()
@@ -159,7 +166,7 @@ class Delegations:
     async def _start(self, delegation: Delegation, span: Span) -> ChildRun:
         """Store the child's run with what it is shown, and start it."""
         parent = delegation.parent
-        child = ChildRun(delegation, self._background if delegation.background else None)
+        child = ChildRun(delegation, self._tasks)
         try:
             active = await build_child(
                 self._services,

@@ -131,3 +131,74 @@ async def test_a_background_task_that_a_restart_cut_off_is_told(
 
     assert [run["state"] for run in runs if run["background"]] == ["interrupted"]
     assert "was not done" in cast.messages("primary", 2)[-1]["content"]
+
+
+def nested() -> dict[str, Any]:
+    lead = agent("lead", tools=enabled("task"), subagents={"coder": agent("coder")})
+    return agent("primary", subagents={"lead": lead})
+
+
+@pytest.mark.requirement("R6.delegation.background")
+async def test_a_child_is_told_of_its_own_background_task(drive: Drive, cast: Cast) -> None:
+    hold, thinking = Hold(), Hold()
+    cast.script("primary", calling(("agent-lead", {"task": "lead"})), text_reply("Done."))
+    cast.script("lead", task(background=True), Reply((thinking, Text("Hm."))), text_reply("I see."))
+    cast.script("coder", Reply((hold, Text("Written."))))
+    async with drive(nested()) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        await watch.until(lambda _: len(cast.requests["lead"]) == 2)
+        hold.gate.set()
+        await watch.until(lambda f: f["type"] == "run.ended" and "coder" in f["agent_path"])
+        thinking.gate.set()
+        await watch.until_state("idle")
+        told = (await driver.session_call("GET", "/messages?agent_path=primary.subagents.lead"))["items"]
+
+    assert cast.messages("lead", 2)[-1]["content"].endswith("is done.\nWritten.")
+    assert [m["details"]["kind"] for m in told if m["role"] == "system"][-1] == "task_result"
+    assert cast.messages("primary")[-1]["content"].endswith("I see.")
+    check_stream(watch.frames)
+
+
+@pytest.mark.requirement("R6.delegation.background")
+async def test_the_root_is_told_when_the_one_who_gave_the_task_is_over(drive: Drive, cast: Cast) -> None:
+    hold = Hold()
+    cast.script("primary", calling(("agent-lead", {"task": "lead"})), text_reply("Done."), text_reply("Ah."))
+    cast.script("lead", task(background=True), text_reply("I go."))
+    cast.script("coder", Reply((hold, Text("Written."))))
+    async with drive(nested()) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        await watch.until_state("idle")
+        hold.gate.set()
+        await watch.until(lambda _: len(cast.requests["primary"]) == 3)
+        await watch.until_state("idle", start=len(watch.frames) - 1)
+
+    last = cast.messages("primary", 2)[-1]["content"]
+    assert "primary.subagents.lead gave to primary.subagents.lead.subagents.coder" in last
+    check_stream(watch.frames)
+
+
+@pytest.mark.requirement("R6.delegation.background")
+async def test_what_comes_too_late_for_a_child_is_told_to_the_root(
+    drive: Drive, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold, thinking = Hold(), Hold()
+    monkeypatch.setattr("app.harness.delegation.delegations.ChildRun.take_late", lambda _: [])
+    cast.script("primary", calling(("agent-lead", {"task": "lead"})), text_reply("Done."), text_reply("Ah."))
+    cast.script("lead", task(background=True), Reply((thinking, Text("Hm."))))
+    cast.script("coder", Reply((hold, Text("Written."))))
+    async with drive(nested()) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        await watch.until(lambda _: len(cast.requests["lead"]) == 2)
+        hold.gate.set()
+        await watch.until(lambda f: f["type"] == "run.ended" and "coder" in f["agent_path"])
+        thinking.gate.set()
+        await watch.until(lambda _: len(cast.requests["primary"]) >= 2)
+        await watch.until_state("idle")
+        everything = str([message["content"] for message in await driver.messages()])
+        waiting = (await driver.session_call("GET"))["queued_messages"]
+
+    sent = [
+        m["content"] for n in (1, 2) if n < len(cast.requests["primary"]) for m in cast.messages("primary", n)
+    ]
+    assert everything.count("is done.\\nWritten.") == 1 and waiting == 0
+    assert any("is done.\nWritten." in str(one) for one in sent)
