@@ -22,7 +22,7 @@ from app.harness.dsl.prompt_files import PromptProblem
 from app.harness.dsl.watcher import ProjectChange, ProjectWatcher, WatchList
 from app.harness.prompts.store import PromptStore
 from app.ids import new_id, now_ms
-from app.storage.models import Project
+from app.storage.models import AuditEvent, Project
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 
@@ -277,6 +277,7 @@ class ProjectRegistry:
                 uow.projects.add(row)
             else:
                 uow.projects.update(row.id, **row.model_dump(exclude={"id", "root", "created_at"}))
+            uow.audit.add_many(illegal_hooks(row))
 
         await self._storage.write(store, durable=True)
 
@@ -302,6 +303,21 @@ class ProjectRegistry:
                 log.error("prompt %s of %s cannot be read: %s", failure.file, project_id, failure.message)
         if changed:
             await self._prompts_changed(project_id, tuple(changed))
+
+
+def illegal_hooks(project: Project) -> list[AuditEvent]:
+    """Return the audit rows of the plugins of subagents that have hooks which only the root agent's have."""
+    return [
+        AuditEvent(
+            created_at=now_ms(),
+            event=found["code"],
+            actor="daemon",
+            project_id=project.id,
+            data={"declared_at": found["path"], "message": found["message"]},
+        )
+        for found in project.diagnostics
+        if found["code"] == "plugin.hook.illegal"
+    ]
 
 
 def watch_list(compiled: CompiledProject | None, result: CompileResult) -> WatchList:

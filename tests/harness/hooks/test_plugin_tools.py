@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.driving import Driver, driven
-from tests.harness.hooks.plugged import TOOL, PluggedProject, audited
+from tests.harness.hooks.plugged import TOOL, PluggedProject, audited, until
 
 pytestmark = pytest.mark.requirement("R6.plugins.tools")
 
@@ -184,3 +185,21 @@ async def test_a_result_beyond_the_bound_goes_to_a_file(
         path = orjson.loads(found.split("\n")[0])["output_path"]
         assert Path(path).read_text() == "word " * 40_000
     assert len(found) < 101_000
+
+
+async def test_a_call_that_takes_long_ends_with_its_run(
+    fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    slow = plugged.recording("words", tools="say", config={"sleeps": {"say": 60}}, shutdown_timeout_sec=1)
+    plugged.primary["plugins"] = {"words": slow}
+    plugged.primary["tools"]["words.say"] = {"enabled": True}
+    fake.script(Reply((ToolCall("words_say", {}),)), text_reply("Done."))
+    async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
+        await driver.post("Use it")
+        await until(lambda: plugged.calls("words"))
+        began = time.monotonic()
+        await driver.session_call("POST", "/cancel")
+        assert time.monotonic() - began < 5
+        assert (await driver.last_run())["state"] == "cancelled"
+        (answer,) = await tool_messages(driver)
+        assert "cancelled" in answer["content"]

@@ -202,6 +202,8 @@ async def test_plugins_of_subagents_are_warned_of_and_never_asked(
         illegal = [one for one in project["diagnostics"] if one["code"] == "plugin.hook.illegal"]
         assert [one["path"] for one in illegal] == ["primary.subagents.coder.plugins.below"] * 2
         assert {one["severity"] for one in illegal} == {"warning"}
+        page = await driver.call("GET", f"/audit?event=plugin.hook.illegal&project_id={driver.project_id}")
+        assert [row["data"]["declared_at"] for row in page["items"]] == [one["path"] for one in illegal]
         await driver.run("One")
     shown = [system_of(request.json) for request in fake.requests]
     assert [text.count("<plugin:") for text in shown] == [1, 0, 1]
