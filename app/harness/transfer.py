@@ -45,6 +45,8 @@ async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[byt
         storage, lambda uow, cursor: uow.checkpoints.list(row.id, limit=100, cursor=cursor)
     ):
         yield line("checkpoint", checkpoint.model_dump())
+    for compaction in await storage.read(lambda uow: uow.compactions.of_session(row.id)):
+        yield line("compaction", compaction.model_dump())
     if (todos := await storage.read(lambda uow: uow.todos.get(row.id))) is not None:
         yield line("todo_list", todos.model_dump())
     async for event in _events(storage, row.id):

@@ -168,6 +168,7 @@ def _store(
         "message": uow.messages.insert_many,
         "tool_call": uow.tool_calls.insert_many,
         "checkpoint": uow.checkpoints.insert_many,
+        "compaction": uow.compactions.insert_many,
         "todo_list": uow.todos.insert_many,
         "event": uow.events.insert_many,
     }

@@ -19,13 +19,13 @@ from app.harness.dsl.compiler import stored_digest
 from app.harness.history import assistant_blocks, tool_result, user_message
 from app.harness.todo_lists import items_of
 from app.ids import Prefix, is_id
-from app.states import RUN_MOVES, TOOL_CALL_MOVES, SessionState
-from app.storage.models import Checkpoint, Event, Message, Run, Step, TodoList, ToolCall
+from app.states import RUN_MOVES, TOOL_CALL_MOVES, CompactionState, SessionState
+from app.storage.models import Checkpoint, Compaction, Event, Message, Run, Step, TodoList, ToolCall
 from app.storage.models import Session as SessionRow
 
 FORMAT = 1
 
-RowT = TypeVar("RowT", SessionRow, Run, Step, Message, ToolCall, Checkpoint, TodoList, Event)
+RowT = TypeVar("RowT", SessionRow, Run, Step, Message, ToolCall, Checkpoint, Compaction, TodoList, Event)
 
 ROLES = frozenset({"operator", "primary", "tool", "system"})
 AT_REST = frozenset({SessionState.IDLE.value, SessionState.PAUSED.value, SessionState.ARCHIVED.value})
@@ -130,6 +130,8 @@ class ExportReader:
                 self._tool_call(data)
             case "checkpoint":
                 self._of_session(_row(Checkpoint, data), "ckp")
+            case "compaction":
+                self._compaction(data)
             case "todo_list":
                 self._todo_list(data)
             case "event":
@@ -173,6 +175,13 @@ class ExportReader:
             raise WrongLine(f"a tool call in the state {call.state!r} cannot be imported")
         if call.run_id is not None and call.run_id not in self._runs:
             raise WrongLine(f"its run {call.run_id!r} is not among the lines before it")
+
+    def _compaction(self, data: dict[str, Any]) -> None:
+        compaction = self._of_session(_row(Compaction, data), "cmp")
+        if compaction.state not in set(CompactionState):
+            raise WrongLine(f"a compaction in the state {compaction.state!r} is not known")
+        if not all(isinstance(row_id, str) for row_id in compaction.superseded_message_ids):
+            raise WrongLine("superseded_message_ids are not ids")
 
     def _todo_list(self, data: dict[str, Any]) -> None:
         todos = _row(TodoList, data)

@@ -320,3 +320,25 @@ async def test_a_rollback_before_a_compaction_brings_the_originals_back_and_its_
         await driver.run("All there?")
         assert texts(to("small", fake)[-1])[2] == made["summary"]
         await verified(driver, fake)
+
+
+@pytest.mark.requirement("R6.compaction.records", "R6.compaction.readable")
+async def test_an_exported_session_keeps_its_compactions_and_what_the_model_sees(
+    fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    fake.respond = both(reads(6))
+    async with small(tmp_path, settings_overrides, SUMMARIZE) as driver:
+        await driver.run("Read")
+        made = (await driver.session_call("POST", "/compact"))["compaction"]
+        shown = await driver.messages()
+        lines = (await driver.client.get(f"/api/v1/sessions/{driver.session_id}/export")).content
+        await driver.session_call("DELETE", status=204)
+        bad = lines.replace(b'"state":"applied"', b'"state":"forgotten"')
+        for content, status in ((bad, 400), (lines, 201)):
+            answer = await driver.client.post("/api/v1/sessions/import", content=content)
+            assert answer.status_code == status, answer.text
+        assert await compactions(driver) == [made]
+        assert await driver.messages() == shown
+        fake.script(text_reply("Yes.", usage=None))
+        await driver.run("Still there?")
+        assert texts(to("small", fake)[-1])[2] == made["summary"]
