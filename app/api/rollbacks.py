@@ -62,6 +62,7 @@ def staged_answer(staged: StagedFiles) -> StagedRollbackAnswer:
     operation_id="roll_back_session",
     summary="Take a session back to a checkpoint or a message",
     status_code=201,
+    response_model=RollbackAnswer,
     responses={200: {"model": StagedRollbackAnswer, "description": "Staged: nothing was changed."}},
     dependencies=[IDEMPOTENT],
 )
@@ -70,16 +71,14 @@ async def roll_back_session(
     principal: PrincipalDep,
     session_id: SessionId,
     body: RollBack,
-    response: Response,
-) -> RollbackAnswer | StagedRollbackAnswer:
+) -> RollbackAnswer | Response:
     """What came later is superseded, never deleted. The session is idle then; `continue` runs a last
     message that has no answer. Compactions made later are undone. Messages that wait are held. With
     `files`, files are restored as well; look first with `stage`."""
     wish = RollbackWish(**body.model_dump())
     made = await services.sessions.roll_back(session_id, wish, actor=principal.actor)
     if isinstance(made, StagedFiles):
-        response.status_code = 200
-        return staged_answer(made)
+        return Response(staged_answer(made).model_dump_json(), media_type="application/json")
     return rollback_answer(made)
 
 

@@ -135,6 +135,8 @@ class RollBack(RequestModel):
 
 
 class UndoRollback(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"force": False}})
+
     force: bool = Field(default=False, description="Also bring back files that were changed since.")
 
 
