@@ -259,6 +259,32 @@ async def test_a_project_file_that_broke_while_the_daemon_runs_is_told_on_the_pa
         assert complaints.found == []
 
 
+@pytest.mark.requirement("R6.plugins.supervision")
+async def test_a_plugin_that_is_disabled_is_shown_with_the_reason_and_enabled_again(demo: Demo) -> None:
+    folder = demo.root / "plugins" / "liar"
+    folder.mkdir(parents=True)
+    (folder / "kaged-plugin.yaml").write_text(
+        'name: liar\nversion: "1.0.0"\nkaged_api: 1\ndescription: Says <b>more</b> than it has.\n'
+        "command: [python, -m, app.plugins.sdk, plugin.py]\nhooks: [on_session_start]\n"
+    )
+    plugin = 'from app.plugins.sdk import Plugin\nplugin = Plugin("liar", "1.0.0", capabilities=["net:*"])\n'
+    (folder / "plugin.py").write_text(plugin + 'plugin.hook("on_session_start")(lambda call: None)\n')
+    file = demo.root / ".kaged" / "project.yaml"
+    file.write_text(file.read_text() + "\nplugins: { liar: { package: ./plugins/liar } }\n")
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        await send(page, "Read it")
+        await until_state(page, "idle")
+        await page.click("#tab-tools")
+        listed = page.locator('.plugin-listed[data-plugin="liar"][data-state="disabled"]')
+        await listed.locator("text=net:*").wait_for()
+        await listed.locator("text=Says <b>more</b> than it has.").wait_for()
+        await listed.locator("button", has_text="Enable").click()
+        await page.wait_for_selector('.plugin-listed[data-plugin="liar"][data-state="stopped"]')
+        assert complaints.found == []
+
+
 async def test_the_page_can_be_used_by_the_keyboard_on_a_narrow_screen(demo: Demo) -> None:
     daemon = await demo.start()
     async with open_page(daemon, width=390, height=844, dark=True) as (page, complaints):

@@ -3,6 +3,7 @@
 import { address, downloadAddress, request } from "/static/api.js";
 import { byId, h, oncePerFrame, replace } from "/static/dom.js";
 import { clock, dollars, tokens, words } from "/static/format.js";
+import { pluginsOf } from "/static/plugins.js";
 
 const AUDIT_PAGE = 50;
 const TABS = { use: "Use", prompts: "Prompts", tools: "Tools", audit: "Audit", session: "Session" };
@@ -124,7 +125,10 @@ export class Details {
   async _tools(session) {
     const project = encodeURIComponent(session.detail.project_id);
     const { tools } = await request("GET", `/projects/${project}/agents/primary/tools`);
+    const again = { again: () => this.draw(), onError: (error) => this.onError(error) };
     return [
+      await pluginsOf(session.detail.project_id, again),
+      h("h3", {}, "Tools"),
       h("p", { class: "quiet" }, "What the primary agent may call, and which rule decided."),
       tools.map((tool) =>
         h(

@@ -1,0 +1,32 @@
+// The plugins of a session's project: how they fare, why one does not, and having it started again.
+
+import { request } from "/static/api.js";
+import { h } from "/static/dom.js";
+
+/** Return what is shown of a project's plugins, nothing when it has none. `again` draws anew. */
+export async function pluginsOf(projectId, { again, onError }) {
+  const path = `/projects/${encodeURIComponent(projectId)}/plugins`;
+  const { plugins } = await request("GET", path);
+  const enable = (plugin) => async () => {
+    try {
+      await request("POST", `${path}/${encodeURIComponent(plugin.name)}/enable`);
+      again();
+    } catch (error) {
+      onError(error);
+    }
+  };
+  return plugins.length ? [h("h3", {}, "Plugins"), plugins.map((plugin) => row(plugin, enable(plugin)))] : [];
+}
+
+function row(plugin, enable) {
+  const wrong = plugin.state === "disabled" || plugin.state === "unusable";
+  return h(
+    "details",
+    { class: "plugin-listed", data: { plugin: plugin.name, state: plugin.state }, open: wrong },
+    h("summary", {}, h("strong", {}, plugin.name), h("span", { class: "quiet" }, ` ${plugin.state} · ${plugin.agent_path}`)),
+    plugin.reason ? h("p", { role: "status" }, plugin.reason) : null,
+    plugin.description ? h("p", { class: "quiet" }, plugin.description) : null,
+    plugin.log.length ? h("pre", { tabIndex: 0 }, plugin.log.join("\n")) : null,
+    plugin.state === "disabled" ? h("button", { type: "button", onclick: enable }, "Enable") : null,
+  );
+}
