@@ -19,14 +19,15 @@ GOAL_US = 1.0
 ASKED = 10_000
 
 
-def _messages() -> list[UserMessage]:
+def _texts() -> list[str]:
     source = "".join(path.read_text() for path in sorted(Path("app").rglob("*.py")))
     pieces = [source[start : start + SIZE] for start in range(0, len(source) - SIZE, SIZE)]
-    return [UserMessage(blocks=(TextBlock(text=pieces[number % len(pieces)]),)) for number in range(MESSAGES)]
+    return [pieces[number % len(pieces)] for number in range(MESSAGES)]
 
 
 def main() -> None:
-    messages, history, estimate = _messages(), History(), ConversationEstimate()
+    texts, history, estimate = _texts(), History(), ConversationEstimate()
+    messages = [UserMessage(blocks=(TextBlock(text=text),)) for text in texts]
     system = (SystemBlock(name="agent", text="You are an agent. " * 100),)
     tools = tuple(
         ToolSpec(name=f"tool{n}", wire_name=f"tool{n}", description="Does it. " * 20, parameters={"n": n})
@@ -39,7 +40,7 @@ def main() -> None:
     grown = time.perf_counter() - started
     tokens = history.tokens()
     started = time.perf_counter()
-    counted = sum(estimate_text(message.blocks[0].text) for message in messages)  # type: ignore[union-attr]
+    counted = sum(estimate_text(text) for text in texts)
     plain = time.perf_counter() - started
     started = time.perf_counter()
     for _ in range(ASKED):
