@@ -170,15 +170,21 @@ class History:
         if self._plain:
             return None
         if self._view is None:
-            shown = [e for i, e in enumerate(self.entries) if i == 0 or i >= self._hidden_before]
+            shown = [i for i in range(len(self.entries)) if i == 0 or i >= self._hidden_before]
             content = View(
-                rows=tuple(row_id for entry in shown for row_id in entry.row_ids),
-                pruned={entry.row_ids[0]: entry.pruned for entry in shown if entry.pruned},
+                rows=tuple(row_id for index in shown for row_id in self.entries[index].row_ids),
+                pruned={self._key(i): self.entries[i].pruned for i in shown if self.entries[i].pruned},
                 without=tuple(self._cut),
                 floor=self._floor,
             ).encode()
             self._view = (xxhash.xxh3_128_hexdigest(content), content)
         return self._view
+
+    def show_as(self, view: View) -> None:
+        """Show the notices that a noted view has, in a conversation that was read from its rows."""
+        results = [index for index, entry in enumerate(self.entries) if entry.role == "tool"]
+        found = {index: view.pruned.get(self._key(index)) for index in results}
+        self.prune({index: notices for index, notices in found.items() if notices})
 
     # -- taking away ------------------------------------------------------------------------
 
@@ -254,6 +260,11 @@ class History:
         self._plain, self._view = False, None
 
     # -- inside -----------------------------------------------------------------------------
+
+    def _key(self, index: int) -> str:
+        """Return the row by which the results at an index are known: their first, else their call's."""
+        entry = self.entries[index]
+        return entry.row_ids[0] if entry.row_ids else self.entries[index - 1].row_ids[0]
 
     def _append(self, entry: Entry) -> None:
         self._pictured = self._pictured or has_pictures(entry.message)

@@ -122,13 +122,7 @@ def _sealed(uow: UnitOfWork, run: Run, step: Step) -> dict[str, Any] | None:
 def _request(kept: _Kept, images: bool) -> ModelRequest:
     history = History(kept.rows)
     if kept.view is not None:
-        history.prune(
-            {
-                index: kept.view.pruned[entry.row_ids[0]]
-                for index, entry in enumerate(history.entries)
-                if entry.row_ids and entry.row_ids[0] in kept.view.pruned
-            }
-        )
+        history.show_as(kept.view)
     messages = _shown(history.visible, int(kept.sealed["messages"]))
     return ModelRequest(
         model=str(kept.sealed["model"]),

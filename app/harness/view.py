@@ -22,9 +22,9 @@ SUMMARY_KIND = "compaction_summary"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """`pruned` maps the first row of a step's results to the tokens that each notice stands for, by
-    the index of the result; `without` are later rows that no model was shown again; what is not named
-    of the positions up to `floor` was not visible."""
+    """`pruned` maps the first row of a step's results (of its call when they have none) to the tokens
+    that each notice stands for, by the index of the result; `without` are later rows that no model was
+    shown again; what is not named of the positions up to `floor` was not visible."""
 
     rows: tuple[str, ...]
     pruned: Mapping[str, Mapping[int, int]] = field(default_factory=dict)

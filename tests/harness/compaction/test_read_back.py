@@ -16,6 +16,7 @@ from app.harness.compaction.records import summary_row
 from app.harness.compaction.units import rows_of, units_of
 from app.harness.dsl.spec import PruneSpec
 from app.harness.history import History, assistant_blocks, tool_result
+from app.harness.older_results import leave_out_results
 from app.harness.view import View, is_summary
 from app.messages import ModelMessage
 from app.storage.models import Compaction, Message
@@ -28,7 +29,7 @@ PRUNE = PruneSpec(protect_tokens=60, minimum_savings=40)
 posts = st.tuples(st.just("post"), st.booleans())
 steps = st.tuples(st.just("step"), st.integers(0, 3), st.integers(0, 40))
 compactions = st.tuples(st.just("compact"), st.integers(0, 8), st.booleans())
-others = st.sampled_from([("truncate", 80), ("prune",), ("refused",), ("load",)])
+others = st.sampled_from([("truncate", 80), ("prune",), ("refused",), ("load",), ("leave_out",), ("lost",)])
 lives = st.lists(st.one_of(posts, steps, steps, compactions, others), max_size=30)
 
 
@@ -57,6 +58,16 @@ class Life:
         self.history.add_assistant(rows[0].id, assistant_blocks(rows[0]), complete=not calls)
         if calls:
             self.history.add_results([one.id for one in rows[1:]], tuple(map(tool_result, rows[1:])))
+
+    def leave_out(self) -> None:
+        """As for an agent that is not shown the results of earlier turns."""
+        leave_out_results(self.history)
+
+    def lost(self) -> None:
+        """A call whose result was never stored."""
+        (answer, _) = exchange(self.history.take_position(2), "said", ("shell.bash", {}, "out"))
+        self.store(answer)
+        self.load()
 
     def compact(self, count: int, summarized: bool) -> None:
         units = units_of(self.history.entries)
@@ -119,17 +130,11 @@ class Life:
             return History([one for one in rows if not is_summary(one)]).visible
         view = View.decode(noted)
         history = History(view.of(rows))
-        history.prune(
-            {
-                index: view.pruned[entry.row_ids[0]]
-                for index, entry in enumerate(history.entries)
-                if entry.row_ids and entry.row_ids[0] in view.pruned
-            }
-        )
+        history.show_as(view)
         return history.visible
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=300)
 @given(lives)
 def test_what_is_read_back_is_what_was_left_and_what_was_sent(life: list[tuple[Any, ...]]) -> None:
     it = Life()
