@@ -47,6 +47,12 @@ async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[byt
         yield line("checkpoint", checkpoint.model_dump())
     for compaction in await storage.read(lambda uow: uow.compactions.of_session(row.id)):
         yield line("compaction", compaction.model_dump())
+    for rollback in await storage.read(lambda uow: uow.rollbacks.of_session(row.id)):
+        # What it did to files stays here: so do the notes that it was done with.
+        details = {name: value for name, value in rollback.details.items() if name != "files"}
+        yield line("rollback", {**rollback.model_dump(), "details": details})
+    for edit in await storage.read(lambda uow: uow.prompt_edits.of_session(row.id)):
+        yield line("prompt_edit", edit.model_dump())
     if (todos := await storage.read(lambda uow: uow.todos.get(row.id))) is not None:
         yield line("todo_list", todos.model_dump())
     async for event in _events(storage, row.id):

@@ -169,6 +169,8 @@ def _store(
         "tool_call": uow.tool_calls.insert_many,
         "checkpoint": uow.checkpoints.insert_many,
         "compaction": uow.compactions.insert_many,
+        "rollback": uow.rollbacks.insert_many,
+        "prompt_edit": uow.prompt_edits.insert_many,
         "todo_list": uow.todos.insert_many,
         "event": uow.events.insert_many,
     }

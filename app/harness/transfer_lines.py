@@ -15,17 +15,42 @@ import orjson
 from pydantic import ValidationError
 
 from app.errors import PayloadTooLarge, ValidationFailed
+from app.harness.checkpoints.prompt_edits import check_content
 from app.harness.dsl.compiler import stored_digest
 from app.harness.history import assistant_blocks, tool_result, user_message
 from app.harness.todo_lists import items_of
 from app.ids import Prefix, is_id
 from app.states import RUN_MOVES, TOOL_CALL_MOVES, CompactionState, SessionState
-from app.storage.models import Checkpoint, Compaction, Event, Message, Run, Step, TodoList, ToolCall
+from app.storage.models import (
+    Checkpoint,
+    Compaction,
+    Event,
+    Message,
+    PromptEdit,
+    Rollback,
+    Run,
+    Step,
+    TodoList,
+    ToolCall,
+)
 from app.storage.models import Session as SessionRow
 
 FORMAT = 1
 
-RowT = TypeVar("RowT", SessionRow, Run, Step, Message, ToolCall, Checkpoint, Compaction, TodoList, Event)
+RowT = TypeVar(
+    "RowT",
+    SessionRow,
+    Run,
+    Step,
+    Message,
+    ToolCall,
+    Checkpoint,
+    Compaction,
+    Rollback,
+    PromptEdit,
+    TodoList,
+    Event,
+)
 
 ROLES = frozenset({"operator", "primary", "tool", "system"})
 AT_REST = frozenset({SessionState.IDLE.value, SessionState.PAUSED.value, SessionState.ARCHIVED.value})
@@ -132,6 +157,10 @@ class ExportReader:
                 self._of_session(_row(Checkpoint, data), "ckp")
             case "compaction":
                 self._compaction(data)
+            case "rollback":
+                self._rollback(data)
+            case "prompt_edit":
+                self._prompt_edit(data)
             case "todo_list":
                 self._todo_list(data)
             case "event":
@@ -182,6 +211,26 @@ class ExportReader:
             raise WrongLine(f"a compaction in the state {compaction.state!r} is not known")
         if not all(isinstance(row_id, str) for row_id in compaction.superseded_message_ids):
             raise WrongLine("superseded_message_ids are not ids")
+
+    def _rollback(self, data: dict[str, Any]) -> None:
+        kept = self._of_session(_row(Rollback, data), "rbk").details
+        numbers = [kept.get(name) for name in ("position", "last_position", "messages")]
+        flags = [kept.get(name) for name in ("was_rolled_back", "context_overflow")]
+        lists = [kept.get(name) for name in ("compactions", "proposals", "checkpoints")]
+        fits = (
+            all(isinstance(one, int) for one in numbers)
+            and all(isinstance(one, bool) for one in flags)
+            and all(isinstance(ids, list) and all(isinstance(one, str) for one in ids) for ids in lists)
+        )
+        if not fits or "files" in kept:
+            raise WrongLine("its details are not those of a rollback")
+
+    def _prompt_edit(self, data: dict[str, Any]) -> None:
+        edit = self._of_session(_row(PromptEdit, data), "ped")
+        try:
+            check_content(edit.new_content)
+        except ValidationFailed as problem:
+            raise WrongLine(problem.message) from None
 
     def _todo_list(self, data: dict[str, Any]) -> None:
         todos = _row(TodoList, data)

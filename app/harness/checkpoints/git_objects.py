@@ -19,6 +19,7 @@ from pathlib import Path
 from app.bridges.process import ChildProcesses, SpawnFailed
 from app.ids import new_id
 
+NO_REPOSITORY = "not a git repository"
 SECONDS = 60.0
 MAX_OUTPUT = 64 * 1024 * 1024
 _QUIET = (
@@ -62,6 +63,8 @@ class GitObjects:
 
     async def open(self) -> None:
         """Find the repository. Raises `GitProblem`, an expected one where there is none."""
+        if not await asyncio.to_thread(_is_below_a_repository, self._root):
+            raise GitProblem(NO_REPOSITORY, expected=True)  # without starting git for each message
         found = await self._git(["rev-parse", "--show-object-format", "--git-path", "objects"], plain=True)
         kind, _, objects = found.decode("utf-8", "surrogateescape").strip().partition("\n")
         self._hash = kind if kind in ("sha1", "sha256") else "sha1"
@@ -199,8 +202,10 @@ class GitObjects:
         if done.exit_code != 0:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             first = said[0][:300] if said else f"exit code {done.exit_code}"
-            none = "not a git repository" in first
-            raise GitProblem(
-                "not a git repository" if none else f"git {arguments[0]}: {first}", expected=none
-            )
+            none = NO_REPOSITORY in first
+            raise GitProblem(NO_REPOSITORY if none else f"git {arguments[0]}: {first}", expected=none)
         return done.stdout
+
+
+def _is_below_a_repository(root: Path) -> bool:
+    return any((folder / ".git").exists() for folder in (root, *root.parents))

@@ -38,6 +38,7 @@ class WorktreeNotes:
         self.worktrees = worktrees
         self._storage = storage
         self._pending: dict[str, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
         self._last: dict[str, str] = {}
 
     def begin(
@@ -61,6 +62,7 @@ class WorktreeNotes:
         before = self._pending.get(session_id)
         task = asyncio.create_task(self._note(row, project_id, root, before), name=f"note {row.id}")
         self._pending[session_id] = task
+        self._tasks.add(task)
         task.add_done_callback(lambda done: self._forget(session_id, done))
 
     def waiting_for(self, session_id: str) -> Callable[[], Awaitable[None]]:
@@ -83,7 +85,7 @@ class WorktreeNotes:
 
     async def aclose(self) -> None:
         """Let what is being noted come to its end shortly, and give up the rest."""
-        tasks = list(self._pending.values())
+        tasks = list(self._tasks)
         if tasks:
             await asyncio.wait(tasks, timeout=LAST_SECONDS)
         for task in tasks:
@@ -93,6 +95,7 @@ class WorktreeNotes:
     # -- inside -----------------------------------------------------------------------------
 
     def _forget(self, session_id: str, done: asyncio.Task[None]) -> None:
+        self._tasks.discard(done)
         if self._pending.get(session_id) is done:
             del self._pending[session_id]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import subprocess
@@ -345,3 +346,48 @@ async def test_filters_hooks_and_monitors_of_a_repository_are_not_run(
     await rolled_back(at, first)
     assert (root / "a.txt").read_bytes() == b"a, first\n"
     assert not (tmp_path / "sprung").exists()
+
+
+async def test_old_notes_are_given_up_when_they_take_too_much_room_and_say_so(
+    at: Driver, fake: FakeProvider, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await work(at, fake, "One", (read("a.txt"),), (write("a.txt", "a, second\n"),))
+    await work(at, fake, "Two", (read("a.txt"),), (write("a.txt", "a, third\n"),))
+    await say(at, fake, "Between", "Yes.")
+    monkeypatch.setattr("app.harness.checkpoints.worktrees.MAX_STORE_BYTES", 1)
+    third = await work(at, fake, "Three", (read("a.txt"),), (write("a.txt", "a, fourth\n"),))
+    await say(at, fake, "Four", "Yes.")
+    await at.daemon.services.sessions._services.notes.settled(at.session_id)
+    body = {"message_id": first, "files": True, "stage": True}
+    refused = await at.session_call("POST", "/rollback", body, status=409)
+    assert "took too much room" in refused["error"]["message"]
+    await rolled_back(at, third)
+    assert (root / "a.txt").read_text() == "a, third\n"
+
+
+async def test_tools_wait_until_the_files_are_noted(
+    at: Driver, fake: FakeProvider, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = at.daemon.services.sessions._services.notes
+    noting, go_on = asyncio.Event(), asyncio.Event()
+    note = notes.worktrees.note
+
+    async def slow(folder: Path) -> Any:
+        noting.set()
+        await go_on.wait()
+        return await note(folder)
+
+    monkeypatch.setattr(notes.worktrees, "note", slow)
+    fake.script(Reply((create("new.txt", "new\n"),)), text_reply("Done."))
+    async with at.watching() as watch:
+        posted = await at.post("Go")
+        async with asyncio.timeout(10):
+            await noting.wait()
+        await watch.until_type("message.tool_call")
+        await at.rename("the call was asked for")
+        assert not (root / "new.txt").exists()
+        go_on.set()
+        await watch.until_state("idle")
+    assert (root / "new.txt").exists()
+    await rolled_back(at, posted["message"]["id"])
+    assert not (root / "new.txt").exists()

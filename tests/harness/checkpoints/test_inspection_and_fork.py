@@ -108,3 +108,26 @@ async def test_a_fork_takes_a_step_with_all_its_results_and_can_go_on_from_a_que
             await driver.session_call("POST", "/continue", status=201)
             await watch.until_state("idle")
         assert (await shown(driver))[-1] == "Gone on."
+
+
+@pytest.mark.requirement("R6.checkpoint.undo")
+async def test_an_exported_session_keeps_its_rollbacks_and_edited_prompts(
+    driver: Driver, fake: FakeProvider
+) -> None:
+    await say(driver, fake, "One", "First.")
+    checkpoint = await paused(driver, fake, "Two", "Half")
+    path = f"/checkpoints/{checkpoint['id']}/prompts/primary"
+    await driver.session_call("PUT", path, {"content": "Otherwise.\n"})
+    one = (await driver.messages())[0]["id"]
+    rollback = await driver.session_call("POST", "/rollback", {"message_id": one}, status=201)
+    export = await driver.client.get(f"/api/v1/sessions/{driver.session_id}/export")
+    await driver.session_call("DELETE", status=204)
+    spoiled = export.content.replace(b'"last_position":', b'"lost_position":')
+    for content, status in ((spoiled, 400), (export.content, 201)):
+        answer = await driver.client.post("/api/v1/sessions/import", content=content)
+        assert answer.status_code == status, answer.text
+    again = await driver.client.get(f"/api/v1/sessions/{driver.session_id}/export")
+    assert again.content == export.content
+    assert (await driver.session_call("GET", "/prompts"))["prompts"][0]["source"] == "edited"
+    await driver.session_call("POST", f"/rollbacks/{rollback['id']}/undo")
+    assert await shown(driver) == ["One", "First.", "Two", "Half"]
