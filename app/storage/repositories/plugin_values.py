@@ -37,14 +37,21 @@ class PluginValueRepository(Rows[PluginValue]):
         found = sorted(self.connection.execute(statement).scalars())
         return [key for key in found if key > after][:limit]
 
-    def used(self, project_id: str, plugin: str, but: str) -> tuple[int, int]:
-        """Return how many keys there are beside `but`, and the bytes of their values."""
+    def used(self, project_id: str, plugin: str) -> tuple[int, int]:
+        """Return how many keys there are, and the bytes of their values. It looks at every row."""
         row = self.connection.execute(
             select(func.count(), func.coalesce(func.sum(self.c.size_bytes), 0)).where(
-                self.c.project_id == project_id, self.c.plugin == plugin, self.c.key != storable(but)
+                self.c.project_id == project_id, self.c.plugin == plugin
             )
         ).one()
         return int(row[0]), int(row[1])
+
+    def size_of(self, project_id: str, plugin: str, key: str) -> int | None:
+        """Return the bytes of one value, None when there is none."""
+        statement = select(self.c.size_bytes).where(
+            self.c.project_id == project_id, self.c.plugin == plugin, self.c.key == storable(key)
+        )
+        return self.connection.execute(statement).scalar_one_or_none()
 
     def remove(self, project_id: str, plugin: str, key: str) -> bool:
         """Delete one value; False when there was none."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from app.bridges.plugins.manager import StorageRefused
 from app.harness import plugin_storage
 from app.harness.plugin_storage import StoredPluginValues
+from app.storage.repositories.plugin_values import PluginValueRepository
 from app.storage.storage import Storage
 from tests.storage.rows import project
 
@@ -70,3 +74,41 @@ async def test_a_plugin_keeps_no_more_than_is_allowed(
     await values.set("prj_00001", "other", "key", 1)
     with pytest.raises(StorageRefused, match="not known"):
         await values.set("prj_9", "p", "key", 1)
+
+
+@pytest.mark.requirement("R6.plugins.hostile")
+async def test_a_full_storage_that_is_written_to_without_end_leaves_the_writer_to_others(
+    storage: Storage, values: StoredPluginValues, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[str] = []
+    waiting: list[Any] = []
+    used, submit = PluginValueRepository.used, Storage.submit
+
+    def count(self: PluginValueRepository, project_id: str, plugin: str) -> tuple[int, int]:
+        counted.append(plugin)
+        return used(self, project_id, plugin)
+
+    def note(self: Storage, work: Any, **more: Any) -> Any:
+        waiting[:] = [one for one in waiting if not one.done()]
+        waiting.append(submit(self, work, **more))
+        most.append(len(waiting))
+        return waiting[-1]
+
+    most: list[int] = []
+    monkeypatch.setattr(PluginValueRepository, "used", count)
+    monkeypatch.setattr(Storage, "submit", note)
+    monkeypatch.setattr(plugin_storage, "MAX_KEYS", 64)
+    await asyncio.gather(*(values.set("prj_00001", "p", f"key{number}", number) for number in range(64)))
+    flood = [
+        asyncio.ensure_future(values.set("prj_00001", "p", f"key{number}", "again")) for number in range(64)
+    ]
+    await asyncio.sleep(0)
+    for one in flood[::2]:
+        one.cancel()
+    await asyncio.gather(*flood, return_exceptions=True)
+    assert max(most) == 1, "of one plugin a single write waits for the writer"
+    assert counted == ["p"], "what it keeps is counted once"
+    with pytest.raises(StorageRefused, match="64 keys"):
+        await values.set("prj_00001", "p", "one more", 1)
+    assert await values.delete("prj_00001", "p", "key0")
+    await values.set("prj_00001", "p", "one more", 1)
