@@ -18,7 +18,7 @@ from app import __version__
 from app.access_tokens import AccessControl
 from app.bridges.dap.manager import DebugAdapters
 from app.bridges.lsp.manager import LanguageServers
-from app.bridges.plugins.manager import Manifests, Plugins
+from app.bridges.plugins.manager import Plugins
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.config import (
@@ -256,9 +256,7 @@ async def _assemble(
         registry,
         known_models=lambda: [entry.alias for entry in router.list_models()],
         prompts_changed=lambda project_id, agents: sessions.prompts_changed(project_id, agents),
-        plugins=ManifestCatalog(
-            Manifests(settings.daemon.data_dir, settings.plugins.paths, settings.plugins.config)
-        ),
+        plugins=ManifestCatalog.of(settings),
         reloaded=lasting.hooks.reloaded,
     )
     permissions = PermissionRules(storage, redactor)

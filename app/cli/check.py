@@ -32,7 +32,6 @@ def command(folder: Path | None, config_file: Path | None, no_models: bool, as_j
     root = folder.expanduser().absolute() if folder is not None else find_project_root()
     if root is None:
         raise CommandFailed("no_project", "there is no .kaged/project.yaml here; write one with `kaged init`")
-    from app.bridges.plugins.manager import Manifests
     from app.bridges.process import ChildProcesses
     from app.bridges.pty.manager import TerminalManager
     from app.config import load_settings
@@ -48,9 +47,7 @@ def command(folder: Path | None, config_file: Path | None, no_models: bool, as_j
     if not no_models:
         settings = load_settings(config_file=config_file)
         models = tuple(settings.models)
-        plugins = ManifestCatalog(
-            Manifests(settings.daemon.data_dir, settings.plugins.paths, settings.plugins.config)
-        )
+        plugins = ManifestCatalog.of(settings)
     result = compile_project(root, catalog=catalog, known_models=models, plugins=plugins)
     valid = not result.errors
     if as_json:

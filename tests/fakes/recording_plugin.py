@@ -1,8 +1,8 @@
 """A plugin that notes every call, and answers as its config says.
 
 Owns: `calls.jsonl` beside it, one line for each call with its name and all parameters. Run as a file with
-the plugin's name, its hooks (or `none`), and its tools. In the config, by hook or tool name: `answers` (JSON, the result), `errors` (a message),
-`sleeps` (seconds before the answer).
+the plugin's name, its hooks (or `none`), and its tools. In the config, by hook or tool name: `answers`
+(JSON, the result), `errors` (a message), `sleeps` (seconds before the answer).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class PluginAnswer(AnswerModel):
     roles: list[str]
     tools: list[str] = Field(description="Full names; an agent has what its `tools` enable.")
     state: Literal["unusable", "stopped", "starting", "ready", "restarting", "disabled"] = Field(
-        description="`unusable`: the manifest or the config is wrong, or there is none. `disabled`: it failed "
+        description="`unusable`: manifest or config are wrong, or there is none. `disabled`: it failed "
         "too often and is not started again until an operator enables it."
     )
     reason: str | None = Field(description="Why it is unusable, restarting or disabled.")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.bridges.plugins.manager import Manifests, PluginDeclaration, PluginProblem
+from app.config import Settings
 from app.harness.dsl.plugins import PluginFacts
 
 
@@ -18,6 +19,11 @@ class ManifestCatalog:
 
     def __init__(self, manifests: Manifests) -> None:
         self._manifests = manifests
+
+    @classmethod
+    def of(cls, settings: Settings) -> ManifestCatalog:
+        """Return the catalog of a daemon with these settings."""
+        return cls(Manifests(settings.daemon.data_dir, settings.plugins.paths, settings.plugins.config))
 
     def inspect(self, name: str, package: str, config: Mapping[str, Any], project_root: Path) -> PluginFacts:
         """Read a manifest and check the config against it. Blocks on file I/O; does not raise."""
