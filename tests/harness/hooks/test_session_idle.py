@@ -55,7 +55,7 @@ async def test_each_plugin_hears_after_its_own_debounce_what_was_said(
 async def test_a_new_run_begins_the_wait_anew(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
-    plugged.primary["plugins"] = {"notes": plugged.recording("notes", hooks=IDLE, idle_debounce_sec=2.0)}
+    plugged.primary["plugins"] = {"notes": plugged.recording("notes", hooks=IDLE, idle_debounce_sec=4.0)}
     fake.script(*(text_reply(f"Answer {number}.") for number in range(4)))
     async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
         for number in range(3):
@@ -71,7 +71,7 @@ async def test_a_new_run_begins_the_wait_anew(
 async def test_a_session_that_is_closed_or_was_idle_before_a_restart_is_not_told_of(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
-    plugged.primary["plugins"] = {"notes": plugged.recording("notes", hooks=IDLE, idle_debounce_sec=1.5)}
+    plugged.primary["plugins"] = {"notes": plugged.recording("notes", hooks=IDLE, idle_debounce_sec=4.0)}
     fake.script(*(text_reply("Yes.") for _ in range(4)))
     async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
         await driver.run("One")
