@@ -113,6 +113,7 @@ class Plugin:
         self._work: queue.SimpleQueue[tuple[Any, Callable[[], Any]]] = queue.SimpleQueue()
         self._open: set[Any] = set()
         self._cancelled: set[Any] = set()
+        self._running: set[Any] = set()
         self._waiting: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
         self._lock = threading.Lock()
         self._asked = 0
@@ -175,12 +176,17 @@ class Plugin:
         elif method == "initialized":
             for function in self._at_start:
                 self._work.put((None, function))
-        elif method in {"ping", "shutdown"}:
+        elif method == "shutdown" or (method == "ping" and not self._is_stuck()):
             self._send({"id": number, "result": {}})
         elif method == "$/cancelRequest":
             self._cancelled |= {params.get("id")} & self._open
         elif number is not None:
             self._call(number, method, params)
+
+    def _is_stuck(self) -> bool:
+        """Whether every thread works on a call that the daemon has given up, so that none can be served.
+        A ping that is not answered then has the plugin begun anew."""
+        return len(self._running & self._cancelled) >= self._threads
 
     def _hello(self, params: Mapping[str, Any]) -> dict[str, Any]:
         self.config = params.get("config") or {}
@@ -209,10 +215,12 @@ class Plugin:
             number, work = self._work.get()
             try:
                 if number not in self._cancelled:
+                    self._running.add(number)
                     self._done(number, work)
             except BrokenPipeError:
                 return  # the daemon is gone
             finally:
+                self._running.discard(number)
                 self._open.discard(number)
                 self._cancelled.discard(number)
 

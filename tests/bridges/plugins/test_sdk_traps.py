@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.errors import ToolError
 from tests.bridges.conftest import until
 from tests.bridges.plugins.conftest import Open
 
@@ -21,7 +22,7 @@ tools:
 """
 
 PLUGIN = """
-import os, subprocess, sys
+import os, subprocess, sys, time
 from app.plugins.sdk import Plugin, PluginError
 
 print("read from the top")
@@ -42,6 +43,8 @@ def before(call):
 
 @plugin.tool("ask")
 def ask(call, what="", role=None):
+    if what == "hang":
+        time.sleep(600)
     if what == "early":
         return early
     if what == "program":
@@ -90,3 +93,22 @@ async def test_what_fails_at_the_start_is_in_the_log(bench: Open) -> None:
         notes = it.package(MANIFEST, script=PLUGIN)
         await it.tool(notes, "ask")
         await until(lambda: any("nothing to begin with" in line for line in it.lines()))
+
+
+async def test_a_function_that_never_returns_has_the_plugin_begun_anew(bench: Open) -> None:
+    async with bench(health_seconds=0.3) as it:
+        notes = it.package(MANIFEST, script=PLUGIN)
+        assert await it.tool(notes, "ask") == [None, "observer"]
+        with pytest.raises(ToolError) as failure:
+            await it.tool(notes, "ask", what="hang", seconds=1)
+        assert failure.value.code == "plugin_timeout"
+        await until(lambda: len(it.events("started")) == 2)
+        assert "did not answer 3 pings" in it.events("failed")[0]["reason"]
+        assert await it.tool(notes, "ask") == [None, "observer"]
+
+
+async def test_a_function_that_is_slow_is_let_work(bench: Open) -> None:
+    async with bench(health_seconds=0.1) as it:
+        notes = it.package(MANIFEST, script=PLUGIN.replace("sleep(600)", "sleep(2)"))
+        assert await it.tool(notes, "ask", what="hang", seconds=30) == [None, "observer"]
+        assert it.events("failed") == []
