@@ -44,9 +44,10 @@ def schema_problem(schema: Mapping[str, Any]) -> str | None:
     return None
 
 
-def violations(schema: Mapping[str, Any], value: Any) -> list[str]:
-    """Return what a value breaks of a schema that has no problem, a sentence each."""
-    found = islice(_compiled(orjson.dumps(schema)).iter_errors(value), MAX_VIOLATIONS)
+def violations(schema: Mapping[str, Any], value: Any, *, is_secret: bool = False) -> list[str]:
+    """Return what a value breaks of a schema that has no problem, a sentence each, which says nothing of the
+    value itself when that `is_secret`."""
+    found = islice(_compiled(orjson.dumps(schema), is_secret).iter_errors(value), MAX_VIOLATIONS)
     return [f"{_place(error.instance_path)}: {_words(error.message)}" for error in found]
 
 
@@ -67,12 +68,13 @@ def _inner(value: Any) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _compiled(text: bytes) -> Validator:
+def _compiled(text: bytes, is_secret: bool = False) -> Validator:
     from jsonschema_rs import RegexOptions, validator_for
 
     return validator_for(
         orjson.loads(text),
         offline=True,
+        mask="its value" if is_secret else None,
         pattern_options=RegexOptions(size_limit=_COMPILED_BYTES, dfa_size_limit=_COMPILED_BYTES),
     )
 

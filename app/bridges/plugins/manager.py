@@ -95,7 +95,8 @@ class Manifests:
             problems.append("config: the plugin takes none; take it out")
         if manifest.system_config_schema is not None:
             place = f"plugins.config.{declaration.name}"
-            problems += [f"{place}.{one}" for one in violations(manifest.system_config_schema, dict(system))]
+            found = violations(manifest.system_config_schema, dict(system), is_secret=True)
+            problems += [f"{place}.{one}" for one in found]
         if problems:
             raise PluginProblem(
                 "plugin_config_invalid",

@@ -240,7 +240,7 @@ system_config_schema:
   properties: {key: {type: string}}
   required: [key]
 """
-    async with bench(system_config={"memory": {"key": 7}}) as it:
+    async with bench(system_config={"memory": {"key": 70071}}) as it:
         it.package(GOOD + schemas, name="memory")
         declared = it.declaration("memory", config={"size": 6, "mode": "a" * 5_000 + "!"})
         with pytest.raises(PluginProblem) as caught:
@@ -248,6 +248,9 @@ system_config_schema:
         assert caught.value.code == "plugin_config_invalid"
         places = [one.partition(":")[0] for one in caught.value.problems]
         assert sorted(places) == ["config.mode", "config.size", "plugins.config.memory.key"]
+        assert "6 is greater" in caught.value.message
+        assert 'its value is not of type "string"' in caught.value.message
+        assert "70071" not in caught.value.message, "the operator's settings are secret"
         it.package(GOOD, name="memory")
         with pytest.raises(PluginProblem, match="takes none"):
             await it.plugins.manifest(declared)
