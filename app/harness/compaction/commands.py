@@ -118,7 +118,7 @@ class CompactionCommands:
             proposal, context = await self._proposal(runs, compaction_id, actor)
             values = edited(proposal, context, ids, text)
             values["details"] = self._decide(context, proposal, "edited", actor)
-            await context.record(work=lambda uow: uow.compactions.decide(compaction_id, **values))
+            context.record(work=lambda uow: uow.compactions.decide(compaction_id, **values), durable=True)
             await context.settle()
             return proposal.model_copy(update=values)
 
@@ -129,7 +129,7 @@ class CompactionCommands:
             proposal, context = await self._proposal(runs, compaction_id, actor)
             state = move(CompactionState(proposal.state), CompactionState.REJECTED).value
             values = {"state": state, "details": self._decide(context, proposal, "rejected", actor)}
-            await context.record(work=lambda uow: uow.compactions.decide(compaction_id, **values))
+            context.record(work=lambda uow: uow.compactions.decide(compaction_id, **values), durable=True)
             await context.settle()
             return proposal.model_copy(update=values)
 

@@ -199,7 +199,9 @@ class Compactor:
         )
         stored = record.model_copy()
         try:
-            await run.record(completed, work=lambda uow: apply(uow, stored, summary), durable=True)
+            await asyncio.shield(
+                run.record(completed, work=lambda uow: apply(uow, stored, summary), durable=True)
+            )
         except KagedError:
             restore()
             raise
@@ -241,7 +243,7 @@ class Compactor:
         told = {"compaction_id": work.record.id, "strategy": work.strategy}
         reason = "nothing that may go is left"
         self._run.audit("compaction.noop", {**told, "reason": reason})
-        await self._run.record(CompactionNoop(**told, reason=reason))
+        await asyncio.shield(self._run.record(CompactionNoop(**told, reason=reason)))
 
     async def _propose(self, work: _Work, window: Window, plan: Plan, summary: Message | None) -> None:
         record = work.record
@@ -258,8 +260,9 @@ class Compactor:
             "superseded_count": len(record.superseded_message_ids),
         }
         self._run.audit("compaction.proposed", told)
-        await self._run.record(
-            CompactionProposed(**told), work=lambda uow: uow.compactions.add(record), durable=True
+        proposed = CompactionProposed(**told)
+        await asyncio.shield(
+            self._run.record(proposed, work=lambda uow: uow.compactions.add(record), durable=True)
         )
 
     async def tell_plugins(self, record: Compaction, plan: Plan) -> None:
