@@ -6,11 +6,13 @@ the rest of the session. Never: the place in the system prompt.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import orjson
 import xxhash
 
+from app.errors import KagedError
 from app.harness.hooks.agent_plugins import AgentPlugins, Caller
 from app.harness.hooks.injection import injection
 from app.harness.run_context import RunContext
@@ -83,8 +85,13 @@ class SessionRecall:
 
         stored = run.record(work=store)
         self._recalled_at, self._digest = at, digest
-        if digest is not None:
-            await stored
+        if digest is None:
+            return
+        try:
+            await asyncio.shield(stored)
+        except KagedError:
+            self._recalled_at = self._digest = None  # nothing is stored: the next run asks again
+            raise
 
     async def _stored(self, digest: str) -> tuple[SystemBlock, ...]:
         blob = await self._storage.read(lambda uow: uow.blobs.get(digest))
