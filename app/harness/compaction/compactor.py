@@ -144,7 +144,7 @@ class Compactor:
             dry_run=work.dry_run,
         )
         observed = await self._services.plugins.pre_compact(self._run, notice)
-        window = _retained(window, observed)
+        window = _retained(window, observed, self._room(work, window))
         notice = replace(notice, window=window)
         selection = Selection(self._run, self._services, work.span, work.threshold, dry_run=work.dry_run)
         plan = await selection.plan(window, work.strategy, notice)
@@ -220,6 +220,13 @@ class Compactor:
             return Window(units, frozenset(always_kept(units, conditions)), goal, self._measure(threshold))
 
         return await asyncio.to_thread(look)
+
+    def _room(self, work: _Work, window: Window) -> int:
+        """Return how many tokens may stay when plugins have messages stay: of a manual compaction as many as
+        are below the lower threshold, else those of its goal."""
+        if work.trigger != "operator_manual":
+            return window.goal
+        return max(window.goal, self._run.estimate.room(work.threshold.goal - work.threshold.reserve))
 
     def _complete(self, work: _Work, plan: Plan, window: Window) -> None:
         """Fill the record in with what was planned."""
@@ -309,13 +316,20 @@ class Compactor:
         return self._run.history.generation, len(self._run.history.entries)
 
 
-def _retained(window: Window, observed: Any) -> Window:
-    """Return the window with what observers want to keep among what stays."""
+def _retained(window: Window, observed: Any, room: int) -> Window:
+    """Return the window with what observers want to keep among what stays: the newest of it, as far as there
+    is room. A plugin that keeps everything must not keep a conversation from fitting."""
     wanted = {row_id for answer in observed for row_id in answer.retain}
     if not wanted:
         return window
-    more = {index for index, unit in enumerate(window.units) if not wanted.isdisjoint(unit.row_ids)}
-    return Window(window.units, window.kept | more, window.goal, window.measure)
+    kept = set(window.kept)
+    left = room - sum(window.units[index].tokens for index in kept)
+    for index in range(len(window.units) - 1, -1, -1):
+        unit = window.units[index]
+        if index not in kept and not wanted.isdisjoint(unit.row_ids) and unit.tokens <= left:
+            kept.add(index)
+            left -= unit.tokens
+    return Window(window.units, frozenset(kept), window.goal, window.measure)
 
 
 def _bill(spending: Spending) -> dict[str, Any]:

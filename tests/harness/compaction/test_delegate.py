@@ -181,6 +181,27 @@ async def test_observers_retain_messages_inject_texts_and_hear_what_became_of_it
         await verified(driver, fake)
 
 
+@pytest.mark.requirement("R6.plugins.hostile")
+async def test_an_observer_that_retains_everything_keeps_only_what_there_is_room_for(
+    fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    def keeps_all(notice: PreCompact) -> ObserverAnswer:
+        ids = tuple(one["id"] for one in notice.messages_being_compacted)
+        return ObserverAnswer("memory", 3.0, "retain", retain=ids)
+
+    async with small(tmp_path, settings_overrides) as driver:
+        installed(driver, Plugins(oldest, [keeps_all]))
+        fake.script(*reads(20), text_reply("Done.", usage=None))
+        await driver.run("Read")
+        assert (await driver.last_run())["state"] == "succeeded"
+        done = await compactions(driver)
+        assert len(done) > 1
+        assert all(record["superseded_message_ids"] for record in done)
+        assert all(record["after_estimate"] <= record["details"]["goal"] for record in done)
+        assert not await events(driver, "compaction.noop")
+        await verified(driver, fake)
+
+
 def window(*kept: int) -> Window:
     rows = [row("operator", "task", 1), *exchange(2, "a", ("x", {}, "1"), ("y", {}, "2"))]
     rows += [row("primary", "said", 5), row("operator", "more", 6)]
