@@ -18,7 +18,7 @@ COMMANDS: dict[str, str] = {
     "serve": "Start the daemon.",
     "send": "Post a message and watch the answer.",
     "attach": "Follow a session.",
-    "session": "List, export and import sessions.",
+    "session": "List, export, import, roll back and fork sessions.",
     "init": "Write a starter project.",
     "check": "Check a project file.",
     "doctor": "Say what is present and what is missing.",

@@ -1,6 +1,6 @@
-"""`kaged session`: list, export and import.
+"""`kaged session`: list, export, import, and the commands of `session_history`.
 
-Owns: those three commands. Never: the format of an export, which is the daemon's.
+Owns: the first three. Never: the format of an export, which is the daemon's.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from app.cli.client import DaemonClient
 from app.cli.conversation import find_session, open_project, session_path
 from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
 from app.cli.output import CommandFailed, json_option, print_json, print_table, print_text
+from app.cli.session_history import fork, roll_back, undo
 from app.storage.private_file import private
 
 _CHUNK_BYTES = 256 * 1024
@@ -24,7 +25,11 @@ _CHUNK_BYTES = 256 * 1024
 
 @click.group(name="session")
 def command() -> None:
-    """List, export and import sessions."""
+    """List, export and import sessions; go back in one, or fork it."""
+
+
+for _command in (roll_back, undo, fork):
+    command.add_command(_command)
 
 
 @command.command(name="list")

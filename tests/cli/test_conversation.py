@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -138,6 +139,24 @@ def test_a_session_is_listed_exported_and_imported_again_bit_for_bit(
     daemon.home.json("session", "export", session, "--output", str(second))
     assert second.read_bytes() == first.read_bytes()
     assert "Carried" in daemon.home.run("session", "list").stdout
+
+
+@pytest.mark.requirement("R6.checkpoint.rollback", "R6.checkpoint.fork")
+def test_a_session_is_rolled_back_brought_back_and_forked(daemon: DaemonProcess, tmp_path: Path) -> None:
+    daemon.home.run("send", "--title", "Winding", "please read it")
+    session = daemon.home.json("session", "list")["items"][0]["id"]
+    exported = tmp_path / "winding.jsonl"
+    daemon.home.run("session", "export", session, "--output", str(exported))
+    lines = [json.loads(line) for line in exported.read_text().splitlines()]
+    first = next(line["data"]["id"] for line in lines if line["kind"] == "message")
+    made = daemon.home.json("session", "rollback", session, first)
+    assert made["messages"] > 0
+    assert "are back" in daemon.home.run("session", "undo", session, made["id"]).stdout
+    refused = daemon.home.run("session", "rollback", session, first, "--files")
+    assert (refused.returncode, "cannot be restored" in refused.stderr) == (1, True)
+    assert daemon.home.run("session", "rollback", session, first, "--stage").returncode == 2
+    fork = daemon.home.json("session", "fork", session, first)
+    assert fork["title"] == "Winding (fork)"
 
 
 def test_what_is_exported_or_recorded_is_readable_by_its_owner_alone(

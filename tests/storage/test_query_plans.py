@@ -35,8 +35,21 @@ QUERIES: dict[str, Query] = {
     "messages.last_position": lambda u: u.messages.last_position("ses_00001"),
     "messages.incomplete": lambda u: u.messages.incomplete("ses_00001"),
     "messages.supersede_after": lambda u: u.messages.supersede_after("ses_00001", 3),
+    "messages.supersede_after of an agent": lambda u: u.messages.supersede_after(
+        "ses_00001", 3, by="rbk_1", agent_path="primary"
+    ),
+    "messages.supersede_runs": lambda u: u.messages.supersede_runs("ses_00001", ["run_00001"], by="rbk_1"),
+    "messages.supersede_ids": lambda u: u.messages.supersede_ids("ses_00001", ["msg_00001"], by="rbk_1"),
+    "messages.restore": lambda u: u.messages.restore("ses_00001", by="rbk_1"),
+    "messages.through": lambda u: u.messages.through("ses_00001", 3),
+    "messages.following": lambda u: u.messages.following("ses_00001", 3, agent_path="primary"),
+    "messages.positions": lambda u: u.messages.positions("ses_00001", ["msg_00001", "msg_00002"]),
+    "messages.of_runs": lambda u: u.messages.of_runs("ses_00001", ["run_00001"]),
+    "messages.tool_results": lambda u: u.messages.tool_results("ses_00001", 3),
+    "messages.last_answer": lambda u: u.messages.last_answer("ses_00001", "primary", 3),
     "messages.page": lambda u: u.messages.page("ses_00001"),
     "runs.list": lambda u: u.runs.list("ses_00001"),
+    "runs.children": lambda u: u.runs.children("ses_00001"),
     "runs.in_states": lambda u: u.runs.in_states(["running"]),
     "runs.steps": lambda u: u.runs.steps("run_00001"),
     "runs.update_step": lambda u: u.runs.update_step("run_00001", 1, ended_at=1),
@@ -45,6 +58,17 @@ QUERIES: dict[str, Query] = {
     "tool_calls.unfinished": lambda u: u.tool_calls.unfinished("ses_00001"),
     "checkpoints.list": lambda u: u.checkpoints.list("ses_00001"),
     "checkpoints.open": lambda u: u.checkpoints.open("ses_00001"),
+    "checkpoints.of_session": lambda u: u.checkpoints.of_session("ses_00001"),
+    "rollbacks.list": lambda u: u.rollbacks.list("ses_00001"),
+    "rollbacks.of_session": lambda u: u.rollbacks.of_session("ses_00001"),
+    "prompt_edits.of_session": lambda u: u.prompt_edits.of_session("ses_00001"),
+    "prompt_edits.of_checkpoint": lambda u: u.prompt_edits.of_checkpoint("ckp_00001"),
+    "prompt_edits.not_applied": lambda u: u.prompt_edits.not_applied("ses_00001"),
+    "prompt_edits.apply": lambda u: u.prompt_edits.apply("ses_00001", 1),
+    "prompt_edits.remove": lambda u: u.prompt_edits.remove("ses_00001", "primary"),
+    "worktrees.of_session": lambda u: u.worktrees.of_session("ses_00001"),
+    "worktrees.of_checkpoint": lambda u: u.worktrees.of_checkpoint("ses_00001", "ckp_00001"),
+    "worktrees.of_project": lambda u: u.worktrees.of_project("prj_00001"),
     "interactions.get": lambda u: u.interactions.get("itx_00001"),
     "interactions.list": lambda u: u.interactions.list("ses_00001"),
     "interactions.list in a state": lambda u: u.interactions.list("ses_00001", state="answered"),
@@ -111,7 +135,10 @@ def plan_of(connection: Connection, statement: str, parameters: Any) -> list[str
 
 def walks_a_table(line: str) -> bool:
     """Tell whether a line of a plan reads a whole table, or sorts a whole result on SQLite."""
-    bare_scan = line.startswith("SCAN ") and " USING " not in line and "CONSTANT" not in line
+    of_values = "VIRTUAL TABLE" in line  # a list of ids that was given
+    bare_scan = (
+        line.startswith("SCAN ") and " USING " not in line and "CONSTANT" not in line and not of_values
+    )
     return bare_scan or "Seq Scan on" in line
 
 

@@ -139,7 +139,7 @@ def tree_at(uow: UnitOfWork, session_id: str, point: Point, checkpoint: Checkpoi
 
     Raises `Conflict` when there is none, or when it failed."""
     if checkpoint is not None:
-        own = uow.worktrees.of_checkpoint(checkpoint.id)
+        own = uow.worktrees.of_checkpoint(session_id, checkpoint.id)
         if own is not None:
             return _tree_of(own)
     notes = _notes_by_position(uow, session_id)

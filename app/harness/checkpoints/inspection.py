@@ -52,7 +52,7 @@ def inspect(uow: UnitOfWork, session_id: str, checkpoint_id: str) -> Inspected:
         point,
         conversation_at(uow, session_id, point),
         uow.prompt_edits.of_checkpoint(checkpoint_id),
-        uow.worktrees.of_checkpoint(checkpoint_id),
+        uow.worktrees.of_checkpoint(session_id, checkpoint_id),
         proposals[-1] if proposals and checkpoint.reason == "compaction_pending" else None,
     )
 

@@ -70,9 +70,9 @@ class WorktreeRepository(RowsById[Worktree]):
         )
         return self._all(statement.order_by(self.c.created_at, self.c.id))
 
-    def of_checkpoint(self, checkpoint_id: str) -> Worktree | None:
-        """Return what was noted at a checkpoint, or None."""
-        return self._first(self.c.checkpoint_id == checkpoint_id)
+    def of_checkpoint(self, session_id: str, checkpoint_id: str) -> Worktree | None:
+        """Return what was noted at a checkpoint of a session, or None."""
+        return self._first(self.c.session_id == session_id, self.c.checkpoint_id == checkpoint_id)
 
     def of_session(self, session_id: str) -> builtins.list[Worktree]:
         """Return the working trees noted for a session, the oldest first."""
