@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from app.checkpoint_events import RollbackUndone, SessionRolledBack
+from app.compaction_events import (
+    CompactionCompleted,
+    CompactionDecided,
+    CompactionFailed,
+    CompactionFlagged,
+    CompactionNoop,
+    CompactionProposed,
+    CompactionTriggered,
+)
 from app.events import (
     BudgetWarning,
     CheckpointCreated,
@@ -37,6 +47,7 @@ from app.messages import Cost, Usage
 RUN, MESSAGE = "run_01JZ0000000000000000000001", "msg_01JZ0000000000000000000002"
 INTERACTION = "itx_01JZ0000000000000000000004"
 CHECKPOINT = "ckp_01JZ0000000000000000000003"
+COMPACTION = "cmp_01JZ0000000000000000000007"
 USAGE = Usage(
     input_tokens=120, output_tokens=34, reasoning_tokens=8, cache_read_tokens=64, cache_write_tokens=16
 )
@@ -136,4 +147,48 @@ SAMPLES: tuple[EventPayload, ...] = (
         rules=(),
         covered_by="rul_01JZ0000000000000000000005",
     ),
+    SessionRolledBack(
+        rollback_id="rbk_01JZ0000000000000000000006",
+        checkpoint_id=CHECKPOINT,
+        message_cursor=MESSAGE,
+        created_by="operator",
+        compactions=(COMPACTION,),
+        files=2,
+    ),
+    RollbackUndone(rollback_id="rbk_01JZ0000000000000000000006", undone_by="operator"),
+    CompactionTriggered(
+        compaction_id=COMPACTION,
+        trigger="threshold_crossed",
+        strategy="summarize",
+        threshold_estimate=110_000,
+        window=128_000,
+    ),
+    CompactionCompleted(
+        compaction_id=COMPACTION,
+        trigger="threshold_crossed",
+        strategy="summarize",
+        threshold_estimate=110_000,
+        after_estimate=76_000,
+        superseded_count=212,
+        summary_message_id=MESSAGE,
+        fallback_reason=None,
+        duration_ms=1830.5,
+    ),
+    CompactionNoop(compaction_id=COMPACTION, strategy="drop", reason="nothing that may go is left"),
+    CompactionFailed(
+        compaction_id=COMPACTION,
+        attempted_strategy="summarize",
+        fallback_strategy="drop",
+        reason="the summarizer said nothing",
+    ),
+    CompactionProposed(
+        compaction_id=COMPACTION,
+        trigger="operator_manual",
+        strategy="checkpoint",
+        threshold_estimate=110_000,
+        after_estimate=76_000,
+        superseded_count=212,
+    ),
+    CompactionDecided(compaction_id=COMPACTION, decision="approved", decided_by="operator"),
+    CompactionFlagged(compaction_id=COMPACTION, flag="good", notes_length=12),
 )

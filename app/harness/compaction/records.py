@@ -20,6 +20,10 @@ from app.storage.models import Compaction, Message
 from app.storage.unit_of_work import UnitOfWork
 
 
+_LAST = 500
+"""So many of the newest rows that go surely hold the very last one of them."""
+
+
 def summary_row(record: Compaction, plan: Plan) -> Message | None:
     """Return the message that comes in the place of what goes; None when nothing is to be said."""
     said = [plan.summary.text] if plan.summary is not None else []
@@ -52,7 +56,7 @@ def apply(uow: UnitOfWork, record: Compaction, summary: Message | None) -> None:
     The session does not count as overflowing any more."""
     session_id, ids = record.session_id, list(record.superseded_message_ids)
     if summary is not None:
-        places = uow.messages.positions(session_id, ids)
+        places = uow.messages.positions(session_id, ids[-_LAST:])
         uow.messages.put(summary.model_copy(update={"position": max(places.values())}))
     uow.messages.supersede_ids(session_id, ids, by=record.id)
     values = record.model_dump(exclude={"id"})
