@@ -149,6 +149,9 @@ def _disagreements(manifest: PluginManifest) -> Iterator[str]:
     if len(nets) > 1 and any(one.is_nothing for one in nets):
         yield "capabilities: `net:[]` is no network at all; write it alone, or leave it out"
     for tool in manifest.tools:
+        parameters = tool.parameters_schema.get("properties")
+        if isinstance(parameters, dict) and "_context" in parameters:
+            yield f"tools.{tool.name}.parameters_schema: `_context` is the daemon's own; write another name"
         for wanted in tool.requires:
             if not covered(manifest.capabilities, wanted):
                 yield f"tools.{tool.name}.requires: write `{wanted.text}` under `capabilities`, too"

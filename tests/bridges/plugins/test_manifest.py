@@ -95,6 +95,7 @@ roles: []
         (('["kaged:storage:read"]', '["net:[]", "net:*"]'), "no network at all"),
         (("{type: object}", "{type: object}\n    requires: ['net:*']"), "under `capabilities`"),
         (("{type: object}", "{type: string}"), "no object"),
+        (("{type: object}", "{type: object, properties: {_context: {}}}"), "the daemon's own"),
         (("{type: object}", "{type: object, $ref: 'http://example.org/x'}"), "refers to"),
         (("{type: object}", "{type: object, minProperties: many}"), "no valid JSON Schema"),
         (("{type: object}", "{type: object, x: " + "[" * 35 + "]" * 35 + "}"), "deep"),

@@ -203,3 +203,17 @@ async def test_a_call_that_takes_long_ends_with_its_run(
         assert (await driver.last_run())["state"] == "cancelled"
         (answer,) = await tool_messages(driver)
         assert "cancelled" in answer["content"]
+
+
+async def test_a_tool_that_would_be_called_like_a_child_is_left_out(
+    fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    plugged.primary["plugins"] = {"agent-coder": plugged.recording("agent-coder", tools="x,y")}
+    plugged.primary["tools"]["agent-coder.*"] = {"enabled": True}
+    child = {"model": "main", "system_prompt": "project:/prompts/primary.md", "cage": "disabled"}
+    plugged.primary["subagents"] = {"coder_x": {**child, "description": "Codes."}}
+    fake.script(text_reply("Done."))
+    async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
+        await driver.run("Go")
+    names = [tool["function"]["name"] for tool in fake.requests[0].json["tools"]]
+    assert sorted(name for name in names if name.startswith("agent-")) == ["agent-coder_x", "agent-coder_y"]
