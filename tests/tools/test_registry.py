@@ -43,7 +43,7 @@ def test_names_list_tools_and_their_actions():
         ("edit.*", ["edit.text", "edit.ast"]),
         ("@unknown", []),
         ("kaged.issue.*", ["kaged.issue", "kaged.issue.look", "kaged.issue.touch"]),
-        ("kaged.*", ["kaged.issue", "kaged.issue.look", "kaged.issue.touch"]),
+        ("kaged.*", ["kaged.checkpoint", "kaged.issue", "kaged.issue.look", "kaged.issue.touch"]),
         ("kaged.issue.look", ["kaged.issue.look"]),
         ("lsp.*", []),
         ("FILE.*", []),
@@ -60,7 +60,7 @@ def test_patterns_match_tools_and_actions(desk, pattern, found):
 def test_the_built_in_groups_are_known(desk):
     groups = desk.service.registry.groups()
     assert groups["@files"] == ("file.read", "file.write", "file.create", "edit.text", "edit.ast")
-    assert groups["@locked"] == ("read", "write", "edit", "glob", "grep", "bash", "todo")
+    assert groups["@locked"] == ("read", "write", "edit", "glob", "grep", "bash", "todo", "task")
 
 
 @pytest.mark.parametrize(
