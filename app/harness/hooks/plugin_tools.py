@@ -16,7 +16,6 @@ from app.harness.dsl.compiled import CompiledAgent
 from app.harness.dsl.spec import ToolOverride
 from app.harness.dsl.tool_resolution import is_glob
 from app.harness.hooks.agent_plugins import AgentPlugins, Caller, Declared
-from app.tools.agents.definition import agent_tool_name
 from app.tools.definition import ToolDefinition
 from app.tools.external.plugin import plugin_tool
 from app.tools.naming import wire_name
@@ -29,21 +28,17 @@ async def plugin_tools(
     plugins: AgentPlugins, caller: Caller, registry: ToolRegistry
 ) -> dict[str, ToolDefinition]:
     """Return the enabled tools of the agent's plugins by name, in the order of the project file and of the
-    manifests. One whose name providers could not tell from a built-in one, or from that of a child, is left
-    out."""
+    manifests. One whose name providers could not tell from a built-in one is left out."""
     found: dict[str, ToolDefinition] = {}
     if not any(override.enabled for override in caller.agent.plugin_tools.values()):
         return found
-    children = {wire_name(agent_tool_name(child.key)) for child in caller.agent.children.values()}
     for plugin in await plugins.of(caller):
         for tool in plugin.manifest.tools:
             override = override_of(caller.agent, f"{plugin.name}.{tool.name}")
             if override is None or not override.enabled:
                 continue
             made = _tool(plugins, plugin, tool, override, caller)
-            if made is None or wire_name(made.name) in children:
-                continue
-            if registry.by_wire_name(wire_name(made.name)) is None:
+            if made is not None and registry.by_wire_name(wire_name(made.name)) is None:
                 found[made.name] = made
     return found
 

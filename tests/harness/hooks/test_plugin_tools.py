@@ -215,5 +215,6 @@ async def test_a_tool_that_would_be_called_like_a_child_is_left_out(
     fake.script(text_reply("Done."))
     async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
         await driver.run("Go")
-    names = [tool["function"]["name"] for tool in fake.requests[0].json["tools"]]
-    assert sorted(name for name in names if name.startswith("agent-")) == ["agent-coder_x", "agent-coder_y"]
+    tools = [tool["function"] for tool in fake.requests[0].json["tools"]]
+    told = [(one["name"], one["description"]) for one in tools if one["name"].startswith("agent-")]
+    assert sorted(told) == [("agent-coder_x", "Codes."), ("agent-coder_y", "Does something.")]
