@@ -62,7 +62,7 @@ HARNESS: dict[str, str] = {
     # 6 plugins
     "R6.plugins.manifest": "the manifest is checked, reserved names refused",
     "R6.plugins.wire": "JSON-RPC by lines: initialize, ping, shutdown, tools, hooks, storage, log",
-    "R6.plugins.process": "a process of its own, with a scrubbed environment; agents share it when they say so",
+    "R6.plugins.process": "a process of its own, with a scrubbed environment; agents may share it",
     "R6.plugins.storage": "keys and values are bounded, and need their capability",
     "R6.plugins.sdk": "a plugin in Python is about ten lines, and starts without the daemon's code",
     "R6.plugins.supervision": "restarts with back-off, disabled after five failures in ten minutes",

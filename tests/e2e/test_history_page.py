@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e.browser import new_session, open_page, send, until_state
 from tests.e2e.demo_daemon import Demo
+from tests.harness.checkpoints.test_files import git
 
 pytestmark = pytest.mark.requirement("R6.checkpoint.rollback")
 
@@ -71,4 +72,33 @@ async def test_a_fork_opens_with_the_messages_up_to_there(demo: Demo) -> None:
         await send(page, "two")
         await page.wait_for_selector("text=Second answer.")
         await until_state(page, "idle")
+        assert complaints.found == []
+
+
+@pytest.mark.requirement("R6.checkpoint.files")
+async def test_files_are_shown_before_they_are_restored(demo: Demo) -> None:
+    git(demo.root, "init", "-q", "-b", "main")
+    basket = demo.root / "bakery" / "basket.py"
+    before = basket.read_text()
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        await send(page, "Fix the failing test")
+        await page.wait_for_selector('.tool[data-tool="edit.text"][data-state=done]')
+        await until_state(page, "idle")
+        changed = basket.read_text()
+        assert changed != before
+        asked = page.locator("#conversation > .post").first
+        await asked.locator('[data-act="rollback"]').click()
+        await asked.locator('[data-act="files"]').click()
+        await asked.locator('[data-act="commit"]').wait_for()
+        assert "is restored: bakery/basket.py" in await asked.inner_text()
+        assert basket.read_text() == changed
+        await asked.locator('[data-act="commit"]').click()
+        fold = page.locator("#conversation > .superseded")
+        await fold.wait_for()
+        assert basket.read_text() == before
+        await fold.locator('[data-act="undo"]').click()
+        await fold.wait_for(state="detached")
+        assert basket.read_text() == changed
         assert complaints.found == []

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from app.ids import new_id
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.checkpoints.test_rollback import paused, say
@@ -104,8 +105,13 @@ async def work(driver: Driver, fake: FakeProvider, text: str, *steps: tuple[Tool
 
 
 async def staged(driver: Driver, message_id: str, **more: Any) -> dict[str, Any]:
+    """Ask twice with one key, as a client does whose first answer was lost."""
     body = {"message_id": message_id, "files": True, "stage": True, **more}
-    return await driver.session_call("POST", "/rollback", body, status=200)
+    path, key = f"/api/v1/sessions/{driver.session_id}/rollback", {"idempotency-key": new_id("req")}
+    answers = [await driver.client.post(path, json=body, headers=key) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 200], answers[0].text
+    assert answers[0].json() == answers[1].json()
+    return answers[0].json()
 
 
 async def rolled_back(driver: Driver, message_id: str, **more: Any) -> dict[str, Any]:
