@@ -19,7 +19,6 @@ from app.ids import new_id, now_ms
 from app.storage.models import Compaction, Message
 from app.storage.unit_of_work import UnitOfWork
 
-
 _LAST = 500
 """So many of the newest rows that go surely hold the very last one of them."""
 
