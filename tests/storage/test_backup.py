@@ -42,6 +42,7 @@ def fill(unit: UnitOfWork) -> None:
     unit.todos.put(session_id="ses_00001", items=[{"content": "ü"}], updated_by="primary", updated_at=1)
     unit.events.add_many([rows.event(2**40, frame=bytes(range(256)))])
     unit.audit.add_many([rows.audit(1), rows.audit(2)])
+    unit.logs.add_many([rows.log_entry(1, fields={"text": "nul \0 and ü"})])
     unit.blobs.put("d", "application/octet-stream", b"")
     unit.access.add_token(AccessToken(id="tok_1", name="n", digest="d", created_at=1))
     unit.access.put_key(IdempotencyKey(scope="s", key="k", body_digest="b", created_at=1, response=b"\xff"))
