@@ -62,6 +62,7 @@ class ActiveRun:
         self._closing = False
         self._ended_as: LoopOutcome | None = None
         self._interrupted = False
+        self._begun = False
         self._grace: asyncio.TimerHandle | None = None
 
     @property
@@ -117,10 +118,15 @@ class ActiveRun:
 
     def _interrupt(self) -> None:
         if not self._closing and not self._interrupted and self._task is not None:
+            if not self._begun:
+                # A task that is cancelled before its first step never gets to its end: let it take that.
+                asyncio.get_running_loop().call_soon(self._interrupt)
+                return
             self._interrupted = True
             self._task.cancel()
 
     async def _run(self) -> None:
+        self._begun = True
         try:
             with agent_span(self.context, self.message.content if self.message is not None else None):
                 outcome = await self._outcome()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.harness.delegation.hooks import Delegation, DelegationHooks
 from tests.fakes.provider_script import Reply, Stall, Text
 from tests.harness.delegation.conftest import Drive
 from tests.harness.delegation.family import Cast, agent, calling
@@ -77,3 +78,26 @@ async def test_a_pause_interrupts_the_whole_subtree(drive: Drive, cast: Cast, tm
     answers = [m["content"] for m in cast.messages("primary") if m["role"] == "tool"]
     assert len(answers) == 2 and all("agent_stopped" in one or "cancelled" in one for one in answers)
     check_stream(watch.frames)
+
+
+@pytest.mark.requirement("R6.delegation.cancel")
+@pytest.mark.parametrize("how", ["pause", "cancel"])
+async def test_a_child_that_is_stopped_before_its_first_step_ends_too(
+    drive: Drive, cast: Cast, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    class Stops:
+        async def on_start(self, delegation: Delegation) -> None:
+            root = next(iter(delegation.parent.lineage()))
+            root.stopping = how  # type: ignore[assignment]
+
+    monkeypatch.setattr(
+        "app.harness.session_manager.DelegationHooks", lambda: DelegationHooks(start=(Stops(),))
+    )
+    cast.script("primary", calling(("agent-d", {"task": "x"})))
+    async with drive(DEEP) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        await watch.until(lambda f: f["type"] == "run.ended" and f.get("agent_path") == "primary.subagents.d")
+        await watch.until_type("message.tool_result")
+        child = next(run for run in await all_runs(driver) if run["parent_run_id"])
+    assert child["state"] == ("interrupted" if how == "pause" else "cancelled")
+    assert not cast.requests["d"]
