@@ -44,4 +44,5 @@ def build() -> ToolDefinition:
         result=CheckpointResult,
         run=run,
         acp_kind="think",
+        root_default=True,
     )

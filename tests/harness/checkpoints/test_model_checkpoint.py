@@ -97,15 +97,10 @@ async def test_a_failure_after_the_request_still_pauses(asking: Driver, fake: Fa
     assert checkpoint["created_by"] == "model"
 
 
-async def test_no_agent_has_the_tool_without_asking_for_it_and_a_subagent_may(
-    asking: Driver, driver: Driver
-) -> None:
-    def enabled(tools: Any) -> bool:
-        return any(tool["name"] == "kaged.checkpoint" for tool in tools["tools"] if tool["enabled"])
-
-    path = "/projects/{}/agents/primary/tools"
-    assert enabled(await asking.call("GET", path.format(asking.project_id)))
-    assert not enabled(await driver.call("GET", path.format(driver.project_id)))
+async def test_the_root_agent_has_the_tool_by_its_place(driver: Driver) -> None:
+    tools = await driver.call("GET", f"/projects/{driver.project_id}/agents/primary/tools")
+    (own,) = (tool for tool in tools["tools"] if tool["name"] == "kaged.checkpoint")
+    assert own["enabled"] and own["origin"] == "role"
 
 
 async def test_an_operators_own_call_has_no_run_to_pause(asking: Driver) -> None:
