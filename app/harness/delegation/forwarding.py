@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.harness.delegation.hooks import Delegation, DelegationHooks
-from app.harness.delegation.outside_cage import LEFT_OUT, Outside
+from app.harness.delegation.outside_cage import Outside
 from app.harness.estimate import estimate_text
 from app.messages import AssistantMessage, ModelMessage, TextBlock, UserMessage
 
@@ -19,6 +19,7 @@ SHARE_OF_WINDOW = 8
 """What is forwarded takes at most one part in so many of the child's window."""
 _HEAD = "The conversation of the agent that calls you, as far as it is forwarded:"
 _SKIPPED = "[earlier messages left out]"
+_CUT = "[the rest of this message is left out]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ def _bounded(parts: list[tuple[str, str]], budget: int) -> str:
     while start > 1 and sizes[start - 1] <= room:
         start -= 1
         room -= sizes[start]
-    first = told[0] if sizes[0] <= budget // 2 else f"{told[0][: budget * 2]}\n{LEFT_OUT}"
+    role, text = parts[0]
+    first = told[0] if sizes[0] <= budget // 2 else f"<{role}>\n{text[: budget * 2]}\n{_CUT}\n</{role}>"
     skipped = [_SKIPPED] if start > 1 else []
     return "\n".join([_HEAD, first, *skipped, *told[start:]])

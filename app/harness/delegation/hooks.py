@@ -1,7 +1,8 @@
 """What may have a say in a delegation: before it starts, in what the child is shown, and when it ends.
 
 Owns: the three protocols, the order in which they are asked, and the built-in refusals. Never:
-running a child. A hook that breaks, or takes too long, refuses nothing and changes nothing; it is logged.
+running a child. What breaks, or takes too long, is logged and fails closed: before a delegation it is a
+refusal, a filter lets nothing through; after a delegation there is nothing left to protect.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ log = logging.getLogger("kaged.delegation")
 
 HOOK_SECONDS = 30.0
 """How long one hook may take; then it counts as broken."""
+BROKEN_HOOK = "a check before it failed; the daemon's log says how"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class DelegationHooks:
                     verdict = await hook.on_start(delegation)
             except Exception:  # a hook is somebody else's code
                 log.exception("a hook before the delegation to %s failed", delegation.path)
-                continue
+                return delegation, BROKEN_HOOK
             if verdict is None:
                 continue
             if verdict.refusal is not None:

@@ -31,18 +31,18 @@ class Recorder:
 
     start: StartVerdict | None = None
     complete: CompleteVerdict | None = None
-    breaks: bool = False
+    breaks: str = ""
     seen: list[tuple[str, str]] = field(default_factory=list)
 
     async def on_start(self, delegation: Delegation) -> StartVerdict | None:
         self.seen.append(("start", delegation.path))
-        if self.breaks:
+        if self.breaks == "start":
             raise ZeroDivisionError
         return self.start
 
     async def on_complete(self, delegation: Delegation, outcome: LoopOutcome) -> CompleteVerdict | None:
         self.seen.append(("complete", delegation.path))
-        if self.breaks:
+        if self.breaks == "complete":
             raise ZeroDivisionError
         return self.complete
 
@@ -103,12 +103,17 @@ async def test_a_hook_stops_the_chain_after_the_step(drive: Drive, cast: Cast, h
 
 
 @pytest.mark.requirement("R6.delegation.start", "R6.delegation.complete")
-async def test_a_hook_that_breaks_changes_nothing(drive: Drive, cast: Cast, hooked: Any) -> None:
-    hooked(Recorder(breaks=True))
+@pytest.mark.parametrize("when", ["start", "complete"])
+async def test_a_hook_that_breaks_refuses_before_and_changes_nothing_after(
+    drive: Drive, cast: Cast, hooked: Any, when: str
+) -> None:
+    hooked(Recorder(breaks=when))
     cast.script("primary", calling(("agent-coder", {"task": "Write it."})), text_reply("Done."))
     async with drive(FAMILY) as driver:
         await driver.run("Go")
-    assert cast.messages("primary")[-1]["content"].endswith("coder is done.")
+    answer = cast.messages("primary")[-1]["content"]
+    refused = answer.startswith("Error delegation_refused") and "a check before it failed" in answer
+    assert refused if when == "start" else answer.endswith("coder is done.")
 
 
 @pytest.mark.requirement("R6.delegation.filter")
