@@ -111,5 +111,6 @@ class Storage:
             raise translate(failure) from failure
 
     def _read_once(self, work: Callable[[UnitOfWork], T]) -> T:
-        with self._readers.connect() as connection:
+        # Begun here: else each query through the ORM would be a transaction of its own.
+        with self._readers.connect() as connection, connection.begin():
             return work(UnitOfWork(connection))

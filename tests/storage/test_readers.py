@@ -15,16 +15,22 @@ from app.storage.unit_of_work import UnitOfWork
 from tests.storage import rows
 
 
-async def test_a_read_sees_one_state_while_others_write(storage: Storage) -> None:
+@pytest.mark.parametrize("whole_rows", [False, True])
+async def test_a_read_sees_one_state_while_others_write(storage: Storage, whole_rows: bool) -> None:
     await storage.write(rows.family)
     await storage.write(lambda unit: unit.messages.add(rows.message(1)))
     looked, written = threading.Event(), threading.Event()
 
+    def look(unit: UnitOfWork) -> int:
+        if whole_rows:
+            return len(unit.messages.history("ses_00001", "primary"))
+        return unit.messages.last_position("ses_00001")
+
     def look_twice(unit: UnitOfWork) -> tuple[int, int]:
-        before = unit.messages.last_position("ses_00001")
+        before = look(unit)
         looked.set()
         assert written.wait(10)
-        return before, unit.messages.last_position("ses_00001")
+        return before, look(unit)
 
     reading = asyncio.create_task(storage.read(look_twice))
     assert await asyncio.to_thread(looked.wait, 10)
