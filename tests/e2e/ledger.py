@@ -54,7 +54,9 @@ class Ledger:
         self._check_log(texts)
         replayed = [orjson.loads(text) for text in texts]
         check_closed(replayed)
-        messages = await get_all(client, f"/sessions/{self.session_id}/messages")
+        messages = await get_all(
+            client, f"/sessions/{self.session_id}/messages", "limit=100&include_superseded=true"
+        )
         self._check_messages(messages)
         runs = await get_all(client, f"/sessions/{self.session_id}/runs")
         assert self.runs <= {run["id"] for run in runs}
@@ -157,12 +159,12 @@ async def get(client: httpx2.AsyncClient, path: str) -> Frame:
     return value
 
 
-async def get_all(client: httpx2.AsyncClient, path: str) -> list[Frame]:
+async def get_all(client: httpx2.AsyncClient, path: str, query: str = "limit=100") -> list[Frame]:
     """Return all items of a list, page by page."""
     items: list[Frame] = []
     cursor: str | None = ""
     while cursor is not None:
-        page = await get(client, f"{path}?limit=100" + (f"&cursor={cursor}" if cursor else ""))
+        page = await get(client, f"{path}?{query}" + (f"&cursor={cursor}" if cursor else ""))
         items += page["items"]
         cursor = page["next_cursor"]
     return items
