@@ -66,7 +66,11 @@ class SpanExport(Generic[T]):
             with self._changed:
                 left = len(self._waiting)
                 self._waiting.clear()
-            log.warning("%s did not take its last traces in time; %d or more are lost", self.name, left + 1)
+            # Said once: not again by the thread, whose sending fails later.
+            level, self._failing = logging.DEBUG if self._failing else logging.WARNING, True
+            log.log(
+                level, "%s did not take its last traces in time; %d or more are lost", self.name, left + 1
+            )
             threading.Thread(target=self._close, name=f"kaged-{self.name}-close", daemon=True).start()
 
     def _run(self) -> None:
