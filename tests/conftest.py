@@ -11,6 +11,9 @@ pytest_plugins = ["tests.storage_fixtures"]
 
 LONGEST = (
     "tests/e2e/test_kill.py",
+    "tests/harness/delegation/test_tree.py",
+    "tests/harness/compaction/test_soak.py",
+    "tests/e2e/test_kill_tree.py",
     "tests/tools/code/test_every_server.py",
     "tests/bridges/lsp/test_freshness.py",
     "tests/e2e/test_web_page.py",
