@@ -28,7 +28,7 @@ from app.observability.langfuse import for_langfuse
 from app.observability.redactor import Redactor
 from app.observability.span_content import content_json, encodable, shortened
 from app.observability.span_export import SpanExport
-from app.observability.tracing import Attribute, Span, SpanKind, error_type_of
+from app.observability.tracing import Attribute, NoSpan, Span, SpanKind, error_type_of
 
 SEND_SECONDS = 5.0
 """One batch may take so long, repeated tries included."""
@@ -65,7 +65,7 @@ class _HeadersOnly(requests.Session):
         return answer
 
 
-class Traces:
+class Traces(NoSpan):
     """The root of all spans: a `Span` without a parent that records nothing itself."""
 
     def __init__(
@@ -132,26 +132,6 @@ class Traces:
         self, name: str, attributes: Mapping[str, Attribute | None], *, kind: SpanKind = "internal"
     ) -> Span:
         return self.start(name, attributes, kind, None, name)
-
-    def set(self, attributes: Mapping[str, Attribute | None]) -> None:
-        return None
-
-    def content(self, name: str, value: Any) -> None:
-        return None
-
-    def fail(self, error_type: str, message: str = "") -> None:
-        return None
-
-    def end(self) -> None:
-        return None
-
-    def __enter__(self) -> Span:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
 
 class OtelSpan:

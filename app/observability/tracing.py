@@ -59,8 +59,7 @@ class Span(Protocol):
 class NoSpan:
     """Records nothing; its children are itself."""
 
-    __slots__ = ()
-    captures = False
+    captures: bool = False
 
     def child(
         self, name: str, attributes: Mapping[str, Attribute | None], *, kind: SpanKind = "internal"
