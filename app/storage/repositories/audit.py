@@ -7,9 +7,10 @@ import re
 
 from sqlalchemy import ColumnElement, delete, func, select
 
-from app.storage.models import AuditEvent, Run
+from app.storage.models import AuditEvent
 from app.storage.pages import Page
-from app.storage.repositories.rows import Rows, table_of
+from app.storage.repositories.rows import Rows
+from app.storage.repositories.runs import of_run
 from app.storage.text import storable
 
 
@@ -36,10 +37,7 @@ class AuditRepository(Rows[AuditEvent]):
         if session_id is not None:
             where.append(self.c.session_id == storable(session_id))
         if run_id is not None:
-            run = table_of(Run)
-            # By way of its session, which has an index; the rows of one run are few among them.
-            owner = select(run.c.session_id).where(run.c.id == storable(run_id)).scalar_subquery()
-            where += [self.c.session_id == owner, self.c.run_id == storable(run_id)]
+            where += of_run(self.c, run_id)
         if project_id is not None:
             where.append(self.c.project_id == storable(project_id))
         if since is not None:

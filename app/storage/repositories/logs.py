@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Text, cast, delete, func, or_, select
 
-from app.storage.models import LogEntry, Run
+from app.storage.models import LogEntry
 from app.storage.pages import Page
-from app.storage.repositories.rows import Rows, table_of
+from app.storage.repositories.rows import Rows
+from app.storage.repositories.runs import of_run
 from app.storage.text import storable
 
 
@@ -37,10 +38,7 @@ class LogRepository(Rows[LogEntry]):
         if session_id is not None:
             where.append(self.c.session_id == storable(session_id))
         if run_id is not None:
-            run = table_of(Run)
-            # By way of its session, which has an index; the rows of one run are few among them.
-            owner = select(run.c.session_id).where(run.c.id == storable(run_id)).scalar_subquery()
-            where += [self.c.session_id == owner, self.c.run_id == storable(run_id)]
+            where += of_run(self.c, run_id)
         if text is not None:
             where.append(self._holds(storable(text).lower()))
         if since is not None:

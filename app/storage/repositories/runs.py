@@ -6,12 +6,13 @@ import builtins
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Text, func, select, type_coerce, update
+from sqlalchemy import Column, ColumnElement, Text, func, select, type_coerce, update
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from app.storage.models import Run, Step
 from app.storage.pages import Page
 from app.storage.repositories.rows import Rows, RowsById, table_of
-from app.storage.text import storable_values
+from app.storage.text import storable, storable_values
 
 
 class _StepRows(Rows[Step]):
@@ -96,3 +97,12 @@ class RunRepository(RowsById[Run]):
     def steps(self, run_id: str) -> builtins.list[Step]:
         """Return the steps of a run in order."""
         return _StepRows(self.connection).of_run(run_id)
+
+
+def of_run(columns: ReadOnlyColumnCollection[str, Column[Any]], run_id: str) -> list[ColumnElement[bool]]:
+    """Return the conditions that choose the rows of one run from a table with sessions and runs.
+
+    By way of the run's session, which has an index; the rows of one run are few among them."""
+    run = table_of(Run)
+    owner = select(run.c.session_id).where(run.c.id == storable(run_id)).scalar_subquery()
+    return [columns.session_id == owner, columns.run_id == storable(run_id)]
