@@ -228,6 +228,89 @@ COMPACTION_MOVES: Mapping[CompactionState, frozenset[CompactionState]] = {
 }
 
 
+class IssueState(StrEnum):
+    """One issue, from its filing to its end."""
+
+    OPEN = "open"
+    TRIAGED = "triaged"
+    ASSIGNED = "assigned"
+    IN_PROGRESS = "in_progress"
+    RESOLVED = "resolved"
+    REJECTED = "rejected"
+    REOPENED = "reopened"
+
+
+_Q = IssueState
+
+ISSUE_MOVES: Mapping[IssueState, frozenset[IssueState]] = {
+    _Q.OPEN: frozenset({_Q.TRIAGED, _Q.ASSIGNED, _Q.IN_PROGRESS, _Q.REJECTED}),
+    _Q.REOPENED: frozenset({_Q.TRIAGED, _Q.ASSIGNED, _Q.IN_PROGRESS, _Q.REJECTED}),
+    _Q.TRIAGED: frozenset({_Q.ASSIGNED, _Q.IN_PROGRESS, _Q.RESOLVED, _Q.REJECTED}),
+    _Q.ASSIGNED: frozenset({_Q.TRIAGED, _Q.IN_PROGRESS, _Q.RESOLVED, _Q.REJECTED}),
+    _Q.IN_PROGRESS: frozenset({_Q.ASSIGNED, _Q.RESOLVED, _Q.REJECTED}),
+    _Q.RESOLVED: frozenset({_Q.REOPENED}),
+    _Q.REJECTED: frozenset({_Q.REOPENED}),
+}
+
+
+class IssueTodoState(StrEnum):
+    """One entry of an issue's checklist. A completed criterion goes back to pending when the operator does
+    not accept it."""
+
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    ABANDONED = "abandoned"
+
+
+_O = IssueTodoState
+
+ISSUE_TODO_MOVES: Mapping[IssueTodoState, frozenset[IssueTodoState]] = {
+    _O.PENDING: frozenset({_O.IN_PROGRESS, _O.COMPLETED, _O.ABANDONED}),
+    _O.IN_PROGRESS: frozenset({_O.PENDING, _O.COMPLETED, _O.ABANDONED}),
+    _O.COMPLETED: frozenset({_O.PENDING, _O.IN_PROGRESS, _O.ABANDONED}),
+    _O.ABANDONED: frozenset({_O.PENDING, _O.IN_PROGRESS}),
+}
+
+
+class TodoProposalState(StrEnum):
+    """What became of an entry that a subagent proposed."""
+
+    PROPOSED = "proposed"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+
+
+_N = TodoProposalState
+
+TODO_PROPOSAL_MOVES: Mapping[TodoProposalState, frozenset[TodoProposalState]] = {
+    _N.PROPOSED: frozenset({_N.ACCEPTED, _N.REJECTED}),
+    _N.ACCEPTED: frozenset(),
+    _N.REJECTED: frozenset(),
+}
+
+
+class WorkflowRunState(StrEnum):
+    """One run of a workflow. While it waits for a human it is running."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+_W = WorkflowRunState
+
+WORKFLOW_RUN_MOVES: Mapping[WorkflowRunState, frozenset[WorkflowRunState]] = {
+    _W.QUEUED: frozenset({_W.RUNNING, _W.FAILED, _W.CANCELLED}),
+    _W.RUNNING: frozenset({_W.SUCCEEDED, _W.FAILED, _W.CANCELLED}),
+    _W.SUCCEEDED: frozenset(),
+    _W.FAILED: frozenset(),
+    _W.CANCELLED: frozenset(),
+}
+
+
 OPERATOR_EVENTS = frozenset(
     {_E.MESSAGE_POSTED, _E.RESUME_WITH_WORK, _E.RESUME_WITHOUT_WORK, _E.CANCEL, _E.ROLLBACK, _E.ARCHIVE}
 )
@@ -261,6 +344,10 @@ _StateT = TypeVar(
     DebugState,
     PluginState,
     CompactionState,
+    IssueState,
+    IssueTodoState,
+    TodoProposalState,
+    WorkflowRunState,
 )
 
 
@@ -284,4 +371,8 @@ _MOVES: Mapping[type[StrEnum], Mapping[Any, frozenset[Any]]] = {
     DebugState: DEBUG_MOVES,
     PluginState: PLUGIN_MOVES,
     CompactionState: COMPACTION_MOVES,
+    IssueState: ISSUE_MOVES,
+    IssueTodoState: ISSUE_TODO_MOVES,
+    TodoProposalState: TODO_PROPOSAL_MOVES,
+    WorkflowRunState: WORKFLOW_RUN_MOVES,
 }

@@ -8,7 +8,8 @@ three agree is checked by `tests/architecture/test_requirements.py`.
 from __future__ import annotations
 
 from tests.requirements_debugger import DEBUGGER
-from tests.requirements_harness import HARNESS, IN_HAND
+from tests.requirements_harness import HARNESS
+from tests.requirements_project_management import IN_HAND, PROJECT_MANAGEMENT
 
 REQUIREMENTS: dict[str, str] = {
     # 1 Repository
@@ -363,6 +364,7 @@ REQUIREMENTS: dict[str, str] = {
     "R4.real.html": "every action with vscode-html-language-server",
     **DEBUGGER,
     **HARNESS,
+    **PROJECT_MANAGEMENT,
 }
 
 DEFERRED: dict[str, str] = {

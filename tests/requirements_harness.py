@@ -80,14 +80,3 @@ HARNESS: dict[str, str] = {
     "R6.observability.logs": "structured logs, and GET /logs",
     "R6.observability.metrics": "Prometheus metrics",
 }
-
-SHOWN = (
-    "R6.delegation.",
-    "R6.observability.",
-    "R6.plugins.",
-    "R6.compaction.",
-    "R6.checkpoint.",
-    "R6.prompts.",
-)
-
-IN_HAND: dict[str, str] = {name: "in hand" for name in HARNESS if not name.startswith(SHOWN)}

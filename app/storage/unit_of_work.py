@@ -19,6 +19,13 @@ from app.storage.repositories.checkpoints import CheckpointRepository
 from app.storage.repositories.compactions import CompactionRepository
 from app.storage.repositories.events import EventRepository
 from app.storage.repositories.interactions import InteractionRepository
+from app.storage.repositories.issues import (
+    IssueLinkRepository,
+    IssueRepository,
+    IssueTodoRepository,
+    IssueUpdateRepository,
+    TodoProposalRepository,
+)
 from app.storage.repositories.logs import LogRepository
 from app.storage.repositories.messages import MessageRepository
 from app.storage.repositories.permissions import PermissionRuleRepository
@@ -33,6 +40,8 @@ from app.storage.repositories.runs import RunRepository
 from app.storage.repositories.sessions import SessionRepository
 from app.storage.repositories.todos import TodoListRepository
 from app.storage.repositories.tool_calls import ToolCallRepository
+from app.storage.repositories.uploads import UploadRepository
+from app.storage.repositories.workflow_runs import WorkflowRunRepository
 
 
 class UnitOfWork:
@@ -116,6 +125,34 @@ class UnitOfWork:
     @cached_property
     def blobs(self) -> BlobRepository:
         return BlobRepository(self.connection)
+
+    @cached_property
+    def issues(self) -> IssueRepository:
+        return IssueRepository(self.connection)
+
+    @cached_property
+    def issue_updates(self) -> IssueUpdateRepository:
+        return IssueUpdateRepository(self.connection)
+
+    @cached_property
+    def issue_links(self) -> IssueLinkRepository:
+        return IssueLinkRepository(self.connection)
+
+    @cached_property
+    def issue_todos(self) -> IssueTodoRepository:
+        return IssueTodoRepository(self.connection)
+
+    @cached_property
+    def todo_proposals(self) -> TodoProposalRepository:
+        return TodoProposalRepository(self.connection)
+
+    @cached_property
+    def uploads(self) -> UploadRepository:
+        return UploadRepository(self.connection)
+
+    @cached_property
+    def workflow_runs(self) -> WorkflowRunRepository:
+        return WorkflowRunRepository(self.connection)
 
     def release_space(self, pages: int = 1000) -> int:
         """Give up to so many pages of deleted rows back to the file system; return how many.

@@ -70,6 +70,13 @@ def loaded(unit: UnitOfWork, rows: dict[str, dict[str, Any]]) -> dict[str, SQLMo
         "access_tokens": lambda row: unit.access.token_by_digest(row["digest"]),
         "idempotency_keys": lambda row: unit.access.get_key(row["scope"], row["key"]),
         "blobs": lambda row: unit.blobs.get(row["digest"]),
+        "issues": lambda row: unit.issues.get(row["id"]),
+        "issue_updates": lambda row: unit.issue_updates.get(row["id"]),
+        "issue_links": lambda row: unit.issue_links.get(row["id"]),
+        "issue_todos": lambda row: unit.issue_todos.get(row["id"]),
+        "todo_proposals": lambda row: unit.todo_proposals.get(row["id"]),
+        "uploads": lambda row: unit.uploads.get(row["id"]),
+        "workflow_runs": lambda row: unit.workflow_runs.get(row["id"]),
     }
     return {table: reads[table](row) for table, row in rows.items()}
 

@@ -10,6 +10,10 @@ from app.storage.models import (
     Compaction,
     Event,
     Interaction,
+    Issue,
+    IssueLink,
+    IssueTodo,
+    IssueUpdate,
     LogEntry,
     Message,
     PermissionRuleRow,
@@ -19,7 +23,10 @@ from app.storage.models import (
     Run,
     Session,
     Step,
+    TodoProposal,
     ToolCall,
+    Upload,
+    WorkflowRun,
     Worktree,
 )
 from app.storage.repositories.permissions import identity_of
@@ -94,6 +101,44 @@ def prompt_edit(number: int, **values: Any) -> PromptEdit:
 def worktree(number: int, **values: Any) -> Worktree:
     given = {"session_id": "ses_00001", "created_at": number, "state": "taken"}
     return Worktree(**{"id": f"wtr_{number:05}", **given, **values})
+
+
+def issue(number: int, **values: Any) -> Issue:
+    given = {"project_id": "prj_00001", "number": number, "title": f"issue {number}", "body": "text"}
+    given |= {"created_by": "operator", "created_at": number, "updated_at": number}
+    return Issue(**{"id": f"iss_{number:05}", **given, **values})
+
+
+def issue_update(number: int, **values: Any) -> IssueUpdate:
+    given = {"issue_id": "iss_00001", "author": "operator", "kind": "comment", "created_at": number}
+    return IssueUpdate(**{"id": f"isu_{number:05}", **given, **values})
+
+
+def issue_link(number: int, **values: Any) -> IssueLink:
+    given = {"issue_id": "iss_00001", "target_id": "iss_00001", "kind": "relates", "created_by": "operator"}
+    return IssueLink(**{"id": f"isl_{number:05}", "created_at": number, **given, **values})
+
+
+def issue_todo(number: int, **values: Any) -> IssueTodo:
+    given = {"issue_id": "iss_00001", "content": f"step {number}", "position": number}
+    given |= {"created_by": "agent:primary", "created_at": number, "updated_at": number}
+    return IssueTodo(**{"id": f"todo_{number:05}", **given, **values})
+
+
+def todo_proposal(number: int, **values: Any) -> TodoProposal:
+    given = {"session_id": "ses_00001", "agent_path": "primary.subagents.coder", "content": f"step {number}"}
+    return TodoProposal(**{"id": f"tpr_{number:05}", "created_at": number, **given, **values})
+
+
+def upload(number: int, **values: Any) -> Upload:
+    given = {"project_id": "prj_00001", "name": f"file {number}", "media_type": "text/plain"}
+    given |= {"size_bytes": 1, "sha256": "00", "created_by": "operator", "created_at": number}
+    return Upload(**{"id": f"upl_{number:05}", **given, **values})
+
+
+def workflow_run(number: int, **values: Any) -> WorkflowRun:
+    given = {"project_id": "prj_00001", "workflow": "repair", "cause": "operator", "timeout_seconds": 600}
+    return WorkflowRun(**{"id": f"wfr_{number:05}", "created_at": number, **given, **values})
 
 
 def plugin_value(key: str, **values: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from app.storage.models.checkpoints import Checkpoint
 from app.storage.models.compactions import Compaction
 from app.storage.models.events import Event
 from app.storage.models.interactions import Interaction
+from app.storage.models.issues import Issue, IssueLink, IssueTodo, IssueUpdate, TodoProposal
 from app.storage.models.logs import LogEntry
 from app.storage.models.messages import Message
 from app.storage.models.permissions import PermissionRuleRow
@@ -16,6 +17,8 @@ from app.storage.models.rollbacks import PromptEdit, Rollback, Worktree
 from app.storage.models.runs import Run, Step, ToolCall
 from app.storage.models.sessions import Session
 from app.storage.models.todos import TodoList
+from app.storage.models.uploads import Upload
+from app.storage.models.workflows import WorkflowRun
 
 __all__ = [
     "AccessToken",
@@ -26,6 +29,10 @@ __all__ = [
     "Event",
     "IdempotencyKey",
     "Interaction",
+    "Issue",
+    "IssueLink",
+    "IssueTodo",
+    "IssueUpdate",
     "LogEntry",
     "Message",
     "PermissionRuleRow",
@@ -37,6 +44,9 @@ __all__ = [
     "Session",
     "Step",
     "TodoList",
+    "TodoProposal",
     "ToolCall",
+    "Upload",
+    "WorkflowRun",
     "Worktree",
 ]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger
+from sqlalchemy import BigInteger, text
 from sqlmodel import Field, SQLModel
 
 from app.storage.typed_json import Json
 
 
 class Project(SQLModel, table=True):
-    """One project root that this daemon has loaded; the root path is its identity."""
+    """One project root that this daemon has loaded; the root path is its identity. `issues_numbered` is
+    the number of its newest issue."""
 
     __tablename__ = "projects"
 
@@ -24,3 +25,4 @@ class Project(SQLModel, table=True):
     compiled_digest: str | None = None
     created_at: int = Field(sa_type=BigInteger)
     loaded_at: int = Field(sa_type=BigInteger)
+    issues_numbered: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})

@@ -22,6 +22,7 @@ from app.storage.models import (
     Session,
     Step,
     TodoList,
+    TodoProposal,
     ToolCall,
     Worktree,
 )
@@ -36,6 +37,7 @@ _BELOW = (
     Interaction,
     PermissionRuleRow,
     TodoList,
+    TodoProposal,
     ToolCall,
     Compaction,
     PromptEdit,
