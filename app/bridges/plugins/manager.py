@@ -204,10 +204,11 @@ class Plugins:
         return package.manifest, (await self._statuses([plugin]))[0]
 
     async def status(self, project_id: str | None = None) -> list[PluginStatus]:
-        """Return how the plugins fare that have been used, of one project or of all."""
-        return await self._statuses(
-            [one for one in self._plugins.values() if project_id in (None, one.setting.project_id)]
-        )
+        """Return how the plugins fare that have been used, of one project or of all: by project, by plugin,
+        and by agent, those that agents share first; of those that are alike the one that was used first."""
+        chosen = [one for one in self._plugins.values() if project_id in (None, one.setting.project_id)]
+        chosen.sort(key=lambda one: (one.setting.project_id, one.name, one.agent_path or ""))
+        return await self._statuses(chosen)
 
     async def _statuses(self, chosen: list[SupervisedPlugin]) -> list[PluginStatus]:
         pids = [one.pid for one in chosen]

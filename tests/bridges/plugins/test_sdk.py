@@ -256,6 +256,7 @@ async def test_agents_have_processes_of_their_own_or_share_one(bench: Open) -> N
             first = it.declaration(isolation=isolation)
             second = it.declaration(isolation=isolation, agent_path=other)
             it.clock.at += 61
+            await it.hook(second)
             await asyncio.gather(it.hook(first), it.hook(second), it.hook(first))
             running = await it.plugins.status()
             assert len(running) == count, isolation
