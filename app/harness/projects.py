@@ -15,7 +15,7 @@ from typing import Any
 
 from app.errors import Conflict, KagedError, NotFound, ProjectFileInvalid, ValidationFailed
 from app.harness.dsl.catalog import ToolCatalog
-from app.harness.dsl.compiled import CompiledProject
+from app.harness.dsl.compiled import WORKFLOW_PROMPTS, CompiledProject
 from app.harness.dsl.compiler import CompileResult, compile_in_thread
 from app.harness.dsl.plugins import PluginCatalog
 from app.harness.dsl.prompt_files import PromptProblem
@@ -136,10 +136,13 @@ class ProjectRegistry:
     def root_of(self, project_id: str) -> Path:
         return self.get(project_id).root
 
-    async def prompts_of(self, project_id: str, compiled: CompiledProject) -> PromptStore:
+    async def prompts_of(
+        self, project_id: str, compiled: CompiledProject, *, workflow: str | None = None
+    ) -> PromptStore:
         """Return the current prompts of a compiled version of a project.
 
-        Raises `Conflict` when a prompt file cannot be read and no good text of it is known."""
+        Raises `Conflict` when a prompt file cannot be read and no good text of it is known; of workflows'
+        prompts only the one named is needed."""
         stores = self.get(project_id).prompts
         if compiled.digest not in stores:
             try:
@@ -148,6 +151,11 @@ class ProjectRegistry:
                 raise Conflict(
                     f"A prompt of this project cannot be read: {problem.message}.", reason="prompt_unreadable"
                 ) from None
+        if workflow is not None and not stores[compiled.digest].has(workflow):
+            raise Conflict(
+                f"The prompt of {workflow} cannot be read, and no earlier text of it is known.",
+                reason="prompt_unreadable",
+            )
         return stores[compiled.digest]
 
     async def source_texts(self, project_id: str) -> dict[str, str]:
@@ -172,8 +180,11 @@ class ProjectRegistry:
             self._snapshots[digest] = found
         return found
 
-    async def describe_prompts(self, project_id: str, compiled: CompiledProject) -> list[dict[str, Any]]:
-        """Return each agent's present prompt: `agent_path`, `file`, `digest`, `content`."""
+    async def describe_prompts(
+        self, project_id: str, compiled: CompiledProject, *, workflow: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Return each agent's present prompt: `agent_path`, `file`, `digest`, `content`; and that of a
+        workflow, which is known as `workflow` in place of an agent's path."""
         store = await self.prompts_of(project_id, compiled)
         root = self.root_of(project_id)
         return [
@@ -184,6 +195,7 @@ class ProjectRegistry:
                 "content": prompt.text,
             }
             for prompt in store.all()
+            if prompt.agent_path == workflow or not prompt.agent_path.startswith(WORKFLOW_PROMPTS)
         ]
 
     async def close(self) -> None:

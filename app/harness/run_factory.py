@@ -24,6 +24,7 @@ from app.harness.run_context import RunContext
 from app.harness.session_services import SessionServices, model_of
 from app.harness.todo_lists import SessionTodos
 from app.harness.tool_selection import allowed_tools, tool_specs
+from app.harness.workflows.narrowed import prompt_of
 from app.ids import new_id, now_ms
 from app.observability import Span
 from app.states import RunState
@@ -72,7 +73,7 @@ async def build_run(
     agent = project.root
     route = services.router.resolve(model or model_of(row, agent))
     await services.catalog.prepare(route.candidates[0].provider)
-    prompts = await services.projects.prompts_of(row.project_id, project)
+    prompts = await services.projects.prompts_of(row.project_id, project, workflow=prompt_of(row))
     run_id, actor = new_id("run"), actor_of(message, row)
     root = services.projects.root_of(row.project_id)
     own = await own_tools(services, Caller(actor, row.project_id, root, agent, row.id))
@@ -94,7 +95,12 @@ async def build_run(
         route=route,
         limits=limits_of(row, project, agent).tightened(services.limits),
         system=SystemPrompt(
-            prompts, agent, session.recall.blocks, edits=session.prompts.edited, environment=surroundings
+            prompts,
+            agent,
+            session.recall.blocks,
+            edits=session.prompts.edited,
+            workflow=prompt_of(row),
+            environment=surroundings,
         ).blocks,
         prompt_edits=session.prompts.edited,
         files_noted=services.notes.waiting_for(row.id),

@@ -41,6 +41,7 @@ from app.harness.session_runs import SessionRuns
 from app.harness.session_services import SessionServices
 from app.harness.transfer import export_session
 from app.harness.transfer_import import SessionImports
+from app.harness.workflows.narrowed import prompts_for
 from app.ids import new_id, now_ms
 from app.observability import Redactor, Telemetry
 from app.states import SessionState
@@ -318,8 +319,9 @@ class SessionManager:
     async def prompts_changed(self, project_id: str, agents: tuple[str, ...]) -> None:
         """Tell the live sessions of a project that prompts have new texts."""
         for session in list(self._live.values()):
-            if session.row.project_id == project_id and session.row.state != SessionState.ARCHIVED:
-                told = PromptReloaded(agents=agents)
+            own = prompts_for(session.row, agents) if session.row.project_id == project_id else ()
+            if own and session.row.state != SessionState.ARCHIVED:
+                told = PromptReloaded(agents=own)
                 await session.stream.record([told], audit_of(session.row, told))
 
     async def _runs_of(self, session_id: str) -> SessionRuns:

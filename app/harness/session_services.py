@@ -27,6 +27,7 @@ from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.positions import Positions
 from app.harness.providers.catalog import Catalog
 from app.harness.providers.router import ProviderRouter
+from app.harness.workflows.narrowed import as_session_sees
 from app.observability import Redactor, Telemetry
 from app.storage.models import Checkpoint
 from app.storage.models import Session as SessionRow
@@ -117,7 +118,7 @@ class SessionServices:
         self.router.resolve(model or model_of(row, project.root))
 
     async def project_of(self, row: SessionRow) -> CompiledProject:
-        """Return the project as it was compiled for this session."""
+        """Return the project as it was compiled for this session, cut down to its workflow if it has one."""
         project = await self.projects.snapshot(row.project_id, row.compiled_digest)
         if project is None:
             raise Conflict(
@@ -125,7 +126,7 @@ class SessionServices:
                 reason="project_not_loaded",
                 details={"project_id": row.project_id},
             )
-        return project
+        return as_session_sees(project, row)
 
 
 def model_of(row: SessionRow, agent: CompiledAgent) -> str:

@@ -14,6 +14,7 @@ from app.harness.checkpoints.past import conversation_at
 from app.harness.checkpoints.point import Point, point_at
 from app.harness.checkpoints.sent_prompts import SentPrompt, sent_prompts
 from app.harness.prompts.session_prompts import as_prompt
+from app.harness.workflows.narrowed import prompt_of
 from app.storage.models import Checkpoint, Message, PromptEdit, Worktree
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
@@ -63,7 +64,7 @@ async def describe_prompts(
     """Return, for each agent, the text that the next call bears: `agent_path`, `file`, `digest`,
     `content`, `source` (`file` or `edited`), `pending`, `file_digest`, and `sent`, its last system
     prompt up to the point, or None."""
-    described = await services.projects.describe_prompts(row.project_id, project)
+    described = await services.projects.describe_prompts(row.project_id, project, workflow=prompt_of(row))
     paths = [str(prompt["agent_path"]) for prompt in described]
     position = None if point is None else point.position
 

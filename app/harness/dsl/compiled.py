@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.harness.dsl.spec import AlwaysKeep, PluginSpec, PruneSpec, Strategy, ToolLimits, ToolOverride
 from app.harness.dsl.spec_cage import CageSpec
@@ -101,6 +101,8 @@ class CompiledAgent(CompiledModel):
     plugins: dict[str, PluginSpec]
     plugin_tools: dict[str, ToolOverride] = {}
     """What `tools` says by names and globs that may mean tools of these plugins, in the order of the file."""
+    plugin_tools_within: tuple[str, ...] | None = Field(default=None, exclude=True)
+    """Names and globs, one of which a plugin's tool must match in a run of a workflow; None: no bound."""
 
     def enabled_tools(self) -> tuple[str, ...]:
         """Names of the tools this agent has, in the catalog's order."""
@@ -119,10 +121,28 @@ class CompiledWorkflow(CompiledModel):
     inputs: dict[str, WorkflowInput]
     tools: tuple[str, ...]
     """Tools of the root agent that a run has; a `tool.action` stands for that action alone."""
+    system_prompt_candidates: tuple[str, ...] = ()
+    """As those of an agent."""
+    plugin_tools: tuple[str, ...] | None = None
+    """Names and globs, one of which a plugin's tool must match; None: all that the root agent has."""
     invokable_by: tuple[Literal["operator", "guest"], ...]
     timeout_seconds: int
     concurrency: int
     schedule: str | None
+
+    @property
+    def prompt_files(self) -> tuple[str, ...]:
+        """Files that are the prompt when they exist, best first."""
+        return self.system_prompt_candidates or (self.system_prompt_file,)
+
+
+WORKFLOW_PROMPTS = "workflows."
+"""What the paths of workflows' prompts begin with, which are kept beside those of a project's agents."""
+
+
+def workflow_prompt(name: str) -> str:
+    """Return by what the prompt of a workflow is known among those of a project's agents."""
+    return WORKFLOW_PROMPTS + name
 
 
 class CompiledProject(CompiledModel):

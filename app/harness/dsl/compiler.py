@@ -197,6 +197,7 @@ def relative_dump(project: CompiledProject) -> dict[str, Any]:
     plain = project.model_dump(mode="json", exclude={"root_dir", "prompt_files", "source_files", "digest"})
     _relate_agent(plain["root"], root)
     for workflow in plain["workflows"].values():
+        del workflow["system_prompt_candidates"]
         workflow["system_prompt_file"] = display_path(Path(workflow["system_prompt_file"]), root)
     return plain
 

@@ -95,16 +95,32 @@ class WorkflowCompiler:
         }
 
     def _workflow(self, spec: WorkflowSpec, node: Node, root_agent: CompiledAgent) -> CompiledWorkflow:
+        prompt = self.prompts.resolve(node.get("system_prompt"))
+        self._check_schedule(spec, node)
         return CompiledWorkflow(
             description=spec.description,
-            system_prompt_file=self.prompts.resolve(node.get("system_prompt")).file,
+            system_prompt_file=prompt.file,
+            system_prompt_candidates=prompt.candidates,
             inputs=spec.inputs,
             tools=self._tools(spec, node, root_agent),
+            plugin_tools=None if spec.tools is None else tuple(spec.tools),
             invokable_by=tuple(dict.fromkeys(spec.invokable_by)),
             timeout_seconds=spec.timeout_seconds,
             concurrency=spec.concurrency,
             schedule=spec.schedule,
         )
+
+    def _check_schedule(self, spec: WorkflowSpec, node: Node) -> None:
+        """A schedule has nobody who gives inputs."""
+        inputs = node.get("inputs")
+        for name, given in spec.inputs.items() if spec.schedule is not None else ():
+            entry = inputs.get(name) if inputs is not None else None
+            if given.required and given.default is None and entry is not None:
+                message = (
+                    f"`{name}` is required, and a schedule has nobody who gives it: "
+                    "give it a default, or remove `schedule`"
+                )
+                self.bag.error("schedule_input", message, entry.key)
 
     def _tools(self, spec: WorkflowSpec, node: Node, root_agent: CompiledAgent) -> tuple[str, ...]:
         """The named tools that the root agent has; an action alone only where its tool is not named."""
@@ -119,9 +135,9 @@ class WorkflowCompiler:
             item = written.step(index) if written is not None else None
             matched = self.resolver.match(pattern)
             allowed = [name for name in matched if name in available]
-            if item is not None and not matched:
+            if item is not None and not matched and pattern.partition(".")[0] not in root_agent.plugins:
                 self.bag.warning("tool_unmatched", self.resolver.describe_miss(pattern), item.place)
-            elif item is not None and not allowed:
+            elif item is not None and matched and not allowed:
                 message = f"`{pattern}`: the root agent does not have it, so the workflow does not either"
                 self.bag.warning("workflow_tool", message, item.place)
             chosen.update(dict.fromkeys(allowed))

@@ -18,7 +18,7 @@ from typing import Literal
 import xxhash
 from watchfiles import Change, awatch
 
-from app.harness.dsl.compiled import CompiledProject
+from app.harness.dsl.compiled import CompiledProject, workflow_prompt
 from app.harness.dsl.paths import read_regular_file
 
 _logger = logging.getLogger(__name__)
@@ -29,7 +29,8 @@ _MAX_READ = 2 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ProjectChange:
-    """What changed: project files (compile again), or the prompts of `agents` (reload these)."""
+    """What changed: project files (compile again), or the prompts of `agents` (reload these), workflows
+    included."""
 
     kind: Literal["project", "prompts"]
     files: tuple[str, ...]
@@ -54,6 +55,9 @@ class WatchList:
         for agent in project.agents():
             for file in agent.system_prompt_candidates:
                 users.setdefault(file, []).append(agent.path)
+        for name, workflow in project.workflows.items():
+            for file in workflow.prompt_files:
+                users.setdefault(file, []).append(workflow_prompt(name))
         sources = dict.fromkeys((*project.source_files, *(file for file in also if file not in users)))
         return cls(tuple(sources), {file: tuple(paths) for file, paths in users.items()})
 

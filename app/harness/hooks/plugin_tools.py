@@ -35,7 +35,7 @@ async def plugin_tools(
     for plugin in await plugins.of(caller):
         for tool in plugin.manifest.tools:
             override = override_of(caller.agent, f"{plugin.name}.{tool.name}")
-            if override is None or not override.enabled:
+            if override is None or not override.enabled or not _within(caller.agent, plugin.name, tool.name):
                 continue
             made = _tool(plugins, plugin, tool, override, caller)
             if made is not None and registry.by_wire_name(wire_name(made.name)) is None:
@@ -52,6 +52,11 @@ def override_of(agent: CompiledAgent, name: str) -> ToolOverride | None:
         if matches and (best is None or _rank(pattern) >= _rank(best)):
             best = pattern
     return None if best is None else agent.plugin_tools[best]
+
+
+def _within(agent: CompiledAgent, plugin: str, tool: str) -> bool:
+    bound = agent.plugin_tools_within
+    return bound is None or any(fnmatchcase(f"{plugin}.{tool}", pattern) for pattern in bound)
 
 
 def _rank(pattern: str) -> tuple[bool, int]:

@@ -1,8 +1,9 @@
 """The system prompt of one agent, in its fixed order.
 
-Owns: which parts there are and their order: the agent's own prompt, the project's instructions, what plugins
-said at the session's start, the index of skills, the environment. The order and the texts stay the same
-from turn to turn, so that provider caches hit. Never: reading files, or asking plugins.
+Owns: which parts there are and their order: the agent's own prompt, that of a workflow, the project's
+instructions, what plugins said at the session's start, the index of skills, the environment. The order and
+the texts stay the same from turn to turn, so that provider caches hit. Never: reading files, or asking
+plugins.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class SystemPrompt:
     """Gives the same tuple object until one of its parts changes.
 
     `edits` are the prompts, by agent path, that an operator has edited for the session: they win over
-    the files. `injected` gives what plugins said, `instructions` and `skills` what the project adds."""
+    the files. `workflow` is the path of the workflow's prompt in a run of one. `injected` gives what plugins
+    said, `instructions` and `skills` what the project adds."""
 
     def __init__(
         self,
@@ -34,12 +36,13 @@ class SystemPrompt:
         injected: Part = tuple,
         *,
         edits: Mapping[str, Prompt] = NO_EDITS,
+        workflow: str | None = None,
         instructions: Part = tuple,
         skills: Part = tuple,
         environment: tuple[SystemBlock, ...] = NOTHING,
     ) -> None:
         self._store = store
-        self._agent_path = agent.path
+        self._paths = {"agent": agent.path, **({} if workflow is None else {"workflow": workflow})}
         self._edits = edits
         self._parts: tuple[Part, ...] = (instructions, injected, skills, lambda: environment)
         self._made_of: tuple[object, ...] = ()
@@ -47,11 +50,11 @@ class SystemPrompt:
 
     def blocks(self) -> tuple[SystemBlock, ...]:
         """Return the blocks with the present texts; called at a message boundary."""
-        prompt = self._edits.get(self._agent_path) or self._store.get(self._agent_path)
+        prompts = {name: self._edits.get(path) or self._store.get(path) for name, path in self._paths.items()}
         parts = tuple(part() for part in self._parts)
-        made_of = (prompt.digest, *parts)
+        made_of = (*(prompt.digest for prompt in prompts.values()), *parts)
         if made_of != self._made_of:
             self._made_of = made_of
-            own = SystemBlock(name="agent", text=prompt.text)
-            self._blocks = (own, *(block for part in parts for block in part))
+            own = (SystemBlock(name=name, text=prompt.text) for name, prompt in prompts.items())
+            self._blocks = (*own, *(block for part in parts for block in part))
         return self._blocks

@@ -1,4 +1,4 @@
-"""The current text of every agent's prompt.
+"""The current text of every agent's prompt, and of every workflow's.
 
 Owns: reading prompt files again and keeping the last good text. Never: watching files, or deciding when a
 running session takes a new text; the session asks at its message boundaries.
@@ -13,14 +13,15 @@ from pathlib import Path
 
 import xxhash
 
-from app.harness.dsl.compiled import CompiledProject
+from app.harness.dsl.compiled import CompiledProject, workflow_prompt
 from app.harness.dsl.paths import PathProblem
 from app.harness.dsl.prompt_files import PromptProblem, read_prompt
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """An agent's prompt: its text, a digest of it, and the file it was read from."""
+    """An agent's prompt: its text, a digest of it, and the file it was read from. That of a workflow has
+    `workflows.<name>` for a path."""
 
     agent_path: str
     file: str
@@ -53,27 +54,35 @@ class PromptStore:
         self._files = {
             agent.path: tuple(map(Path, agent.system_prompt_candidates)) for agent in project.agents()
         }
+        self._agents = frozenset(self._files)
+        for name, workflow in project.workflows.items():
+            self._files[workflow_prompt(name)] = tuple(map(Path, workflow.prompt_files))
         self._prompts: dict[str, Prompt] = {}
 
     @classmethod
     async def open(cls, project: CompiledProject) -> PromptStore:
-        """Read every prompt; raise PromptProblem when one cannot be read at all."""
+        """Read every prompt; raise PromptProblem when an agent's cannot be read at all."""
         store = cls(project)
         outcome = await store.reload()
-        if outcome.failed:
-            first = outcome.failed[0]
-            raise PromptProblem("prompt_missing", f"{first.agent_path}: {first.message}")
+        for failure in outcome.failed:
+            if failure.agent_path in store._agents:
+                raise PromptProblem("prompt_missing", f"{failure.agent_path}: {failure.message}")
         return store
 
     def agent_paths(self) -> tuple[str, ...]:
         return tuple(self._files)
 
+    def has(self, agent_path: str) -> bool:
+        """Tell whether a text of this prompt is known."""
+        return agent_path in self._prompts
+
     def get(self, agent_path: str) -> Prompt:
-        """The current prompt of an agent; KeyError for an agent that the project does not have."""
+        """The current prompt of an agent or a workflow; KeyError for one that the project does not have, or
+        a workflow whose prompt cannot be read."""
         return self._prompts[agent_path]
 
     def all(self) -> tuple[Prompt, ...]:
-        """The current prompts, parents before children."""
+        """The current prompts, parents before children, then those of workflows."""
         return tuple(self._prompts[path] for path in self._files if path in self._prompts)
 
     async def reload(self, agent_paths: Collection[str] | None = None) -> PromptReload:

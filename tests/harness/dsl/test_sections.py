@@ -41,7 +41,7 @@ workflows:
     description: Sort the new issues.
     system_prompt: prompts/triage.md
     inputs:
-      area: {type: enum, required: true, options: [ui, api]}
+      area: {type: enum, default: ui, options: [ui, api]}
       note: {type: text, default: none, max_length: 200}
     tools: ["file.*", kaged.issue.list, search.grep]
     invokable_by: [operator, guest]
