@@ -67,7 +67,8 @@ export function downloadAddress(path) {
   return BASE + path;
 }
 
-function csrfHeader() {
+/** Return the header that shows that a write comes from this page. */
+export function csrfHeader() {
   const name = location.port ? `kaged_csrf_${location.port}` : "kaged_csrf";
   const pair = document.cookie.split("; ").find((entry) => entry.startsWith(`${name}=`));
   return pair ? { "X-Kaged-CSRF": decodeURIComponent(pair.slice(name.length + 1)) } : {};

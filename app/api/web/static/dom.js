@@ -27,6 +27,34 @@ export function replace(element, ...children) {
   append(element, children);
 }
 
+/** Put new children in place of the old ones, as `replace`. What has the same `data-key` before and after
+ * keeps the focus, what was typed into it, and whether it is open. */
+export function redraw(element, ...children) {
+  const kept = new Map([...element.querySelectorAll("[data-key]")].map((old) => [old.dataset.key, old]));
+  const focused = element.contains(document.activeElement) && document.activeElement !== element ? document.activeElement : null;
+  const selection = focused && "selectionStart" in focused ? [focused.selectionStart, focused.selectionEnd] : null;
+  replace(element, ...children);
+  for (const made of element.querySelectorAll("[data-key]")) carryOver(kept.get(made.dataset.key), made);
+  if (!focused) return;
+  const again = element.contains(focused) ? focused : focused.dataset.key && element.querySelector(`[data-key="${CSS.escape(focused.dataset.key)}"]`);
+  if (again) {
+    again.focus({ preventScroll: true });
+    if (selection && selection[0] !== null) again.setSelectionRange(...selection);
+    return;
+  }
+  // What had the focus is gone: the keyboard goes on where it was.
+  if (element.tabIndex < 0) element.tabIndex = -1;
+  element.focus({ preventScroll: true });
+}
+
+function carryOver(old, made) {
+  if (!old || old === made || old.tagName !== made.tagName) return;
+  if (made.tagName === "DETAILS") made.open = old.open;
+  else if (made.type === "checkbox" || made.type === "radio") made.checked = old.checked;
+  else if (made.tagName === "SELECT") made.value = old.value;
+  else if ((made.tagName === "TEXTAREA" || made.tagName === "INPUT") && made.type !== "file" && old.value !== old.defaultValue) made.value = old.value;
+}
+
 export function byId(id) {
   return document.getElementById(id);
 }

@@ -38,3 +38,13 @@ export function firstLine(text, limit = 120) {
   const line = String(text).trim().split("\n", 1)[0];
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
+
+export function size(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  const [divisor, unit] = bytes < 1_000_000 ? [1000, "kB"] : [1_000_000, "MB"];
+  return `${(bytes / divisor).toFixed(bytes < 10 * divisor ? 1 : 0)} ${unit}`;
+}
+
+export function moment(time) {
+  return new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+}

@@ -1,8 +1,10 @@
-// The list of projects with their sessions, kept up to date by the stream of all sessions.
+// The list on the left: the views, and the projects with what the open view has of them. It is kept up to
+// date by the stream of all sessions, and hands that stream on.
 
 import { address, allItems, request } from "/static/api.js";
-import { byId, h, oncePerFrame, replace } from "/static/dom.js";
+import { byId, h, oncePerFrame, redraw } from "/static/dom.js";
 import { ago, words } from "/static/format.js";
+import { to } from "/static/routes.js";
 import { Stream } from "/static/stream.js";
 
 const PAGE = 50;
@@ -15,12 +17,16 @@ export class Sidebar {
   #wasLive = false;
   #asking = new Map();
 
-  constructor({ onError, onOpen, onSignedOut }) {
+  /** `onFrame(frame)` gets what the stream of all sessions brings, `onAgain()` is called when it was away. */
+  constructor({ onError, onOpen, onSignedOut, onFrame, onAgain }) {
     this.root = byId("projects");
+    this.onFrame = onFrame;
+    this.onAgain = onAgain;
     this.onError = onError;
     this.onOpen = onOpen;
     this.onSignedOut = onSignedOut;
-    this.current = null;
+    this.route = { view: "sessions", session: null, project: null };
+    this.lastSession = null;
     this.draw = oncePerFrame(() => this.#draw());
     byId("load-project").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -37,7 +43,10 @@ export class Sidebar {
       onFrame: (frame) => this.#take(frame),
       onStatus: (status) => {
         // What happened while nobody listened is in the list, not in the stream.
-        if (status === "live" && this.#wasLive) this.refresh().catch(this.onError);
+        if (status === "live" && this.#wasLive) {
+          this.refresh().catch(this.onError);
+          this.onAgain();
+        }
         this.#wasLive ||= status === "live";
       },
       onGone: this.onSignedOut,
@@ -59,8 +68,16 @@ export class Sidebar {
     this.draw();
   }
 
-  select(sessionId) {
-    this.current = sessionId;
+  /** Return the project of what was open last: of a page outside the sessions, or of a session. */
+  projectOf(route, session) {
+    return route.project ?? session?.detail?.project_id ?? null;
+  }
+
+  /** Show what this route opens as open. */
+  select(route) {
+    this.route = route;
+    const sessionId = route.session ?? null;
+    if (route.view === "sessions") this.lastSession = sessionId;
     this.draw();
     if (sessionId && !this.#sessions.some((session) => session.id === sessionId)) this.#fetch(sessionId);
   }
@@ -84,22 +101,25 @@ export class Sidebar {
   }
 
   remove(sessionId) {
+    if (this.lastSession === sessionId) this.lastSession = null;
     this.#sessions = this.#sessions.filter((session) => session.id !== sessionId);
     this.draw();
   }
 
-  #take({ type, session_id: id, payload }) {
-    if (type.startsWith("permission.")) this.#asked(type, id, payload.interaction_id);
+  #take(frame) {
+    const { type, session_id: id, payload } = frame;
+    this.onFrame(frame);
+    if (type.startsWith("permission.") || type.startsWith("interaction.")) this.#asked(type, id, payload.interaction_id);
     if (!type.startsWith("session.") && type !== "run.started") return;
     if (!this.#sessions.some((session) => session.id === id)) this.#fetch(id);
-    else if (type === "session.state") this.update(id, { state: payload.state });
+    else if (type === "session.state") this.update(id, { state: payload.state, state_reason: payload.reason });
     else if (type === "session.updated") this.update(id, { title: payload.title });
   }
 
   /** Note which sessions have questions that wait for a human. */
   #asked(type, sessionId, question) {
     const open = this.#asking.get(sessionId) ?? new Set();
-    if (type === "permission.requested") open.add(question);
+    if (type.endsWith(".requested")) open.add(question);
     else open.delete(question);
     this.#asking.set(sessionId, open);
     this.draw();
@@ -145,12 +165,48 @@ export class Sidebar {
   }
 
   #draw() {
-    const focused = document.activeElement?.dataset?.key;
+    this.#drawViews();
+    const inSessions = this.route.view === "sessions";
+    const none = this.#projects.length === 0 && h("p", { class: "quiet pad" }, "No project is loaded yet. Load one below: a folder with a .kaged/project.yaml in it.");
+    if (!inSessions) {
+      redraw(this.root, none, h("ul", { class: "project-list" }, this.#projects.map((project) => this.#projectLink(project))));
+      return;
+    }
     const sections = this.#projects.map((project) => this.#section(project));
     const more = this.#cursor && h("button", { type: "button", class: "link", onclick: () => this.#more() }, "Older sessions");
-    const none = this.#projects.length === 0 && h("p", { class: "quiet pad" }, "No project is loaded yet. Load one below: a folder with a .kaged/project.yaml in it.");
-    replace(this.root, none, sections, more);
-    if (focused) this.root.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+    redraw(this.root, none, sections, more);
+  }
+
+  #drawViews() {
+    for (const link of byId("views").querySelectorAll("a")) {
+      if (link.dataset.view === this.route.view) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+      if (link.dataset.view === "sessions") link.href = to.session(this.lastSession);
+      else link.href = this.route.project ? to[link.dataset.view](this.route.project) : `#${link.dataset.view}`;
+    }
+    const asking = this.#sessions.filter((session) => this.#asks(session)).length;
+    const count = byId("asking");
+    count.hidden = asking === 0;
+    count.textContent = asking;
+    count.title = `${asking === 1 ? "1 session asks" : `${asking} sessions ask`} you`;
+  }
+
+  #projectLink(project) {
+    const current = project.id === this.route.project;
+    return h(
+      "li",
+      {},
+      h(
+        "a",
+        { class: "session", href: to[this.route.view](project.id), title: project.root, data: { key: `project-${project.id}` }, "aria-current": current ? "true" : undefined },
+        h("span", { class: "session-title" }, project.slug),
+      ),
+    );
+  }
+
+  #asks(session) {
+    if (session.state === "paused") return session.state_reason === "interaction";
+    return session.state === "running" && this.#asking.get(session.id)?.size > 0;
   }
 
   #section(project) {
@@ -181,14 +237,14 @@ export class Sidebar {
   }
 
   #item(session) {
-    const current = session.id === this.current;
-    const asking = session.state === "running" && this.#asking.get(session.id)?.size > 0;
+    const current = session.id === this.route.session;
+    const asking = this.#asks(session);
     return h(
       "li",
       {},
       h(
         "a",
-        { href: `#${session.id}`, class: "session", data: { key: session.id, state: session.state, ...(asking ? { asking: "" } : {}) }, "aria-current": current ? "page" : undefined },
+        { href: to.session(session.id), class: "session", data: { key: session.id, state: session.state, ...(asking ? { asking: "" } : {}) }, "aria-current": current ? "page" : undefined },
         h("span", { class: "dot", title: words(session.state) }),
         h("span", { class: "session-title" }, session.title || "New session"),
         h("span", { class: "quiet" }, asking ? "asks you" : session.state === "idle" ? ago(session.created_at) : words(session.state)),

@@ -1,0 +1,89 @@
+// A file that is handed in: chosen or dropped, sent at once, with its progress, and taken back.
+
+import { h, replace } from "/static/dom.js";
+import { size } from "/static/format.js";
+import { upload } from "/static/upload.js";
+
+/** The file goes to `uploadPath` as soon as it is there. `maxBytes`, where it is known, is checked before;
+ * `onProblem(text)` is told why a file could not be handed in. */
+export class FileField {
+  #stop = null;
+
+  constructor(id, { uploadPath, maxBytes = Infinity, onProblem }) {
+    this.onProblem = onProblem;
+    this.uploadPath = uploadPath;
+    this.maxBytes = maxBytes;
+    this.uploaded = null;
+    /** Why the form cannot be sent as it is: a file is on its way, or could not be handed in. */
+    this.problem = null;
+    this.input = h("input", { id, type: "file" });
+    this.state = h("div", { class: "file-state", role: "status" });
+    this.root = h("div", { class: "drop" }, this.input, h("span", { class: "quiet" }, "or drop it here"), this.state);
+    this.input.addEventListener("change", () => this.input.files[0] && this.#take(this.input.files[0]));
+    takeDrops(this.root, ([file]) => this.#take(file));
+  }
+
+  close() {
+    this.#stop?.abort();
+  }
+
+  async #take(file) {
+    this.close();
+    this.uploaded = null;
+    if (file.size > this.maxBytes) {
+      this.#refuse(`${file.name} has ${size(file.size)}; at most ${size(this.maxBytes)} can be handed in`);
+      return;
+    }
+    const stop = (this.#stop = new AbortController());
+    const bar = h("progress", { max: 1, value: 0, "aria-label": `Handing in ${file.name}` });
+    this.problem = "is still on its way";
+    replace(this.state, h("span", {}, `${file.name} (${size(file.size)}) `), bar, this.#button("Stop"));
+    try {
+      const uploaded = await upload(this.uploadPath, file, { onProgress: (part) => (bar.value = part), signal: stop.signal });
+      if (stop !== this.#stop) return;
+      this.uploaded = uploaded;
+      this.problem = null;
+      replace(this.state, h("span", { class: "file-taken" }, `✓ ${uploaded.name} (${size(uploaded.size_bytes)}) `), this.#button("Take back"));
+      this.input.dispatchEvent(new Event("input"));
+    } catch (error) {
+      if (stop === this.#stop && error.code !== "stopped") this.#refuse(error.message);
+    }
+  }
+
+  #button(label) {
+    return h("button", { type: "button", onclick: () => this.#clear() }, label);
+  }
+
+  #clear() {
+    this.close();
+    this.#stop = null;
+    this.uploaded = null;
+    this.problem = null;
+    this.input.value = "";
+    replace(this.state);
+    this.input.focus();
+  }
+
+  #refuse(problem) {
+    this.problem = problem;
+    replace(this.state);
+    this.onProblem(problem);
+  }
+}
+
+/** Call `taken(files)` with what is dropped on the element; it is marked while something is held over it. */
+export function takeDrops(element, taken) {
+  const holds = (event) => event.dataTransfer?.types.includes("Files");
+  element.addEventListener("dragover", (event) => {
+    if (!holds(event)) return;
+    event.preventDefault();
+    element.dataset.over = "";
+  });
+  element.addEventListener("dragleave", () => delete element.dataset.over);
+  element.addEventListener("drop", (event) => {
+    if (!holds(event)) return;
+    event.preventDefault();
+    delete element.dataset.over;
+    if (event.dataTransfer.files.length) taken([...event.dataTransfer.files]);
+  });
+}

@@ -1,0 +1,25 @@
+// Reading again after changes: many of them at once are read once, and never twice at a time.
+
+const PAUSE = 150;
+
+/** Return a function that does the asynchronous `work` soon; asked for again meanwhile, it is done once more. */
+export function later(work) {
+  let due = null;
+  let busy = false;
+  let again = false;
+  const run = async () => {
+    due = null;
+    busy = true;
+    try {
+      await work();
+    } finally {
+      busy = false;
+      if (again) ask();
+    }
+  };
+  const ask = () => {
+    again = busy;
+    if (!busy) due ??= setTimeout(run, PAUSE);
+  };
+  return ask;
+}

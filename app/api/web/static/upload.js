@@ -1,0 +1,27 @@
+// Handing in a file: its bytes go to the daemon as they are, and how far they have come is told.
+
+import { ApiError, address, csrfHeader } from "/static/api.js";
+
+const BASE = "/api/v1";
+
+/** Send `file` to `path` and return what the daemon says of it. `onProgress(fraction)` is called while it goes;
+ * `signal` stops it. Throws `ApiError`, with the code `stopped` when it was stopped. */
+export function upload(path, file, { onProgress, signal } = {}) {
+  return new Promise((done, failed) => {
+    // `fetch` cannot say how much of a body has gone.
+    const sending = new XMLHttpRequest();
+    sending.open("POST", BASE + address(path, { name: file.name }));
+    for (const [name, value] of Object.entries(csrfHeader())) sending.setRequestHeader(name, value);
+    sending.setRequestHeader("Content-Type", file.type || "application/octet-stream");
+    sending.responseType = "json";
+    sending.upload.addEventListener("progress", (event) => event.lengthComputable && onProgress?.(event.loaded / event.total));
+    sending.addEventListener("load", () => {
+      if (sending.status >= 200 && sending.status < 300) done(sending.response);
+      else failed(new ApiError(sending.status, sending.response?.error ?? { code: "failed", message: `The daemon answered with status ${sending.status}.` }));
+    });
+    sending.addEventListener("error", () => failed(new ApiError(0, { code: "unreachable", message: `${file.name} did not reach the daemon: it is too large, or the daemon does not answer.` })));
+    sending.addEventListener("abort", () => failed(new ApiError(0, { code: "stopped", message: `${file.name} was not handed in.` })));
+    signal?.addEventListener("abort", () => sending.abort());
+    sending.send(file);
+  });
+}
