@@ -1,0 +1,75 @@
+"""What the tools of project management ask of the daemon.
+
+Owns: the protocols, and the shapes that cross them. Never: an implementation; the harness has those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+from app.tools.call import ToolCallContext
+
+TodoAction = Literal["view", "set", "add", "start", "done", "drop", "note"]
+TodoKind = Literal["step", "criterion"]
+TodoStatus = Literal["pending", "in_progress", "completed", "abandoned"]
+
+
+@dataclass(frozen=True, slots=True)
+class TodoCommand:
+    """One action of `kaged.todo`; each action needs only some of the fields."""
+
+    action: TodoAction
+    content: str = ""
+    items: Sequence[str] = ()
+    phase: str | None = None
+    kind: TodoKind = "step"
+    text: str = ""
+
+
+class TodoEntry(BaseModel):
+    """One entry of an issue's checklist as an agent reads it. `phase` is there also when it is null."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    content: str
+    status: TodoStatus
+    kind: TodoKind
+    phase: str | None
+    position: int
+    completed_at: int | None = Field(default=None, description="Seconds since the epoch.")
+    accepted: bool | None = Field(
+        default=None, description="Of criteria: whether the operator has signed off."
+    )
+    origin_agent: str | None = Field(default=None, description="The subagent that proposed it.")
+    notes: list[str] | None = None
+
+    @model_serializer(mode="wrap")
+    def _with_phase(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+        # Without a declared type here, so that the schema stays that of the fields.
+        return {**handler(self), "phase": self.phase}
+
+
+@dataclass(frozen=True, slots=True)
+class TodoListing:
+    """A checklist in its order. `left_out` counts the oldest abandoned entries that are not in it."""
+
+    entries: tuple[TodoEntry, ...]
+    markdown: str
+    left_out: int = 0
+
+
+class IssueTodos(Protocol):
+    """The checklists of issues, as the agents of sessions that are bound to one work with them."""
+
+    async def carry_out(self, command: TodoCommand, context: ToolCallContext) -> TodoListing:
+        """Do what the command says on the list of the issue that the caller's session is bound to, and
+        return the list as it is then.
+
+        Raises ToolError `no_bound_issue`, `todo_not_found`, `content_addressing_hint`, `ambiguous_todo`,
+        `invalid_transition` or `invalid_params`."""
+        ...
