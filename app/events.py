@@ -22,6 +22,7 @@ from app.event_base import EventPayload as EventPayload
 from app.interaction_events import PermissionAnswered as PermissionAnswered
 from app.interaction_events import PermissionRequested as PermissionRequested
 from app.interaction_events import WireRule as WireRule
+from app.issue_events import ISSUE_EVENTS as ISSUE_EVENTS
 from app.messages import Cost, StopReason, Usage
 
 ROOT_AGENT = "primary"
@@ -324,6 +325,7 @@ EVENT_TYPES: tuple[type[EventPayload], ...] = (
     SessionRolledBack,
     RollbackUndone,
     *COMPACTION_EVENTS,
+    *ISSUE_EVENTS,
 )
 
 

@@ -47,6 +47,7 @@ from app.harness.pipeline.observe import ObservabilityProcessor
 from app.harness.pipeline.policy import PolicyProcessor
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.plugin_storage import StoredPluginValues
+from app.harness.project_management import ProjectManagement
 from app.harness.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
 from app.harness.readings import show_children, show_sessions, show_storage, watch_loop_forever
@@ -90,6 +91,7 @@ class Services:
     plugins: Plugins
     hooks: PluginHooks
     metrics: Metrics
+    management: ProjectManagement
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +160,7 @@ async def _open_services(
     feedback = EditFeedback(languages, enabled=declared.diagnostics_after_edit)
     try:
         hub = EventHub(storage)
+        management = ProjectManagement.of(storage, hub, redactor)
         reads = ReadTracker()
         terminals = TerminalManager(children, per_session=settings.limits.ptys_per_session)
         debuggers, debugged = _debug_adapters(children, terminals, settings, audit)
@@ -177,7 +180,9 @@ async def _open_services(
         folder = settings.daemon.data_dir / "worktrees"
         notes = WorktreeNotes(storage, Worktrees(children, environment, folder))
         lasting = Lasting(reads, terminals, feedback, debuggers, hooks, notes)
-        services = await _assemble(settings, redactor, storage, hub, registry, router, lasting, telemetry)
+        services = await _assemble(
+            settings, redactor, storage, hub, registry, router, lasting, telemetry, management
+        )
         show_children(telemetry.metrics, children, terminals, languages, debuggers)
         declared.attach(services.projects)
         debugged.attach(services.projects)
@@ -248,6 +253,7 @@ async def _assemble(
     router: ProviderRouter,
     lasting: Lasting,
     telemetry: Telemetry,
+    management: ProjectManagement,
 ) -> Services:
     watchdogs = built_in(settings.daemon.data_dir, home=Path.home())
     tools = ToolService(registry, watchdogs=watchdogs, after_edit=lasting.feedback)
@@ -297,6 +303,7 @@ async def _assemble(
         plugins=lasting.hooks.plugins,
         hooks=lasting.hooks,
         metrics=telemetry.metrics,
+        management=management,
     )
 
 

@@ -91,6 +91,32 @@ class _Record:
         self.durable = durable or reserve is not None
 
 
+class HeldPlace:
+    """A place in a session's order for events that a unit of work decides on while it runs.
+
+    `store` is called inside that unit; `SessionStream.settle` when it is over, whatever became of it."""
+
+    def __init__(self, session_id: str, first_seq: int, room: int, pending: _Pending, reserve: int | None):
+        self.session_id = session_id
+        self.pending = pending
+        self.reserve = reserve
+        self.frames: Sequence[Frame] = ()
+        self._first_seq = first_seq
+        self._room = room
+
+    def store(self, uow: UnitOfWork, events: Sequence[EventPayload], at: int) -> None:
+        """Store the frames of so many events as there is room for, and the reservation that is due."""
+        if len(events) > self._room:
+            raise ValueError(f"{len(events)} events for {self._room} places")
+        if self.reserve is not None:
+            uow.sessions.update(self.session_id, seq_reserved=self.reserve)
+        self.frames = tuple(
+            Frame.make(seq, payload, session_id=self.session_id, created_at=at)
+            for seq, payload in enumerate(events, self._first_seq)
+        )
+        uow.events.append([_row(frame) for frame in self.frames])
+
+
 class SessionStream:
     """One session's events. All methods but the storage work run on the event loop."""
 
@@ -137,17 +163,7 @@ class SessionStream:
         `durable` asks for a commit that survives a power failure."""
         at = now_ms()
         frames = [self._frame(payload, at, run_id, agent_path, parent_tool_call_id) for payload in events]
-        rows = [
-            {
-                "session_id": self.session_id,
-                "seq": frame.seq,
-                "type": frame.type,
-                "created_at": at,
-                "frame": frame.text.encode(),
-            }
-            for frame in frames
-            if frame.durable
-        ]
+        rows = [_row(frame) for frame in frames if frame.durable]
         loop = asyncio.get_running_loop()
         pending = _Pending(frames, ready=False)
         future: asyncio.Future[T | None] = loop.create_future()
@@ -157,6 +173,25 @@ class SessionStream:
         reserve = self._due_reservation()
         self._batch.append(_Record(work, rows, pending, future, durable=durable, reserve=reserve))
         return future
+
+    def hold(self, room: int) -> HeldPlace:
+        """Keep places for up to `room` durable events of a unit of work; later frames wait until it is
+        settled. Numbers that are not used are left out."""
+        first_seq = self._next_seq
+        self._next_seq += room
+        pending = _Pending((), ready=False)
+        self._outbox.append(pending)
+        return HeldPlace(self.session_id, first_seq, room, pending, self._due_reservation())
+
+    def settle(self, held: HeldPlace, *, stored: bool) -> None:
+        """Publish what the unit has stored, or nothing when it failed."""
+        if stored:
+            self._stored_reservation = max(self._stored_reservation, held.reserve or 0)
+        elif held.reserve is not None:
+            self._reserved = self._stored_reservation
+        held.pending.frames = held.frames if stored else ()
+        held.pending.ready = True
+        self._publish_ready()
 
     def emit(
         self,
@@ -276,3 +311,13 @@ class SessionStream:
             queue.push(frame)
         if frame.type in GLOBAL_TYPES:
             self._publish_globally(frame)
+
+
+def _row(frame: Frame) -> dict[str, Any]:
+    return {
+        "session_id": frame.session_id,
+        "seq": frame.seq,
+        "type": frame.type,
+        "created_at": frame.created_at,
+        "frame": frame.text.encode(),
+    }

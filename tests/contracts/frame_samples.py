@@ -42,6 +42,7 @@ from app.events import (
     WireRule,
     WireUsage,
 )
+from app.issue_events import IssueChanged
 from app.messages import Cost, Usage
 
 RUN, MESSAGE = "run_01JZ0000000000000000000001", "msg_01JZ0000000000000000000002"
@@ -191,4 +192,13 @@ SAMPLES: tuple[EventPayload, ...] = (
     ),
     CompactionDecided(compaction_id=COMPACTION, decision="approved", decided_by="operator"),
     CompactionFlagged(compaction_id=COMPACTION, flag="good", notes_length=12),
+    IssueChanged(
+        issue_id="iss_01JZ0000000000000000000007",
+        number=42,
+        project_id="prj_01JZ0000000000000000000008",
+        status="assigned",
+        assignment="workflow:deploy",
+        change="assigned",
+        actor="operator:daemon",
+    ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -31,6 +32,27 @@ class IssueRepository(RowsById[Issue]):
     def by_number(self, project_id: str, number: int) -> Issue | None:
         """Return the issue with that number in the project."""
         return self._first(self.c.project_id == storable(project_id), self.c.number == number)
+
+    def page(
+        self,
+        project_id: str,
+        *,
+        statuses: Sequence[str] = (),
+        assignment: str | None = None,
+        below: int | None = None,
+        limit: int,
+        offset: int = 0,
+    ) -> tuple[builtins.list[Issue], int]:
+        """Return some of a project's issues, the newest first, and how many the filter lets through in
+        all. `below` is a number: those before it only."""
+        where: builtins.list[Any] = [self.c.project_id == storable(project_id)]
+        if statuses:
+            where.append(self.c.status.in_([storable(status) for status in statuses]))
+        if assignment is not None:
+            where.append(self.c.assignment == storable(assignment))
+        page = where if below is None else [*where, self.c.number < below]
+        statement = select(Issue).where(*page).order_by(self.c.number.desc())
+        return self._all(statement.limit(limit).offset(offset)), self._count(where)
 
 
 class IssueUpdateRepository(RowsById[IssueUpdate]):

@@ -79,6 +79,12 @@ class SessionRepository(RowsById[Session]):
             where.append(self.c.title.icontains(storable(text), autoescape=True))
         return self._newest_first("sessions", where, limit=limit, cursor=cursor)
 
+    def bound_to(self, project_id: str, issue_number: int) -> builtins.list[str]:
+        """Return the ids of the sessions that work on an issue, without those that are archived."""
+        bound = (self.c.project_id == storable(project_id)) & (self.c.issue_number == issue_number)
+        statement = select(self.c.id).where(bound, self.c.state != "archived").order_by(self.c.id)
+        return [str(found) for found in self.connection.execute(statement).scalars()]
+
     def in_states(self, states: Iterable[str]) -> builtins.list[Session]:
         """Return every session in one of the states, the oldest first."""
         found = self.c.state.in_(list(states))

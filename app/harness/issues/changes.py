@@ -1,0 +1,130 @@
+"""How a change of an issue is stored: rows, history, audit and events in one unit of work.
+
+Owns: that unit, and who is told. Never: what changes (`service`, and whoever else changes issues).
+The events of a change are known only while its unit runs, because only there the state before it is
+certain: the sessions that are bound to the issue keep a place for them meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from app.errors import NotFound
+from app.event_base import EventPayload
+from app.harness.event_hub import EventHub
+from app.harness.frames import Frame
+from app.harness.issues.author import Author
+from app.harness.session_stream import HeldPlace, SessionStream
+from app.ids import now_ms
+from app.issue_events import IssueChange, IssueChanged
+from app.observability import Redactor
+from app.storage.models import AuditEvent, Issue
+from app.storage.storage import Storage
+from app.storage.unit_of_work import UnitOfWork
+
+T = TypeVar("T")
+
+MAX_EVENTS = 4
+"""How many events one change may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed(Generic[T]):
+    """What a unit of work has done: its result, and the events that tell of it."""
+
+    result: T
+    events: Sequence[EventPayload] = ()
+
+
+class IssueChanges:
+    """The one way to store a change of an issue or of what belongs to it."""
+
+    def __init__(self, storage: Storage, hub: EventHub, redactor: Redactor) -> None:
+        self.storage = storage
+        self._hub = hub
+        self._redactor = redactor
+
+    async def store(self, project_id: str, number: int | None, work: Callable[[UnitOfWork], Changed[T]]) -> T:
+        """Run `work` as one durable unit, then tell its events; return its result.
+
+        They are told on every session that is bound to issue `number` (None: there is none yet), and to
+        who listens to all sessions. What `work` raises is raised, and nothing is stored."""
+        streams = await self._bound(project_id, number)
+        held = [(stream, stream.hold(MAX_EVENTS)) for stream in streams]
+        at = now_ms()
+
+        def unit(uow: UnitOfWork) -> Changed[T]:
+            changed = work(uow)
+            for _, place in held:
+                place.store(uow, changed.events, at)
+            return changed
+
+        try:
+            submitted = self.storage.submit(unit, durable=True)
+        except BaseException:
+            _settle(held, stored=False)
+            raise
+        submitted.add_done_callback(lambda done: self._told(held, done, at))
+        # A caller that goes away changes nothing about what is stored and told.
+        return (await asyncio.shield(submitted)).result
+
+    def audit(
+        self, uow: UnitOfWork, event: str, author: Author, project_id: str, data: Mapping[str, Any]
+    ) -> None:
+        """Store one row of the audit trail; `data` is redacted here."""
+        row = AuditEvent(
+            created_at=now_ms(),
+            event=event,
+            actor=author.name,
+            project_id=project_id,
+            session_id=author.session_id,
+            run_id=author.run_id,
+            agent_path=author.agent_path,
+            request_id=author.request_id,
+            data=self._redactor.data({**data, "caller": author.name}),
+        )
+        uow.audit.add_many([row])
+
+    async def _bound(self, project_id: str, number: int | None) -> list[SessionStream]:
+        if number is None:
+            return []
+        ids = await self.storage.read(lambda uow: uow.sessions.bound_to(project_id, number))
+        streams: list[SessionStream] = []
+        for session_id in ids:
+            try:
+                streams.append(await self._hub.stream(session_id))
+            except NotFound:  # deleted meanwhile
+                continue
+        return streams
+
+    def _told(
+        self,
+        held: Sequence[tuple[SessionStream, HeldPlace]],
+        done: asyncio.Future[Changed[T]],
+        at: int,
+    ) -> None:
+        stored = not done.cancelled() and done.exception() is None
+        _settle(held, stored=stored)
+        for payload in done.result().events if stored else ():
+            self._hub.publish_globally(Frame.make(0, payload, session_id="", created_at=at))
+
+
+def _settle(held: Sequence[tuple[SessionStream, HeldPlace]], *, stored: bool) -> None:
+    for stream, place in held:
+        stream.settle(place, stored=stored)
+
+
+def changed_event(issue: Issue, change: IssueChange, author: Author) -> IssueChanged:
+    """Return the event of a change; `issue` is as it is after it."""
+    return IssueChanged(
+        issue_id=issue.id,
+        number=issue.number,
+        project_id=issue.project_id,
+        status=issue.status,
+        assignment=issue.assignment,
+        change=change,
+        actor=author.name,
+    )

@@ -1,0 +1,146 @@
+"""What is read of issues: one with all that belongs to it, and pages of them.
+
+Owns: the shapes. Never: SQL (`storage.repositories.issues`) or how they are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from app.errors import ValidationFailed
+from app.storage.models import Issue, IssueUpdate, Upload
+from app.storage.pages import decode_cursor, encode_cursor
+from app.storage.unit_of_work import UnitOfWork
+
+MAX_OFFSET = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedIssue:
+    """A link as one of its two issues sees it: `outgoing` is false when the other one has it."""
+
+    id: str
+    kind: str
+    outgoing: bool
+    number: int
+    title: str
+    status: str
+    created_by: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TodoCounts:
+    """How many entries of the checklist there are, without those that were abandoned."""
+
+    total: int = 0
+    completed: int = 0
+    in_progress: int = 0
+    criteria: int = 0
+    criteria_accepted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IssueDetail:
+    """One issue; `updates` from the oldest to the newest."""
+
+    issue: Issue
+    updates: Sequence[IssueUpdate]
+    links: Sequence[LinkedIssue]
+    attachments: Sequence[Upload]
+    todos: TodoCounts
+
+
+@dataclass(frozen=True, slots=True)
+class IssueList:
+    """One page. `total` counts all pages; `offset` is where this one begins."""
+
+    items: Sequence[Issue]
+    total: int
+    limit: int
+    offset: int
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class IssueFilter:
+    """Which issues: of these statuses (none: of all), this assignment, found by this search."""
+
+    statuses: Sequence[str] = field(default=())
+    assignment: str | None = None
+    search: str | None = None
+    internal: bool = True
+    """Whether a search looks through the comments for operators, too."""
+
+    def page(
+        self, uow: UnitOfWork, project_id: str, *, limit: int, offset: int = 0, cursor: str | None = None
+    ) -> IssueList:
+        """Return a page; raise `ValidationFailed` when search, cursor or offset cannot be."""
+        if cursor is not None and offset:
+            raise ValidationFailed("give offset or cursor", fields={"offset": "give either offset or cursor"})
+        below: int | None = None
+        if cursor is not None:
+            below, offset = decode_cursor(cursor, "issues", (int, int))
+        if not 0 <= offset <= MAX_OFFSET:
+            raise ValidationFailed(
+                "the offset is too large", fields={"offset": f"is at most {MAX_OFFSET}; narrow the filter"}
+            )
+        items, total = uow.issues.page(
+            project_id,
+            statuses=self.statuses,
+            assignment=self.assignment,
+            below=below,
+            limit=limit + 1,
+            offset=offset if below is None else 0,
+        )
+        shown = items[:limit]
+        last = (shown[-1].number, offset + limit) if len(items) > limit else None
+        more = encode_cursor("issues", last) if last is not None else None
+        return IssueList(shown, total, limit, offset, more)
+
+
+def detail_of(uow: UnitOfWork, issue: Issue, *, internal: bool) -> IssueDetail:
+    """Return an issue with its history, links, attachments and the counts of its checklist."""
+    updates = uow.issue_updates.of_issue(issue.id)
+    return IssueDetail(
+        issue=issue,
+        updates=[one for one in updates if internal or one.visibility == "all"],
+        links=links_of(uow, issue),
+        attachments=uow.uploads.of_user(issue.id),
+        todos=_counts(uow, issue),
+    )
+
+
+def links_of(uow: UnitOfWork, issue: Issue) -> list[LinkedIssue]:
+    """Return the links from and to an issue, the oldest first."""
+    shown: list[LinkedIssue] = []
+    for link in uow.issue_links.of_issue(issue.id):
+        outgoing = link.issue_id == issue.id
+        other = uow.issues.get(link.target_id if outgoing else link.issue_id)
+        if other is not None:
+            shown.append(
+                LinkedIssue(
+                    link.id,
+                    link.kind,
+                    outgoing,
+                    other.number,
+                    other.title,
+                    other.status,
+                    link.created_by,
+                    link.created_at,
+                )
+            )
+    return shown
+
+
+def _counts(uow: UnitOfWork, issue: Issue) -> TodoCounts:
+    todos = [todo for todo in uow.issue_todos.of_issue(issue.id) if todo.status != "abandoned"]
+    criteria = [todo for todo in todos if todo.kind == "criterion"]
+    return TodoCounts(
+        total=len(todos),
+        completed=sum(todo.status == "completed" for todo in todos),
+        in_progress=sum(todo.status == "in_progress" for todo in todos),
+        criteria=len(criteria),
+        criteria_accepted=sum(todo.accepted_at is not None for todo in criteria),
+    )

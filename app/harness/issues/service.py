@@ -1,0 +1,193 @@
+"""Issues of projects: file, show, list, edit, comment, move.
+
+Owns: what each of these means, for REST, tools, command line and web page alike. Never: who may do it,
+checklists (`todos`), or what an assignment starts (`AssignmentTargets`). Every change is one unit of work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.errors import NotFound
+from app.harness.issues.author import Author
+from app.harness.issues.changes import Changed, IssueChanges, changed_event
+from app.harness.issues.editing import NOT_GIVEN, AssignmentTargets, Edit, NoTargets, apply_edit
+from app.harness.issues.fields import Visibility, checked_assignment, checked_text, checked_title, wrong
+from app.harness.issues.moves import change_issue, move_issue, note_update, require_issue
+from app.harness.issues.query import IssueDetail, IssueFilter, IssueList, detail_of
+from app.ids import new_id, now_ms
+from app.issue_events import IssueChange
+from app.states import IssueState
+from app.storage.models import Issue, IssueUpdate
+from app.storage.unit_of_work import UnitOfWork
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """An issue after a move, and the status before it."""
+
+    issue: Issue
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """An issue after an edit, and the fields that have changed."""
+
+    issue: Issue
+    updated_fields: tuple[str, ...]
+
+
+class IssueService:
+    """All issues of the daemon. Numbers count within a project.
+
+    Every method raises `NotFound` (`issue_not_found`, or when there is no such project)."""
+
+    def __init__(self, changes: IssueChanges) -> None:
+        self.changes = changes
+        self._storage = changes.storage
+        self._targets: AssignmentTargets = NoTargets()
+
+    def assign_to(self, targets: AssignmentTargets) -> None:
+        """Give what decides about assignments and starts the work; there is none before."""
+        self._targets = targets
+
+    async def create(self, project_id: str, author: Author, *, title: str, body: str = "") -> Issue:
+        """File an issue. Raises `ValidationFailed`."""
+        title, body = checked_title(title), checked_text("body", body)
+
+        def work(uow: UnitOfWork) -> Changed[Issue]:
+            number = uow.issues.next_number(project_id)
+            if number is None:
+                raise _no_project(project_id)
+            at = now_ms()
+            issue = Issue(
+                id=new_id("iss"),
+                project_id=project_id,
+                number=number,
+                title=title,
+                body=body,
+                created_by=author.name,
+                created_at=at,
+                updated_at=at,
+            )
+            uow.issues.add(issue)
+            told = {"issue_id": issue.id, "number": number, "title": title}
+            self.changes.audit(uow, "kaged.issue.created", author, project_id, told)
+            return Changed(issue, [changed_event(issue, "created", author)])
+
+        return await self.changes.store(project_id, None, work)
+
+    async def get(self, project_id: str, number: int, *, internal: bool = True) -> IssueDetail:
+        """Return an issue with all that belongs to it; `internal`: notes for operators, too."""
+        return await self._storage.read(
+            lambda uow: detail_of(uow, require_issue(uow, project_id, number), internal=internal)
+        )
+
+    async def list(
+        self,
+        project_id: str,
+        wanted: IssueFilter,
+        *,
+        limit: int = 25,
+        offset: int = 0,
+        cursor: str | None = None,
+    ) -> IssueList:
+        """Return a page of issues: the newest first, or with a search the best first.
+
+        Raises `ValidationFailed` for a search or cursor that cannot be read."""
+
+        def read(uow: UnitOfWork) -> IssueList:
+            if uow.projects.get(project_id) is None:
+                raise _no_project(project_id)
+            return wanted.page(uow, project_id, limit=limit, offset=offset, cursor=cursor)
+
+        return await self._storage.read(read)
+
+    async def edit(
+        self,
+        project_id: str,
+        number: int,
+        author: Author,
+        *,
+        title: str | None = None,
+        body: str | None = None,
+        assignment: str | None = NOT_GIVEN,
+    ) -> Edited:
+        """Change what is given; an assignment of None takes it away. The first text is kept.
+
+        An assignment moves an issue that is not in work to `assigned` and starts what it is assigned to.
+        Raises `ValidationFailed` (also `invalid_assignment`), `Conflict` for a closed issue."""
+        edit = Edit(
+            title=None if title is None else checked_title(title),
+            body=None if body is None else checked_text("body", body),
+            assignment=assignment,
+        )
+        if edit.is_empty:
+            raise wrong("title", "give at least one of title, body and assignment")
+        if edit.target is not None:
+            await self._targets.check(project_id, checked_assignment(edit.target))
+
+        def work(uow: UnitOfWork) -> Changed[Edited]:
+            issue = require_issue(uow, project_id, number)
+            edited, fields = apply_edit(uow, issue, edit, author)
+            if "assignment" in fields and edited.assignment is not None:
+                edited = self._targets.assigned(uow, edited, author) or edited
+            if not fields:
+                return Changed(Edited(issue, ()))
+            told = {"issue_id": issue.id, "number": number, "updated_fields": list(fields)}
+            if "assignment" in fields:
+                told |= {"assignment": edited.assignment, "old_assignment": issue.assignment}
+            self.changes.audit(uow, "kaged.issue.updated", author, project_id, told)
+            change: IssueChange = "assigned" if "assignment" in fields else "edited"
+            return Changed(Edited(edited, fields), [changed_event(edited, change, author)])
+
+        edited = await self.changes.store(project_id, number, work)
+        if "assignment" in edited.updated_fields:
+            await self._targets.begin()
+        return edited
+
+    async def comment(
+        self, project_id: str, number: int, author: Author, *, body: str, visibility: Visibility = "all"
+    ) -> IssueUpdate:
+        """Add a comment for all, or for operators only. Raises `ValidationFailed`."""
+        body = checked_text("body", body, required=True)
+
+        def work(uow: UnitOfWork) -> Changed[IssueUpdate]:
+            issue = require_issue(uow, project_id, number)
+            at = now_ms()
+            update = note_update(uow, issue, author, "comment", at, body=body, visibility=visibility)
+            issue = change_issue(uow, issue, at)
+            told = {"issue_id": issue.id, "number": number, "update_id": update.id, "visibility": visibility}
+            self.changes.audit(uow, "kaged.issue.commented", author, project_id, told)
+            return Changed(update, [changed_event(issue, "commented", author)])
+
+        return await self.changes.store(project_id, number, work)
+
+    async def transition(
+        self, project_id: str, number: int, author: Author, *, to: str, comment: str | None = None
+    ) -> Moved:
+        """Move an issue to another status; see `move_issue` for what is raised."""
+        target = IssueState(to)
+
+        def work(uow: UnitOfWork) -> Changed[Moved]:
+            issue = require_issue(uow, project_id, number)
+            moved = move_issue(uow, issue, target, author, comment=comment)
+            self.note_move(uow, issue, moved, author)
+            return Changed(Moved(moved, issue.status), [changed_event(moved, "transitioned", author)])
+
+        return await self.changes.store(project_id, number, work)
+
+    def note_move(self, uow: UnitOfWork, before: Issue, after: Issue, author: Author) -> None:
+        """Store the audit row of a move, for whoever moves an issue inside a unit of its own."""
+        told = {
+            "issue_id": after.id,
+            "number": after.number,
+            "from_status": before.status,
+            "to_status": after.status,
+        }
+        self.changes.audit(uow, "kaged.issue.transitioned", author, after.project_id, told)
+
+
+def _no_project(project_id: str) -> NotFound:
+    return NotFound(f"There is no project {project_id}.", details={"project_id": project_id})

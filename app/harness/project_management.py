@@ -1,0 +1,26 @@
+"""Composition of project management: issues and what belongs to them.
+
+Owns: which services there are and what each is given. Never: what they do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.harness.event_hub import EventHub
+from app.harness.issues.changes import IssueChanges
+from app.harness.issues.service import IssueService
+from app.observability import Redactor
+from app.storage.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectManagement:
+    """The services, made before the tools that use them."""
+
+    issues: IssueService
+
+    @classmethod
+    def of(cls, storage: Storage, hub: EventHub, redactor: Redactor) -> ProjectManagement:
+        changes = IssueChanges(storage, hub, redactor)
+        return cls(issues=IssueService(changes))
