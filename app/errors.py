@@ -111,6 +111,13 @@ class Unavailable(KagedError):
     status = 503
 
 
+class InsufficientStorage(KagedError):
+    """There is no room on the disk; the message says where."""
+
+    code = "insufficient_storage"
+    status = 507
+
+
 class ConfigError(KagedError):
     """The local configuration is wrong; the message names the key and what to write."""
 

@@ -31,6 +31,9 @@ IMPORT_PATH = "/api/v1/sessions/import"
 MAX_IMPORT_BYTES = 256 * 1024 * 1024
 """A session with its events is larger than any other body."""
 
+_UPLOAD_PATH = re.compile(r"/api/v1/(uploads|sessions/[^/]+/interactions/[^/]+/files)")
+_AROUND_A_FILE = 64 * 1024
+"""What a form has around a file; the file itself is measured where it is written."""
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -53,6 +56,7 @@ class BoundaryMiddleware:
         self._app = app
         self._insecure = settings.auth.mode == "insecure"
         self._max_body_bytes = settings.daemon.max_body_bytes
+        self._max_upload_bytes = settings.limits.max_upload_bytes + _AROUND_A_FILE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -110,7 +114,9 @@ class BoundaryMiddleware:
             headers["x-kaged-warning"] = "insecure"
 
     def _limit(self, scope: Scope) -> int:
-        return MAX_IMPORT_BYTES if scope["path"] == IMPORT_PATH else self._max_body_bytes
+        if scope["path"] == IMPORT_PATH:
+            return MAX_IMPORT_BYTES
+        return self._max_upload_bytes if _UPLOAD_PATH.fullmatch(scope["path"]) else self._max_body_bytes
 
 
 class _BoundedBody:

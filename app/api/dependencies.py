@@ -47,6 +47,7 @@ ProjectId = Annotated[str, Path(description="A project's id, `prj_...`.", max_le
 MessageId = Annotated[str, Path(description="A message's id, `msg_...`.", max_length=64)]
 RunId = Annotated[str, Path(description="A run's id, `run_...`.", max_length=64)]
 InteractionId = Annotated[str, Path(description="An interaction's id, `itx_...`.", max_length=64)]
+UploadId = Annotated[str, Path(description="An upload's id, `upl_...`.", max_length=64)]
 CommandId = Annotated[str, Path(description="A shell command's id, `cmd_...`.", max_length=64)]
 RuleId = Annotated[str, Path(description="A permission rule's id, `rul_...`.", max_length=64)]
 

@@ -22,17 +22,18 @@ from app.errors import BadRequest
 _JSON_TYPES = ("application/json", "")
 
 
-async def _declare_idempotency_key(
-    idempotency_key: Annotated[
-        str | None,
-        Header(
-            alias=HEADER,
-            description="Any text of at most 255 printable characters. The same key with the same body gives "
-            "the first answer again; with another body it is a conflict.",
-            max_length=255,
-        ),
-    ] = None,
-) -> None:
+IdempotencyKeyHeader = Annotated[
+    str | None,
+    Header(
+        alias=HEADER,
+        description="Any text of at most 255 printable characters. The same key with the same body gives "
+        "the first answer again; with another body it is a conflict.",
+        max_length=255,
+    ),
+]
+
+
+async def _declare_idempotency_key(idempotency_key: IdempotencyKeyHeader = None) -> None:
     """Puts the header into the OpenAPI document; `KagedRoute` is what acts on it."""
 
 
@@ -66,13 +67,18 @@ class KagedRoute(APIRoute):
             idempotency: Idempotency = request.app.state.idempotency
             return await idempotency.once(
                 request.app.state.services.storage,
-                scope=f"{request.scope[PRINCIPAL_KEY].actor} {request.method} {request.url.path}",
+                scope=scope_of_key(request),
                 key=key,
                 body=body + b"?" + request.scope["query_string"],
                 call=lambda: noted(request),
             )
 
         return strict
+
+
+def scope_of_key(request: Request) -> str:
+    """Return what an idempotency key is unique within: who asks for which operation."""
+    return f"{request.scope[PRINCIPAL_KEY].actor} {request.method} {request.url.path}"
 
 
 def _check_json(request: Request, body: bytes) -> None:

@@ -33,6 +33,7 @@ _TAGS = (
     ("Checkpoints", "Where a session paused, the prompts in force, going back and forking."),
     ("Compactions", "What was taken out of an agent's context, and what came in its place."),
     ("Interactions", "What is asked of humans, and their answers."),
+    ("Uploads", "Files that are handed in first and named later, by a form, an issue or a workflow."),
     ("Commands", "Shell commands that run, or that agents left running."),
     ("Tools", "What agents can do, and doing it by hand."),
     ("Permissions", "What agents may do, by rules of a project or a session."),
@@ -47,10 +48,12 @@ _ERROR_TEXTS = {
     "403": "The token, the Host or the Origin may not do this.",
     "404": "There is no such thing.",
     "409": "It is not possible in the present state (`details.state`).",
+    "410": "It was there, and is no more.",
     "413": "The body is too large.",
     "422": "The project file has errors (`details.diagnostics`).",
     "500": "The daemon failed; its log has the request id.",
     "503": "The daemon cannot work now.",
+    "507": "The disk of the daemon's data folder is full.",
 }
 
 _ERROR_SCHEMA: dict[str, Any] = {
@@ -98,6 +101,7 @@ _SECURITY_SCHEMES = {
 }
 
 _NOT_CONFLICTING = frozenset({"validate_dsl", "create_launch_link", "test_provider"})
+_TAKING_FILES = frozenset({"upload_file", "upload_interaction_file"})
 _COMPILING = frozenset({"load_project", "reload_project"})
 
 
@@ -164,7 +168,9 @@ def _error_statuses(path: str, method: str, operation: dict[str, Any]) -> list[s
         statuses.append("422")
     if path not in PUBLIC_PATHS:
         statuses.append("503")
-    return sorted(statuses)
+    if operation["operationId"] in _TAKING_FILES:
+        statuses += ["404", "507"]
+    return sorted(set(statuses))
 
 
 def _websockets() -> dict[str, Any]:

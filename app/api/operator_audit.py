@@ -17,6 +17,7 @@ from app.access_tokens import Principal
 from app.api.access_middleware import PRINCIPAL_KEY
 from app.api.access_rules import SAFE_METHODS
 from app.api.error_handlers import REQUEST_ID_KEY
+from app.api.idempotency import REPLAYED_HEADER
 from app.ids import is_id, now_ms
 from app.storage.models import AuditEvent
 from app.storage.storage import Storage
@@ -30,6 +31,8 @@ async def note_operation(request: Request, operation: str, answer: Response) -> 
     changes = request.method not in SAFE_METHODS and operation not in _NOTED_ELSEWHERE
     if not (changes or operation == _SIGNS_IN) or answer.status_code >= 400:
         return
+    if REPLAYED_HEADER in answer.headers:
+        return  # noted when it happened
     principal: Principal | None = request.scope.get(PRINCIPAL_KEY)
     named = {name: str(value) for name, value in request.path_params.items()}
     made = _made(answer)

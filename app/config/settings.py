@@ -122,6 +122,7 @@ class LimitSettings(Section):
     tokens: int | None = Field(default=None, gt=0)
     cost_usd: float | None = Field(default=None, gt=0)
     walltime_seconds: float | None = Field(default=None, gt=0)
+    max_upload_bytes: int = Field(default=100 * MEBIBYTE, ge=1024)
 
 
 class LangfuseSettings(Section):

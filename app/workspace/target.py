@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -86,10 +86,15 @@ class Target:
 
         Raises ToolError `file_exists` when something has that name by now.
         """
+        self.create_from((content,))
+
+    def create_from(self, pieces: Iterable[bytes]) -> None:
+        """Create the file as `create` does, from content that is never in memory as a whole."""
         with self._problems(), self._parents() as directory:
             try:
                 with NewFile(directory, 0o666) as new:
-                    new.write(content)
+                    for piece in pieces:
+                        new.write(piece)
                     new.put_new(self._name)
             except FileExistsError:
                 raise ToolError(

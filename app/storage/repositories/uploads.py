@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Collection
 
-from sqlalchemy import select
+from sqlalchemy import delete, select, update
 
 from app.storage.models import Upload
 from app.storage.repositories.rows import RowsById
 from app.storage.text import storable
+
+_AT_ONCE = 500
 
 
 class UploadRepository(RowsById[Upload]):
@@ -18,3 +21,31 @@ class UploadRepository(RowsById[Upload]):
         """Return the files that belong to an issue, an interaction or a workflow run, the oldest first."""
         statement = select(Upload).where(self.c.used_by == storable(used_by))
         return self._all(statement.order_by(self.c.created_at, self.c.id))
+
+    def existing(self, ids: Collection[str]) -> set[str]:
+        """Return which of the ids have a row."""
+        found: set[str] = set()
+        wanted = sorted(ids)
+        for start in range(0, len(wanted), _AT_ONCE):
+            part = [storable(one) for one in wanted[start : start + _AT_ONCE]]
+            found.update(self.connection.execute(select(self.c.id).where(self.c.id.in_(part))).scalars())
+        return found
+
+    def release(self, used_by: str) -> None:
+        """Let go of the files that belong to something that is no more; they are removed in time."""
+        self.connection.execute(
+            update(self.table).where(self.c.used_by == storable(used_by)).values(used_by=None, used_at=None)
+        )
+
+    def remove_unused(self, before: int) -> builtins.list[str]:
+        """Delete rows that nothing uses and that were made before `before` (milliseconds), a limited
+        number of them; return their ids."""
+        statement = select(self.c.id).where(self.c.used_by.is_(None), self.c.created_at < before)
+        ids = list(self.connection.execute(statement.order_by(self.c.created_at).limit(_AT_ONCE)).scalars())
+        self.remove(ids)
+        return ids
+
+    def remove(self, ids: Collection[str]) -> None:
+        """Delete the rows with these ids, at most 500 of them."""
+        if ids:
+            self.connection.execute(delete(self.table).where(self.c.id.in_([storable(one) for one in ids])))

@@ -1,0 +1,1 @@
+"""Files that people hand in: received, kept beside the database, used once, placed into projects."""
