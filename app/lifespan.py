@@ -53,6 +53,7 @@ from app.harness.providers.router import ProviderRouter
 from app.harness.readings import show_children, show_sessions, show_storage, watch_loop_forever
 from app.harness.session_manager import SessionManager
 from app.harness.trace_destinations import open_traces
+from app.harness.uploads.retention import trim_uploads_forever
 from app.observability import Metrics, Redactor, Telemetry
 from app.storage.storage import Storage
 from app.tools.authorisation.guard import built_in
@@ -160,7 +161,7 @@ async def _open_services(
     feedback = EditFeedback(languages, enabled=declared.diagnostics_after_edit)
     try:
         hub = EventHub(storage)
-        management = ProjectManagement.of(storage, hub, redactor)
+        management = ProjectManagement.of(settings, storage, hub, redactor)
         reads = ReadTracker()
         terminals = TerminalManager(children, per_session=settings.limits.ptys_per_session)
         debuggers, debugged = _debug_adapters(children, terminals, settings, audit)
@@ -334,6 +335,7 @@ def _background(services: Services, redactor: Redactor) -> list[asyncio.Task[Non
         ("heartbeat", heartbeat_forever(services.events, settings.daemon.heartbeat_seconds)),
         ("loop watch", watch_loop_forever(services.metrics)),
         ("retention", trim_forever(services.storage, services.events, settings.storage)),
+        ("uploads", trim_uploads_forever(services.management.uploads)),
         ("config reload", reload_config_forever(settings, services.providers, redactor)),
     ]
     return [asyncio.create_task(job, name=name) for name, job in jobs]

@@ -32,6 +32,7 @@ from app.api import (
     stream,
     tokens,
     tools,
+    uploads,
 )
 from app.api.access_middleware import AccessMiddleware
 from app.api.boundary import BoundaryMiddleware
@@ -54,6 +55,7 @@ NOUNS = (
     rollbacks,
     compactions,
     interactions,
+    uploads,
     commands,
     tools,
     permissions,

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.config import Settings
 from app.harness.event_hub import EventHub
 from app.harness.issues.changes import IssueChanges
 from app.harness.issues.service import IssueService
+from app.harness.uploads.service import UploadService
 from app.observability import Redactor
 from app.storage.storage import Storage
 
@@ -19,8 +21,10 @@ class ProjectManagement:
     """The services, made before the tools that use them."""
 
     issues: IssueService
+    uploads: UploadService
 
     @classmethod
-    def of(cls, storage: Storage, hub: EventHub, redactor: Redactor) -> ProjectManagement:
+    def of(cls, settings: Settings, storage: Storage, hub: EventHub, redactor: Redactor) -> ProjectManagement:
         changes = IssueChanges(storage, hub, redactor)
-        return cls(issues=IssueService(changes))
+        uploads = UploadService(storage, settings.daemon.data_dir, max_bytes=settings.limits.max_upload_bytes)
+        return cls(issues=IssueService(changes), uploads=uploads)
