@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import BaseModel, ConfigDict
+
 from app.event_base import EventPayload
 
 IssueStatus = Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
@@ -37,4 +39,51 @@ class IssueChanged(EventPayload):
     actor: str
 
 
-ISSUE_EVENTS: tuple[type[EventPayload], ...] = (IssueChanged,)
+TodoChange = Literal[
+    "set",
+    "added",
+    "started",
+    "completed",
+    "dropped",
+    "noted",
+    "reopened",
+    "edited",
+    "accepted",
+    "rejected",
+]
+
+
+class WireTodo(BaseModel):
+    """An entry of a checklist as events show it. `accepted`: an operator has signed the criterion off."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    content: str
+    status: Literal["pending", "in_progress", "completed"]
+    kind: Literal["step", "criterion"]
+    phase: str | None
+    position: int
+    accepted: bool
+    origin_agent: str | None
+
+
+class TodoChanged(EventPayload):
+    """The checklist of an issue has changed: `todos` are its entries after that, without what was
+    abandoned. Of more than 64 KB they are left out, and `todos_ref` is the address of the list. It goes
+    where `issue.changed` goes."""
+
+    TYPE = "todo.changed"
+    SPARSE = True
+    issue_id: str
+    number: int
+    project_id: str
+    change: TodoChange
+    actor: str
+    open: int
+    total: int
+    todos: tuple[WireTodo, ...] | None = None
+    todos_ref: str | None = None
+
+
+ISSUE_EVENTS: tuple[type[EventPayload], ...] = (IssueChanged, TodoChanged)

@@ -42,7 +42,7 @@ from app.events import (
     WireRule,
     WireUsage,
 )
-from app.issue_events import IssueChanged
+from app.issue_events import IssueChanged, TodoChanged, WireTodo
 from app.messages import Cost, Usage
 
 RUN, MESSAGE = "run_01JZ0000000000000000000001", "msg_01JZ0000000000000000000002"
@@ -200,5 +200,26 @@ SAMPLES: tuple[EventPayload, ...] = (
         assignment="workflow:deploy",
         change="assigned",
         actor="operator:daemon",
+    ),
+    TodoChanged(
+        issue_id="iss_01JZ0000000000000000000007",
+        number=42,
+        project_id="prj_01JZ0000000000000000000008",
+        change="completed",
+        actor="agent:primary",
+        open=0,
+        total=1,
+        todos=(
+            WireTodo(
+                id="todo_01JZ0000000000000000000009",
+                content="All endpoints answer 200",
+                status="completed",
+                kind="criterion",
+                phase=None,
+                position=0,
+                accepted=False,
+                origin_agent="primary.subagents.tester",
+            ),
+        ),
     ),
 )

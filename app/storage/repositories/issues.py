@@ -82,6 +82,12 @@ class IssueTodoRepository(RowsById[IssueTodo]):
         statement = select(IssueTodo).where(self.c.issue_id == storable(issue_id))
         return self._all(statement.order_by(self.c.position, self.c.id))
 
+    def open_of_issue(self, issue_id: str) -> builtins.list[IssueTodo]:
+        """Return what is still to be done of a checklist, in its order."""
+        still = self.c.status.in_(("pending", "in_progress"))
+        statement = select(IssueTodo).where(self.c.issue_id == storable(issue_id), still)
+        return self._all(statement.order_by(self.c.position, self.c.id))
+
     def last_position(self, issue_id: str) -> int:
         """Return the highest position; -1 when there is no entry."""
         found = self._scalar(select(func.max(self.c.position)).where(self.c.issue_id == storable(issue_id)))

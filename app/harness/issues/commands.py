@@ -1,0 +1,76 @@
+"""The actions of `kaged.todo` on a checklist, and the words in which a refusal reaches the model.
+
+Owns: which command does what, and what the audit trail is told of it. Never: storing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.errors import RPC_INVALID_PARAMS, KagedError, ToolError, ValidationFailed
+from app.harness.issues.checklist import Checklist
+from app.harness.issues.matching import find
+from app.issue_events import TodoChange
+from app.storage.models import IssueTodo
+from app.tools.planning.ports import TodoCommand
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a change has come to, as the event and the audit trail are told."""
+
+    change: TodoChange
+    told: dict[str, Any]
+
+
+def carry_out(checklist: Checklist, command: TodoCommand, origins: Mapping[str, str]) -> Done:
+    """Do what an agent's command says. `origins` maps folded texts to the subagents that proposed them.
+
+    Raises ToolError when no entry is meant, `Conflict` or `ValidationFailed` for what is not possible."""
+    if command.action in ("set", "add"):
+        add = checklist.replace if command.action == "set" else checklist.add
+        made = add(command.items, kind=command.kind, phase=command.phase, origins=origins)
+        told = {"count": len(made), "kind": command.kind}
+        return Done("set", told) if command.action == "set" else Done("added", told)
+    row = find(checklist.rows, command.content)
+    match command.action:
+        case "start":
+            return done_to("started", checklist.start(row))
+        case "done":
+            return done_to("completed", checklist.complete(row))
+        case "drop":
+            return done_to("dropped", checklist.abandon(row))
+        case "note":
+            return Done("noted", {"todo_id": checklist.note(row, command.text).id})
+    raise ValueError(f"{command.action} changes nothing")
+
+
+def done_to(change: TodoChange, row: IssueTodo) -> Done:
+    """Return what is told of a change of one entry."""
+    return Done(change, {"todo_id": row.id, "content": row.content, "kind": row.kind})
+
+
+def as_tool_error(problem: KagedError) -> ToolError:
+    """Return an error of the daemon as the model is told about it."""
+    if isinstance(problem, ValidationFailed):
+        return ToolError(
+            str(problem.details.get("reason", "invalid_params")),
+            problem.message,
+            detail=problem.details,
+            rpc_code=RPC_INVALID_PARAMS,
+        )
+    code = str(problem.details.get("reason", problem.code))
+    return ToolError(code, problem.message, detail=problem.details)
+
+
+def no_bound_issue(session_id: str) -> ToolError:
+    """Return the error of an agent whose session works on no issue."""
+    return ToolError(
+        "no_bound_issue",
+        "This session is not bound to an issue, so it has no checklist. kaged.issue shows and files issues; "
+        "ask the operator to bind the session to one: "
+        f'PATCH /api/v1/sessions/{session_id} with {{"issue_number": N}}.',
+        detail={"session_id": session_id},
+    )
