@@ -18,10 +18,10 @@ from app.bridges.program_places import Source
 Transport = Literal["stdio", "announced", "chosen"]
 """`stdio`: over its own streams. `announced`: it listens on a port that it chooses and prints.
 `chosen`: the bridge chooses a free port and puts it in place of `{port}` in the command."""
-Entry = Literal["flag", "main", "attach", "none"]
+Entry = Literal["flag", "main", "line", "attach", "none"]
 """How a stop on entry is done: the adapter has a flag for it; by a function breakpoint on `main`, or what
-the runtime has in its place, that the bridge sets for the purpose; by calling the request `attach`; not at
-all."""
+the runtime has in its place, that the bridge sets for the purpose; by one on the first line of the program's
+file; by calling the request `attach`; not at all."""
 Program = Literal["script", "binary", "go", "java"]
 """What is launched: a source file that an interpreter runs; a built program; a Go package, test or built
 program; a Java source file, class or archive."""
@@ -136,7 +136,8 @@ class AdapterBehaviour:
 class AdapterCandidate:
     """An adapter that may be installed: program and arguments, its behaviour by name, how to install it by
     package manager, and what this runtime's launch and attach requests have beside the behaviour's:
-    `type` and further fields. `lacks`: capabilities that it claims and has not with this runtime."""
+    `type` and further fields. `lacks`: capabilities that it claims and has not with this runtime. `entry`:
+    how a stop on entry is done with this runtime, where the behaviour's way does not do."""
 
     command: tuple[str, ...]
     behaviour: str
@@ -145,6 +146,7 @@ class AdapterCandidate:
     launch: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     attach: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     lacks: frozenset[str] = frozenset()
+    entry: Entry | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

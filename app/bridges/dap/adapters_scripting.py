@@ -210,6 +210,7 @@ RUNTIMES = (
                 },
                 attach={"sourceMapPathOverrides": {"/*": "{cwd}/*"}},
                 lacks=frozenset({"supportsReadMemoryRequest", "supportsWriteMemoryRequest"}),
+                entry="line",
             )
             for one in _JS_DEBUG
         ),

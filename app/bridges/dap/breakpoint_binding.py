@@ -18,6 +18,7 @@ from app.bridges.dap.stops import whole
 from app.errors import ToolError
 
 MAX_MESSAGE = 1_000
+FIRST_LINE = 1
 NOT_ANSWERED = "the adapter did not say whether it is bound"
 
 
@@ -44,16 +45,18 @@ class Answered:
 
 class Binding:
     """Made with its session. `entry` are the functions in which breakpoints of ours stand, on the program's
-    beginning, while they do."""
+    beginning, while they do; `entry_file` is the file in whose first line one does."""
 
     def __init__(self, program: Program, seconds: float) -> None:
         self.entry: tuple[str, ...] = ()
+        self.entry_file: Path | None = None
         self._program = program
         self._behaviour: AdapterBehaviour = program.behaviour
         self._seconds = seconds
         self._answers: dict[int, dict[int, Answered]] = {}
         self._breakpoints: dict[int, Breakpoint] = {}
         self._entry_ids: set[tuple[int, int]] = set()
+        self._gave_way: int | None = None
 
     def lacking(self, one: Breakpoint) -> str | None:
         """Return the capability that the session's adapter lacks for a breakpoint."""
@@ -61,8 +64,8 @@ class Binding:
 
     async def configure(self, link: Link, breakpoints: Sequence[Breakpoint]) -> None:
         """Send everything to a link that is being opened; what it refuses is not verified, no more."""
-        paths = dict.fromkeys(one.path for one in breakpoints if one.path is not None)
-        for path in paths:
+        paths = dict.fromkeys([self.entry_file, *(one.path for one in breakpoints)])
+        for path in filter(None, paths):
             await self._leniently(link, self._file(path, breakpoints), self._send_file, path)
         functions = [one for one in breakpoints if one.kind == "function"]
         if (functions or self.entry) and "supportsFunctionBreakpoints" in link.capabilities:
@@ -92,10 +95,16 @@ class Binding:
 
     async def without_entry(self, breakpoints: Sequence[Breakpoint]) -> None:
         """Take the breakpoint on the program's beginning away."""
-        self.entry = ()
         functions = [one for one in breakpoints if one.kind == "function"]
+        had_functions, path = bool(self.entry), self.entry_file
+        self.entry, self.entry_file = (), None
+        self._entry_ids.clear()
+        self._gave_way = None
         for link in self._program.speakers():
-            await self._leniently(link, functions, self._send_functions)
+            if had_functions:
+                await self._leniently(link, functions, self._send_functions)
+            if path is not None:
+                await self._leniently(link, self._file(path, breakpoints), self._send_file, path)
 
     def changed(self, link: Link, body: dict[str, Any]) -> None:
         """Take a `breakpoint` event."""
@@ -116,7 +125,7 @@ class Binding:
     def hit(self, link: Link, numbers: Iterable[int], *, data: bool = False) -> tuple[int, ...]:
         """Return our ids of the breakpoints that an adapter names. `data`: data was accessed; some adapters
         count those breakpoints apart from all others."""
-        found = (self._of(link, number, data) for number in numbers)
+        found = (self._of(link, number, data) for number in numbers if not self.is_entry(link, (number,)))
         return tuple(dict.fromkeys(one.id for one in found if one is not None))
 
     def met(self, link: Link, ids: Iterable[int]) -> None:
@@ -130,6 +139,11 @@ class Binding:
     def is_entry(self, link: Link, numbers: Iterable[int]) -> bool:
         """Tell whether the breakpoint on the program's beginning is among those."""
         return any((link.number, number) in self._entry_ids for number in numbers)
+
+    def holds(self, own: int) -> bool:
+        """Tell whether a breakpoint of the agent stops the program where it stands; on its entry one can
+        have given way to ours."""
+        return own != self._gave_way
 
     def forget(self, one: Breakpoint) -> None:
         """A breakpoint is no more."""
@@ -187,13 +201,30 @@ class Binding:
         for one in usable:
             if one.sent_line is None:
                 one.sent_line = one.line
+        sent = [as_sent(one, self._behaviour) for one in usable]
+        own = self._on_first_line(usable, sent) if path == self.entry_file else None
         arguments = {
             "source": {"name": path.name, "path": str(path)},
-            "breakpoints": [as_sent(one, self._behaviour) for one in usable],
-            "lines": [one.sent_line for one in usable],
+            "breakpoints": sent,
+            "lines": [one["line"] for one in sent],
             "sourceModified": False,
         }
-        await self._request(link, "setBreakpoints", arguments, usable)
+        answers = await self._request(link, "setBreakpoints", arguments, usable)
+        if own is not None and own < len(answers):
+            self._is_of_entry(link, answers[own])
+
+    def _on_first_line(self, usable: Sequence[Breakpoint], sent: list[dict[str, Any]]) -> int | None:
+        """Add what stops on entry, and return its place; None when a breakpoint of the agent does it. One
+        that would not stop each time gives way until the program has stopped: a line has one at most."""
+        plain = {"line": FIRST_LINE}
+        for place, one in enumerate(usable):
+            if one.sent_line == FIRST_LINE:
+                if sent[place] == plain:
+                    return None
+                sent[place], self._gave_way = plain, one.id
+                return place
+        sent.append(plain)
+        return len(sent) - 1
 
     async def _send_functions(self, link: Link, breakpoints: Sequence[Breakpoint]) -> None:
         usable = self._usable(link, breakpoints)
@@ -203,8 +234,11 @@ class Binding:
         sent += own
         answers = await self._request(link, "setFunctionBreakpoints", {"breakpoints": sent}, usable)
         for answer in answers[len(usable) : len(sent)]:
-            if (number := Answered(answer).id) is not None:
-                self._entry_ids.add((link.number, number))
+            self._is_of_entry(link, answer)
+
+    def _is_of_entry(self, link: Link, answer: Any) -> None:
+        if (number := Answered(answer).id) is not None:
+            self._entry_ids.add((link.number, number))
 
     async def _send_low(self, link: Link, breakpoints: Sequence[Breakpoint], kind: str) -> None:
         command = "setInstructionBreakpoints" if kind == "instruction" else "setDataBreakpoints"
@@ -219,7 +253,9 @@ class Binding:
         answers = body.get("breakpoints")
         answers = answers if isinstance(answers, list) else []
         for at, one in enumerate(sent):
-            self._take(link, one, answers[at] if at < len(answers) else None)
+            # js-debug answers with nothing when nothing has changed.
+            if at < len(answers) or link.number not in self._answers.get(one.id, {}):
+                self._take(link, one, answers[at] if at < len(answers) else None)
         return answers
 
     def _take(self, link: Link, one: Breakpoint, body: Any) -> None:

@@ -81,6 +81,8 @@ class SessionLife:
         self._binding = Binding(self.program, means.limits.request_seconds)
         if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "main":
             self._binding.entry = entry_functions(resolved.entry, request.program)
+        if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "line":
+            self._binding.entry_file = request.program
         session_id = new_id("dap")
         self._audit = SessionAudit(session_id, owner, breakpoints, means.record)
         self._cwd = request.cwd if isinstance(request, LaunchRequest) else owner.project_root

@@ -237,7 +237,7 @@ def _type(declared: str | None, candidate: AdapterCandidate, behaviour: AdapterB
 def _behaviour(candidate: AdapterCandidate, found: Installed, declared: Declared) -> AdapterBehaviour:
     known = behaviour_of_type(candidate.behaviour)
     if known is not None:
-        return replace(known, lacks=known.lacks | candidate.lacks)
+        return replace(known, lacks=known.lacks | candidate.lacks, entry=candidate.entry or known.entry)
     transport: Transport = "chosen" if any("{port}" in word for word in found.command) else "stdio"
     return replace(
         UNKNOWN_ADAPTER, name=found.program.name, adapter_id=declared.type or "", transport=transport

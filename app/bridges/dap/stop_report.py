@@ -53,7 +53,7 @@ class StopReports:
         if self._entry:
             self._entry = False
             reason = self._entry_reason(link, standing, event, frame, hits) or reason
-            if self._binding.entry:
+            if self._binding.entry or self._binding.entry_file is not None:
                 await self._breakpoints.without_entry()
         standing.told = True
         return Stop(
@@ -97,7 +97,8 @@ class StopReports:
         if named or event.reason not in BREAKPOINT_REASONS or frame is None or standing.hits():
             return named
         path, line = _path(frame), whole(frame.get("line"))
-        return self._breakpoints.at(path, line) if path is not None and line is not None else ()
+        at = self._breakpoints.at(path, line) if path is not None and line is not None else ()
+        return tuple(filter(self._binding.holds, at))
 
     def _entry_reason(
         self,
@@ -112,8 +113,10 @@ class StopReports:
         if event.reason in self._program.behaviour.entry_reasons:
             return "entry"
         by_name = frame is not None and str(frame.get("name", "")).split("(")[0] in self._binding.entry
-        if self._binding.entry and (self._binding.is_entry(link, standing.hits()) or by_name):
+        if self._binding.is_entry(link, standing.hits()) or (self._binding.entry and by_name):
             return "entry"
+        if self._binding.entry_file is not None and event.reason == "breakpoint":
+            return "entry"  # js-debug may have moved it meanwhile, and does not know it any more
         return None
 
     def _reason(self, event: StopEvent, hits: tuple[int, ...]) -> str:

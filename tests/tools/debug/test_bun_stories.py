@@ -51,6 +51,78 @@ async def test_breakpoints_before_the_launch_are_met_wherever_lines_move_to(
     assert "3" in found["output"]
 
 
+LINES = "// None.\nconst one = 1;\nconst two = one + 1;\nconsole.log(two);\n"
+REQUIRES = (
+    'const fs = require("node:fs");\nconst one = 1;\nconst two = one + 1;\nconsole.log(two, typeof fs);\n'
+)
+EXPORTS = "const one = 1;\nconst two = one + 1;\nmodule.exports = { two };\nconsole.log(two);\n"
+
+
+@pytest.mark.requirement("R5.order.before", "R5.real.js-debug")
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("lines.ts", LINES, 3),
+        ("command.ts", f"#!/usr/bin/env bun\n{LINES}", 3),
+        ("lines.tsx", LINES, 4),
+        ("requires.ts", REQUIRES, 2),
+        ("exports.ts", EXPORTS, 2),
+        ("exports.cts", EXPORTS, 2),
+        ("lines.js", LINES.replace("// None.\n", ""), 2),
+        ("exports.cjs", EXPORTS, 2),
+    ],
+)
+async def test_the_stop_on_entry_comes_before_the_breakpoints_of_the_program(
+    desk: DebugDesk, name: str, text: str, place: int
+) -> None:
+    """Bun binds one breakpoint at a place, and js-debug has one of its own at the beginning of the file."""
+    desk.put(name, text)
+    await desk.debug("set_breakpoint", path=name, line=place)
+    found = await desk.debug("launch", runtime="bun", script=name)
+    assert (found["stopped_reason"], found["location"]["line"]) == ("entry", 1), found
+    assert "breakpoint_id" not in found
+    [listed] = (await desk.debug("list_breakpoints"))["breakpoints"]
+    assert (listed["line"], listed["verified"]) == (place, True)
+    found = await desk.debug("continue")
+    assert (found["location"]["line"], found["breakpoint_id"]) == (place, 1), found
+    found = await desk.debug("continue")
+    assert (found["status"], "2" in found["output"]) == ("exited", True), found
+
+
+@pytest.mark.requirement("R5.order.before")
+async def test_a_breakpoint_on_the_first_line_is_the_stop_on_entry(desk: DebugDesk) -> None:
+    desk.put("lines.ts", "const one: number = 1;\nconst two = one + 1;\nconsole.log(two);\n")
+    await desk.debug("set_breakpoint", path="lines.ts", line=1)
+    await desk.debug("set_breakpoint", path="lines.ts", line=3)
+    found = await desk.debug("launch", runtime="bun", script="lines.ts")
+    assert (found["stopped_reason"], found["breakpoint_id"]) == ("breakpoint", 1)
+    found = await desk.debug("continue")
+    assert (found["location"]["line"], found["breakpoint_id"]) == (3, 2)
+    await desk.debug("disconnect")
+    await desk.debug("set_breakpoint", path="lines.ts", line=1, condition="false")
+    found = await desk.debug("launch", runtime="bun", script="lines.ts")
+    assert (found["stopped_reason"], found["location"]["line"]) == ("entry", 1)
+    found = await desk.debug("continue")
+    assert (found["location"]["line"], found["breakpoint_id"]) == (3, 2)
+
+
+@pytest.mark.requirement("R5.order.before")
+async def test_breakpoints_in_a_class_are_met_though_bun_moves_it(desk: DebugDesk) -> None:
+    desk.put(
+        "classes.ts",
+        "class Counter {\n  count: number;\n"
+        "  constructor(readonly first: number) {\n    this.count = first;\n  }\n"
+        "  next(): number {\n    return this.count + 1;\n  }\n}\nconsole.log(new Counter(1).next());\n",
+    )
+    for line in (4, 7, 10):
+        await desk.debug("set_breakpoint", path="classes.ts", line=line)
+    found, met = await desk.debug("launch", script="classes.ts", **RUN), []
+    while found["status"] == "stopped":
+        met.append(found["location"]["line"])
+        found = await desk.debug("continue")
+    assert met == [10, 4, 7]
+
+
 @pytest.mark.requirement("R5.tool.steps")
 async def test_from_the_entry_steps_go_through_the_source_only(desk: DebugDesk) -> None:
     desk.put("steps.ts", "// None.\n\nconst one: number = 1;\nconst two = one + 1;\nconsole.log(two);\n")
