@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from app.bridges.dap.adapter_entry import AdapterBehaviour
@@ -48,6 +49,15 @@ Key = tuple[str, str]
 """A session and the path of an agent in it."""
 
 
+class _Beginning:
+    """A session that is about to be made. `ended`: it was ended before it was there; `over`: it is there, or
+    will never be."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self.over = asyncio.Event()
+
+
 class DebugAdapters:
     """All debug sessions of this daemon. One instance, closed before the children are.
 
@@ -69,7 +79,7 @@ class DebugAdapters:
         self._limits = limits or DebugLimits()
         self._means = Means(children, terminals, environment, record, self._limits)
         self._lives: dict[Key, SessionLife] = {}
-        self._beginning: set[Key] = set()
+        self._beginning: dict[Key, _Beginning] = {}
         self._kept: set[SessionLife] = set()
         self._breakpoints: dict[Key, Breakpoints] = {}
         self._closed = False
@@ -105,7 +115,8 @@ class DebugAdapters:
         """Start a program under its debugger and wait for its first stop, for `seconds` at most, beside
         the time that the start itself may take.
 
-        Raises ToolError: `dap_session_active` (unless its program has ended), `runtime_not_supported`,
+        Raises ToolError: `dap_session_active` (unless its program has ended), `dap_session_ended` when the
+        run or the session is over before the program is launched, `runtime_not_supported`,
         `debug_adapter_not_found`, `invalid_params`, `debug_launch_failed`. When the caller is cancelled
         nothing is left.
         """
@@ -149,8 +160,9 @@ class DebugAdapters:
         progress: Progress | None,
     ) -> tuple[DebugSession, Stop]:
         key = owner.key
+        await self._after_ended(key)
         self._refuse_second(key)
-        self._beginning.add(key)
+        beginning = self._beginning[key] = _Beginning()
         try:
             table = self.table(owner.project_id, owner.project_root)
             resolved = await asyncio.to_thread(table.resolve, request.runtime)
@@ -158,10 +170,13 @@ class DebugAdapters:
             if before is not None:
                 await self._part_from(before)
             self._refuse_second(key, beginning=False)
+            if beginning.ended:
+                raise ToolError("dap_session_ended", "nothing is launched: the run that asked for it is over")
             life = SessionLife(owner, request, resolved, self.breakpoints(owner), self._means)
             self._lives[key] = life
         finally:
-            self._beginning.discard(key)
+            del self._beginning[key]
+            beginning.over.set()
         try:
             stop = await life.begin(seconds=seconds, progress=progress)
         except BaseException:
@@ -169,6 +184,14 @@ class DebugAdapters:
                 del self._lives[key]
             raise
         return life.session, stop
+
+    async def _after_ended(self, key: Key) -> None:
+        """Wait, for a time, until a session that was ended before it was there has noticed."""
+        beginning = self._beginning.get(key)
+        if beginning is not None and beginning.ended:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._limits.disconnect_seconds):
+                    await beginning.over.wait()
 
     def _refuse_second(self, key: Key, *, beginning: bool = True) -> None:
         if self._closed:
@@ -183,6 +206,8 @@ class DebugAdapters:
             )
 
     async def _end(self, reason: str, concerns: Callable[[Key], bool]) -> None:
+        for key, beginning in self._beginning.items():
+            beginning.ended = beginning.ended or concerns(key)
         lives = [life for key, life in self._lives.items() if concerns(key)]
         for life in lives:
             del self._lives[life.owner.key]

@@ -200,6 +200,22 @@ async def test_a_run_that_ends_while_a_program_is_launched_ends_that(tmp_path: P
         assert place.debugging.session(place.owner) is None
 
 
+@pytest.mark.requirement("R5.session.run_end", "R5.session.one")
+async def test_a_run_that_ends_before_its_session_is_made_launches_nothing(tmp_path: Path) -> None:
+    """And what the next run launches waits for that."""
+    async with open_place(tmp_path) as place:
+        program = place.put("two.py", TWO_LINES)
+        launching = asyncio.create_task(place.refused_launch(program, runtime="python"))
+        await asyncio.sleep(0)  # it is looking for its adapter
+        assert place.debugging.session(place.owner) is None and not launching.done()
+        await place.debugging.end_run("ses_1")
+        session, stop = await place.launch(program, runtime="python")
+        assert stop.reason == "entry" and place.debugging.session(place.owner) is session
+        problem = await launching
+        assert problem.code == "dap_session_ended" and "run" in problem.message
+        assert len(place.events("session_started")) == 1
+
+
 class InTerminal:
     """A program without a terminal: what the adapter asks for is what matters here."""
 
