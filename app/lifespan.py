@@ -173,6 +173,7 @@ async def _open_services(
             kept=kept,
             languages=languages,
             debuggers=debuggers,
+            todos=management.todos,
             data_dir=settings.daemon.data_dir,
             config_file=settings.config_file or default_config_file(),
         )

@@ -20,7 +20,8 @@ from app.tools.debug import debug
 from app.tools.edit import ast_rewrite, text
 from app.tools.file import create, read, write
 from app.tools.locked import locked_set
-from app.tools.planning import checkpoint
+from app.tools.planning import checkpoint, todo
+from app.tools.planning.ports import IssueTodos
 from app.tools.project import recipe
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
@@ -47,6 +48,7 @@ def build_registry(
     languages: LanguageServers | None = None,
     debuggers: DebugAdapters | None = None,
     kept: KeptLists | None = None,
+    todos: IssueTodos | None = None,
 ) -> ToolRegistry:
     """Return the registry of all built-in tools.
 
@@ -55,7 +57,8 @@ def build_registry(
     are started by `children`, commands by `terminals`, with `environment`. `languages` are the
     language servers and `debuggers` the debug adapters; without them `code.lsp` and `debug` are there to
     be named, and answer that none runs.
-    `kept` are the lists of files that make finding files by name quick.
+    `kept` are the lists of files that make finding files by name quick. `todos` are the checklists of issues;
+    without them `kaged.todo` answers that it is not available.
     """
     files = ProjectFiles(
         reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
@@ -81,6 +84,7 @@ def build_registry(
         debug.build(files, debuggers, terminals),
         recipe.build(files, environment),
         checkpoint.build(),
+        todo.build(todos),
         *locked_set.build(
             files, children, environment, read=reading, write=writing, edit=editing, bash=running, kept=kept
         ),
