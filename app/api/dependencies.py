@@ -14,7 +14,9 @@ from starlette.requests import HTTPConnection
 
 from app.access_tokens import Principal
 from app.api.access_middleware import PRINCIPAL_KEY
+from app.api.error_handlers import REQUEST_ID_KEY
 from app.errors import Forbidden
+from app.harness.issues.author import Author
 from app.lifespan import Services
 
 
@@ -38,9 +40,15 @@ def get_operator(connection: HTTPConnection) -> Principal:
     return principal
 
 
+def get_author(connection: HTTPConnection) -> Author:
+    """Return who makes a change that a history and the audit trail name."""
+    return Author.of_operator(get_principal(connection).actor, connection.scope.get(REQUEST_ID_KEY))
+
+
 ServicesDep = Annotated[Services, Depends(get_services)]
 PrincipalDep = Annotated[Principal, Depends(get_principal)]
 OperatorDep = Annotated[Principal, Depends(get_operator)]
+AuthorDep = Annotated[Author, Depends(get_author)]
 
 SessionId = Annotated[str, Path(description="A session's id, `ses_...`.", max_length=64)]
 ProjectId = Annotated[str, Path(description="A project's id, `prj_...`.", max_length=64)]

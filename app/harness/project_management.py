@@ -29,4 +29,4 @@ class ProjectManagement:
     def of(cls, settings: Settings, storage: Storage, hub: EventHub, redactor: Redactor) -> ProjectManagement:
         changes = IssueChanges(storage, hub, redactor)
         uploads = UploadService(storage, settings.daemon.data_dir, max_bytes=settings.limits.max_upload_bytes)
-        return cls(issues=IssueService(changes), todos=TodoService(changes), uploads=uploads)
+        return cls(issues=IssueService(changes, uploads), todos=TodoService(changes), uploads=uploads)

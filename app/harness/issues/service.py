@@ -6,6 +6,7 @@ checklists (`todos`), or what an assignment starts (`AssignmentTargets`). Every 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.errors import NotFound
@@ -15,6 +16,8 @@ from app.harness.issues.editing import NOT_GIVEN, AssignmentTargets, Edit, NoTar
 from app.harness.issues.fields import Visibility, checked_assignment, checked_text, checked_title, wrong
 from app.harness.issues.moves import change_issue, move_issue, note_update, require_issue
 from app.harness.issues.query import IssueDetail, IssueFilter, IssueList, detail_of
+from app.harness.issues.relations import IssueRelations
+from app.harness.uploads.service import UploadService
 from app.ids import new_id, now_ms
 from app.issue_events import IssueChange
 from app.states import IssueState
@@ -43,8 +46,9 @@ class IssueService:
 
     Every method raises `NotFound` (`issue_not_found`, or when there is no such project)."""
 
-    def __init__(self, changes: IssueChanges) -> None:
+    def __init__(self, changes: IssueChanges, uploads: UploadService) -> None:
         self.changes = changes
+        self.relations = IssueRelations(changes, uploads)
         self._storage = changes.storage
         self._targets: AssignmentTargets = NoTargets()
 
@@ -52,8 +56,16 @@ class IssueService:
         """Give what decides about assignments and starts the work; there is none before."""
         self._targets = targets
 
-    async def create(self, project_id: str, author: Author, *, title: str, body: str = "") -> Issue:
-        """File an issue. Raises `ValidationFailed`."""
+    async def create(
+        self,
+        project_id: str,
+        author: Author,
+        *,
+        title: str,
+        body: str = "",
+        attachments: Sequence[str] = (),
+    ) -> Issue:
+        """File an issue, with the uploads of these ids. Raises `ValidationFailed`."""
         title, body = checked_title(title), checked_text("body", body)
 
         def work(uow: UnitOfWork) -> Changed[Issue]:
@@ -72,6 +84,7 @@ class IssueService:
                 updated_at=at,
             )
             uow.issues.add(issue)
+            self.relations.claim(uow, issue, attachments)
             told = {"issue_id": issue.id, "number": number, "title": title}
             self.changes.audit(uow, "kaged.issue.created", author, project_id, told)
             return Changed(issue, [changed_event(issue, "created", author)])

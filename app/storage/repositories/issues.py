@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 
 from app.storage.models import Issue, IssueLink, IssueTodo, IssueUpdate, Project, TodoProposal
 from app.storage.repositories.rows import RowsById, table_of
@@ -72,6 +72,10 @@ class IssueLinkRepository(RowsById[IssueLink]):
         key = storable(issue_id)
         statement = select(IssueLink).where((self.c.issue_id == key) | (self.c.target_id == key))
         return self._all(statement.order_by(self.c.created_at, self.c.id))
+
+    def remove(self, link_id: str) -> None:
+        """Delete a link, if there is such a one."""
+        self.connection.execute(delete(self.table).where(self.c.id == storable(link_id)))
 
 
 class IssueTodoRepository(RowsById[IssueTodo]):

@@ -1,0 +1,210 @@
+"""Issues on the wire."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from app.api.schemas.model import AnswerModel, PageOf, RequestModel, Time
+from app.api.schemas.uploads import UploadAnswer
+from app.harness.issues.fields import Visibility
+from app.harness.issues.query import IssueDetail, LinkedIssue, TodoCounts
+from app.harness.issues.relations import LinkKind
+from app.issue_events import IssueStatus
+from app.storage.models import Issue
+
+_TITLE = "One line, at most 200 characters."
+_TEXT = "Markdown, at most 16 KB (16384 bytes of UTF-8)."
+_ASSIGNMENT = "`primary`, `workflow:<name>` or `session:<session id>`"
+
+
+class CreateIssue(RequestModel):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"title": "Add dark mode", "body": "The page is too bright at night."}}
+    )
+
+    title: str = Field(description=_TITLE)
+    body: str = Field(default="", description=_TEXT)
+    attachments: list[str] = Field(
+        default_factory=list, max_length=50, description="Ids of files that were uploaded for this project."
+    )
+
+
+class EditIssue(RequestModel):
+    """What is not given stays as it is; an assignment of null takes it away."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"assignment": "workflow:fix"}})
+
+    title: str | None = Field(default=None, description=_TITLE)
+    body: str | None = Field(default=None, description=f"{_TEXT} The first text is kept.")
+    assignment: str | None = Field(
+        default=None, description=f"{_ASSIGNMENT}; it starts the work. Null takes it away."
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> EditIssue:
+        if self.title is None and self.body is None and "assignment" not in self.model_fields_set:
+            raise ValueError("give at least one of title, body and assignment")
+        return self
+
+
+class CommentOnIssue(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"body": "Seen on two machines."}})
+
+    body: str = Field(description=_TEXT)
+    visibility: Visibility = "all"
+
+
+class TransitionIssue(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"to": "resolved", "comment": "Done in 1.4."}})
+
+    to: IssueStatus
+    comment: str | None = Field(
+        default=None, description="Required for `resolved` and `rejected`. Markdown, at most 16 KB."
+    )
+
+
+class LinkIssue(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"kind": "blocks", "target": 7}})
+
+    kind: LinkKind
+    target: int = Field(description="The number of the other issue, of the same project.")
+
+
+class AttachFiles(RequestModel):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"upload_ids": ["upl_01JZ0000000000000000000000"]}}
+    )
+
+    upload_ids: list[str] = Field(min_length=1, max_length=50)
+
+
+class IssueAnswer(AnswerModel):
+    """One issue."""
+
+    id: str
+    project_id: str
+    number: int
+    title: str
+    body: str
+    original_body: str | None = Field(description="The first text, once it was edited.")
+    status: IssueStatus
+    assignment: str | None = Field(description=_ASSIGNMENT)
+    created_by: str
+    created_at: Time
+    updated_at: Time
+    resolved_at: Time | None
+    resolved_by: str | None
+
+
+class IssueSummary(AnswerModel):
+    """One issue of a list, without its text."""
+
+    id: str
+    project_id: str
+    number: int
+    title: str
+    status: IssueStatus
+    assignment: str | None
+    created_by: str
+    created_at: Time
+    updated_at: Time
+    resolved_at: Time | None
+
+
+class IssuePage(PageOf[IssueSummary]):
+    """One page of issues: the newest first, or with a search the best first."""
+
+
+class EditedIssue(IssueAnswer):
+    """An issue after an edit."""
+
+    updated_fields: list[Literal["title", "body", "assignment"]] = Field(
+        description="What has really changed."
+    )
+
+
+class TransitionedIssue(IssueAnswer):
+    """An issue after a transition."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    previous_status: IssueStatus
+
+
+class IssueUpdateAnswer(AnswerModel):
+    """One entry of the history. `metadata` has the old and the new value."""
+
+    id: str
+    author: str
+    kind: Literal["comment", "status_change", "title_edit", "body_edit", "assignment_change"]
+    body: str | None
+    metadata: dict[str, Any] | None = Field(validation_alias="details")
+    visibility: Visibility
+    created_at: Time
+
+
+class IssueLinkAnswer(AnswerModel):
+    """A link as one of its issues sees it; `outgoing` is false when the other one has it."""
+
+    id: str
+    kind: LinkKind
+    outgoing: bool
+    number: int
+    title: str
+    status: IssueStatus
+    created_by: str
+    created_at: Time
+
+    @classmethod
+    def of(cls, link: LinkedIssue) -> IssueLinkAnswer:
+        return cls.model_validate(link)
+
+
+class TodoCountsAnswer(AnswerModel):
+    """The checklist in figures, without what was abandoned."""
+
+    total: int
+    completed: int
+    in_progress: int
+    criteria: int
+    criteria_accepted: int
+
+    @classmethod
+    def of(cls, counts: TodoCounts) -> TodoCountsAnswer:
+        return cls.model_validate(counts)
+
+
+class IssueDetailAnswer(IssueAnswer):
+    """One issue with all that belongs to it; `updates` from the oldest to the newest."""
+
+    updates: list[IssueUpdateAnswer]
+    links: list[IssueLinkAnswer]
+    attachments: list[UploadAnswer]
+    todo_counts: TodoCountsAnswer
+
+    @classmethod
+    def of(cls, detail: IssueDetail) -> IssueDetailAnswer:
+        return cls.model_validate(
+            {
+                **fields_of(detail.issue),
+                "updates": [IssueUpdateAnswer.model_validate(one) for one in detail.updates],
+                "links": [IssueLinkAnswer.of(one) for one in detail.links],
+                "attachments": [UploadAnswer.model_validate(one) for one in detail.attachments],
+                "todo_counts": TodoCountsAnswer.of(detail.todos),
+            }
+        )
+
+
+class IssueLinks(AnswerModel):
+    items: list[IssueLinkAnswer]
+
+
+class IssueAttachments(AnswerModel):
+    items: list[UploadAnswer]
+
+
+def fields_of(issue: Issue) -> dict[str, Any]:
+    """Return the columns of an issue by their names on the wire."""
+    return {name: getattr(issue, name) for name in IssueAnswer.model_fields}
