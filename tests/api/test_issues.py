@@ -61,6 +61,7 @@ async def test_an_issue_is_filed_and_shown(issues: Issues) -> None:
     assert shown["body"] == "It is too bright." and shown["original_body"] is None
     assert shown["updates"] == shown["links"] == shown["attachments"] == []
     assert shown["todo_counts"]["total"] == 0
+    assert shown["legal_transitions"] == ["triaged", "assigned", "in_progress", "rejected"]
 
 
 @pytest.mark.requirement("R7.issues.writers")

@@ -12,6 +12,7 @@ from app.harness.issues.fields import Visibility
 from app.harness.issues.query import IssueDetail, LinkedIssue, TodoCounts
 from app.harness.issues.relations import LinkKind
 from app.issue_events import IssueStatus
+from app.states import ISSUE_MOVES, IssueState
 from app.storage.models import Issue
 
 _TITLE = "One line, at most 200 characters."
@@ -177,8 +178,10 @@ class TodoCountsAnswer(AnswerModel):
 
 
 class IssueDetailAnswer(IssueAnswer):
-    """One issue with all that belongs to it; `updates` from the oldest to the newest."""
+    """One issue with all that belongs to it; `updates` from the oldest to the newest.
+    `legal_transitions` are the statuses that it can have next."""
 
+    legal_transitions: list[IssueStatus]
     updates: list[IssueUpdateAnswer]
     links: list[IssueLinkAnswer]
     attachments: list[UploadAnswer]
@@ -189,6 +192,7 @@ class IssueDetailAnswer(IssueAnswer):
         return cls.model_validate(
             {
                 **fields_of(detail.issue),
+                "legal_transitions": _legal_transitions(detail.issue.status),
                 "updates": [IssueUpdateAnswer.model_validate(one) for one in detail.updates],
                 "links": [IssueLinkAnswer.of(one) for one in detail.links],
                 "attachments": [UploadAnswer.model_validate(one) for one in detail.attachments],
@@ -203,6 +207,12 @@ class IssueLinks(AnswerModel):
 
 class IssueAttachments(AnswerModel):
     items: list[UploadAnswer]
+
+
+def _legal_transitions(status: str) -> list[str]:
+    """Return the statuses that may follow, in the order of an issue's life."""
+    legal = ISSUE_MOVES[IssueState(status)]
+    return [state.value for state in IssueState if state in legal]
 
 
 def fields_of(issue: Issue) -> dict[str, Any]:
