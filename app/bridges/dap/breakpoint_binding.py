@@ -6,7 +6,7 @@ Never: which breakpoints there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,17 @@ from app.errors import ToolError
 MAX_MESSAGE = 1_000
 FIRST_LINE = 1
 NOT_ANSWERED = "the adapter did not say whether it is bound"
+
+
+Place = tuple[str, int]
+"""A path and a line in it."""
+
+
+def place_of(fields: Mapping[str, Any]) -> Place | None:
+    """Return where a breakpoint or a frame of the protocol is, None when it does not say so."""
+    source, line = fields.get("source"), whole(fields.get("line"))
+    path = source.get("path") if isinstance(source, dict) else None
+    return (path, line) if isinstance(path, str) and line is not None else None
 
 
 class Answered:
@@ -111,8 +122,7 @@ class Binding:
         fields = body.get("breakpoint")
         if not isinstance(fields, dict) or body.get("reason") == "new":
             return
-        number = whole(fields.get("id"))
-        one = self._of(link, number)
+        one = self._of(link, whole(fields.get("id")), place=place_of(fields))
         if one is None:
             return
         answer = self._answers[one.id][link.number]
@@ -122,10 +132,13 @@ class Binding:
             answer.updated(fields)
         self._settle(one)
 
-    def hit(self, link: Link, numbers: Iterable[int], *, data: bool = False) -> tuple[int, ...]:
-        """Return our ids of the breakpoints that an adapter names. `data`: data was accessed; some adapters
-        count those breakpoints apart from all others."""
-        found = (self._of(link, number, data) for number in numbers if not self.is_entry(link, (number,)))
+    def hit(
+        self, link: Link, numbers: Iterable[int], *, place: Place | None, data: bool = False
+    ) -> tuple[int, ...]:
+        """Return our ids of the breakpoints that an adapter names, at a place when it is known. `data`: data
+        was accessed; some adapters count those breakpoints apart from all others."""
+        own = (number for number in numbers if not self.is_entry(link, (number,)))
+        found = (self._of(link, number, data=data, place=place) for number in own)
         return tuple(dict.fromkeys(one.id for one in found if one is not None))
 
     def met(self, link: Link, ids: Iterable[int]) -> None:
@@ -150,16 +163,27 @@ class Binding:
         self._answers.pop(one.id, None)
         self._breakpoints.pop(one.id, None)
 
-    def _of(self, link: Link, number: int | None, data: bool = False) -> Breakpoint | None:
+    def _of(
+        self, link: Link, number: int | None, *, place: Place | None, data: bool = False
+    ) -> Breakpoint | None:
+        """js-debug gives breakpoints that are set after the launch numbers that earlier ones have: of those
+        that are alike it is the one at the place, else the one that was set last."""
         if number is None:
             return None
-        for own, answers in self._answers.items():
-            one = self._breakpoints.get(own)
-            if one is None or (one.kind == "data") is not data:
-                continue
-            if link.number in answers and answers[link.number].id == number:
-                return one
-        return None
+        alike = [
+            one
+            for own, answers in self._answers.items()
+            if (one := self._breakpoints.get(own)) is not None
+            and (one.kind == "data") is data
+            and link.number in answers
+            and answers[link.number].id == number
+        ]
+        there = [
+            one
+            for one in alike
+            if place in ((str(one.path), one.sent_line), (str(one.path), one.actual_line))
+        ]
+        return next(reversed(there or alike), None)
 
     def _links(self, like: Breakpoint) -> list[Link]:
         """Places of memory are of one process, those in files and functions of all."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from app.bridges.dap.breakpoint_binding import Binding
+from app.bridges.dap.breakpoint_binding import Binding, place_of
 from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.links import Link
 from app.bridges.dap.peer import AdapterRefusal
 from app.bridges.dap.program import Program
-from app.bridges.dap.stops import BREAKPOINT_REASONS, Standing, Stop, StopEvent, whole
+from app.bridges.dap.stops import BREAKPOINT_REASONS, Standing, Stop, StopEvent
 from app.bridges.dap.threads import first_thread
 from app.bridges.message_stream import PeerClosed
 
@@ -93,12 +93,11 @@ class StopReports:
     ) -> tuple[int, ...]:
         """Return our ids of the breakpoints that were hit: those named, else those at the place."""
         data = event.reason == "data breakpoint"
-        named = self._binding.hit(link, standing.hits(), data=data)
-        if named or event.reason not in BREAKPOINT_REASONS or frame is None or standing.hits():
+        place = place_of(frame) if frame is not None else None
+        named = self._binding.hit(link, standing.hits(), place=place, data=data)
+        if named or event.reason not in BREAKPOINT_REASONS or place is None or standing.hits():
             return named
-        path, line = _path(frame), whole(frame.get("line"))
-        at = self._breakpoints.at(path, line) if path is not None and line is not None else ()
-        return tuple(filter(self._binding.holds, at))
+        return tuple(filter(self._binding.holds, self._breakpoints.at(*place)))
 
     def _entry_reason(
         self,

@@ -99,3 +99,21 @@ async def test_a_program_that_never_stops_is_paused(desk: DebugDesk) -> None:
     assert first > 0
     await desk.debug("disconnect")
     await gone(running)
+
+
+@pytest.mark.requirement("R5.stop.answer", "R5.order.before")
+async def test_breakpoints_from_before_and_after_the_launch_are_told_apart(desk: DebugDesk) -> None:
+    """js-debug numbers both from one on."""
+    desk.put("lines.js", "let a = 1;\na = 2;\na = 3;\na = 4;\na = 5;\nconsole.log(a);\n")
+    await desk.debug("set_breakpoint", path="lines.js", line=2)
+    found = await desk.debug("launch", runtime="node", script="lines.js")
+    assert found["stopped_reason"] == "entry"
+    for _ in range(2):  # js-debug answers nothing the second time
+        found = await desk.debug("set_breakpoint", path="lines.js", line=4)
+        assert (found["breakpoint_id"], found["verified"]) == (2, True)
+    listed = (await desk.debug("list_breakpoints"))["breakpoints"]
+    assert [(one["line"], one["actual_line"]) for one in listed] == [(2, 2), (4, 4)]
+    met = []
+    while (found := await desk.debug("continue"))["status"] == "stopped":
+        met.append((found["location"]["line"], found["breakpoint_id"]))
+    assert met == [(2, 1), (4, 2)]
