@@ -14,7 +14,7 @@ from pathlib import Path
 from fastapi import APIRouter
 from starlette.responses import FileResponse, HTMLResponse
 
-from app.api.dependencies import PrincipalDep
+from app.api.dependencies import PrincipalDep, ServicesDep
 from app.errors import NotFound
 
 router = APIRouter(include_in_schema=False)
@@ -25,10 +25,11 @@ _MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg
 
 
 @router.get("/")
-async def get_page(principal: PrincipalDep) -> HTMLResponse:
-    """The page; all that it is told beforehand is who is looking at it."""
+async def get_page(principal: PrincipalDep, services: ServicesDep) -> HTMLResponse:
+    """The page; all that it is told beforehand is who is looking at it, and how large a file may be."""
     page = await asyncio.to_thread((_FOLDER / "templates" / "index.html").read_text, encoding="utf-8")
-    return HTMLResponse(page.replace("{actor}", escape(principal.actor)))
+    largest = str(services.management.uploads.max_bytes)
+    return HTMLResponse(page.replace("{largest}", largest).replace("{actor}", escape(principal.actor)))
 
 
 @router.get("/static/{name}")

@@ -2,17 +2,22 @@
 
 import { request } from "/static/api.js";
 import { byId, h, replace } from "/static/dom.js";
+import { IssueFiling } from "/static/issue_filing.js";
 import { IssueList } from "/static/issue_list.js";
+import { IssuePage } from "/static/issue_page.js";
 import { clearNotices, tell } from "/static/notices.js";
 import { routeOf, to } from "/static/routes.js";
 import { SessionView } from "/static/session_view.js";
 import { Sidebar } from "/static/sidebar.js";
+import { WorkflowList } from "/static/workflow_list.js";
+import { WorkflowPage } from "/static/workflow_page.js";
+import { WorkflowRunPage } from "/static/workflow_run_page.js";
 
 const NARROW = matchMedia("(max-width: 60rem)");
 
 /** What is made for an address outside the sessions. Each has `open()`, `frame(frame)`, `again()` after the
  * connection was away, and `close()`. */
-const PAGES = { issues: IssueList };
+const PAGES = { issues: IssueList, filing: IssueFiling, issue: IssuePage, workflows: WorkflowList, workflow: WorkflowPage, run: WorkflowRunPage };
 
 const view = byId("view");
 /** How far each address was scrolled, for whoever comes back to it. */

@@ -12,6 +12,8 @@ const HINTS = {
   archived: "This session is archived: it can be read, but takes no messages.",
 };
 
+const ASKING = "The agent waits for the answer to its question. Resume goes on without it; Stop ends the run.";
+
 export class Composer {
   #drafts = new Map();
   #session = null;
@@ -74,9 +76,10 @@ export class Composer {
       continue: state === "idle" && CONTINUABLE.has(lastRun?.reason),
     });
     this.buttons.resume.textContent = state === "queued" ? "Start now" : "Resume";
+    const asks = state === "paused" && detail.state_reason === "interaction";
     const hint = byId("hint");
     hint.hidden = !HINTS[state];
-    hint.textContent = HINTS[state] ?? "";
+    hint.textContent = asks ? ASKING : (HINTS[state] ?? "");
   }
 
   #show(visible) {

@@ -4,6 +4,7 @@
 import { Answer } from "/static/answer.js";
 import { h } from "/static/dom.js";
 import { clock, dollars, duration, tokens, words } from "/static/format.js";
+import { answered } from "/static/question_answered.js";
 
 const ACTOR = document.documentElement.dataset.actor;
 const HELD = "waits for your next message";
@@ -53,6 +54,18 @@ export class Conversation {
     }
   }
 
+  /** A call waits for a person; its run may end meanwhile. */
+  asks({ run_id: runId, tool_call_id: callId }) {
+    this.#card(runId, callId)?.wait();
+  }
+
+  /** A question was answered, or is not open any more: show what became of it at its call. */
+  answered(question) {
+    const card = this.#card(question.run_id, question.tool_call_id);
+    if (question.kind === "permission" && question.state !== "answered") return;
+    card?.answered(answered(question));
+  }
+
   /** The connection was away: whatever is being streamed may have lost something. */
   interrupted() {
     for (const answer of this.#answers.values()) if (!answer.complete) answer.gap = true;
@@ -73,7 +86,7 @@ export class Conversation {
       case "message.tool_call":
         return this.#toolCall(payload, runId);
       case "message.tool_result":
-        return this.#cards.get(cardKey(runId, payload.toolCallId))?.finish(payload);
+        return this.#card(runId, payload.toolCallId)?.finish(payload);
       case "tool.progress":
         return this.#cards.get(cardKey(runId, payload.tool_call_id))?.progress(payload.text);
       case "message.end":
@@ -97,6 +110,12 @@ export class Conversation {
       default:
         return undefined;
     }
+  }
+
+  /** Return the card of a call. The result of one that waited may come in a later run than the call. */
+  #card(runId, callId) {
+    const waits = () => [...this.#cards.values()].findLast((card) => card.id === callId && card.waiting);
+    return this.#cards.get(cardKey(runId, callId)) ?? waits();
   }
 
   /** Return where an agent's messages go: a subagent's into a fold of its own, one for each delegation. */
@@ -133,7 +152,7 @@ export class Conversation {
     if (this.#at === this.root && this.#folded) this.#at = this.#folded.root;
     if (message.role === "tool") {
       const { toolCallId, isError, metadata } = message.details;
-      this.#cards.get(cardKey(message.run_id, toolCallId))?.finish({ content: message.content, isError, durationMs: metadata?.duration_ms });
+      this.#card(message.run_id, toolCallId)?.finish({ content: message.content, isError, durationMs: metadata?.duration_ms });
     } else if (message.role === "primary" || message.role === "subagent") {
       this.#answer(message.id, message.run_id).stored(message);
     } else {

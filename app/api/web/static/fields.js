@@ -6,11 +6,11 @@ import { FileField } from "/static/file_field.js";
 
 let made = 0;
 
-/** `specs` are `{name, label, type, required, description, default, options, max_length, max_bytes}`; the types
+/** `specs` are `{name, label, type, required, description, default, options, max_length}`; the types
  * are `text`, `textarea`, `url`, `number`, `integer`, `boolean`, `enum` and `file`. Files go to `uploadPath`. */
 export class Fields {
-  constructor(specs, { uploadPath, maxBytes }) {
-    this.fields = specs.map((spec) => new Field(spec, { uploadPath, maxBytes: spec.max_bytes ?? maxBytes }));
+  constructor(specs, { uploadPath }) {
+    this.fields = specs.map((spec) => new Field(spec, { uploadPath }));
     this.roots = this.fields.map((field) => field.root);
   }
 

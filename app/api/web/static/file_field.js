@@ -2,17 +2,16 @@
 
 import { h, replace } from "/static/dom.js";
 import { size } from "/static/format.js";
-import { upload } from "/static/upload.js";
+import { sizeProblem, upload } from "/static/upload.js";
 
-/** The file goes to `uploadPath` as soon as it is there. `maxBytes`, where it is known, is checked before;
+/** The file goes to `uploadPath` as soon as it is there, unless it is too large;
  * `onProblem(text)` is told why a file could not be handed in. */
 export class FileField {
   #stop = null;
 
-  constructor(id, { uploadPath, maxBytes = Infinity, onProblem }) {
+  constructor(id, { uploadPath, onProblem }) {
     this.onProblem = onProblem;
     this.uploadPath = uploadPath;
-    this.maxBytes = maxBytes;
     this.uploaded = null;
     /** Why the form cannot be sent as it is: a file is on its way, or could not be handed in. */
     this.problem = null;
@@ -30,8 +29,9 @@ export class FileField {
   async #take(file) {
     this.close();
     this.uploaded = null;
-    if (file.size > this.maxBytes) {
-      this.#refuse(`${file.name} has ${size(file.size)}; at most ${size(this.maxBytes)} can be handed in`);
+    const tooLarge = sizeProblem(file);
+    if (tooLarge) {
+      this.#refuse(tooLarge);
       return;
     }
     const stop = (this.#stop = new AbortController());

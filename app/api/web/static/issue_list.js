@@ -10,6 +10,8 @@ import { to } from "/static/routes.js";
 const PAGE = 25;
 const MOST = 100;
 
+const FINISHED = new Set(["resolved", "rejected"]);
+
 export class IssueList {
   #items = [];
   #cursor = null;
@@ -46,7 +48,7 @@ export class IssueList {
   #head() {
     const { project, status, search } = this.route;
     const field = h("input", { type: "search", name: "search", value: search, maxLength: 200, placeholder: "Search titles, texts and comments", "aria-label": "Search", data: { key: "issue-search" } });
-    const options = [["", "Every status"], ...STATUSES.map((name) => [name, words(name)])];
+    const options = [["", "Not finished"], ["all", "Every status"], ...STATUSES.map((name) => [name, words(name)])];
     const choice = h("select", { name: "status", "aria-label": "Status", data: { key: "issue-status" } }, options.map(([value, text]) => h("option", { value, selected: value === status }, text)));
     const go = () => (location.hash = to.issues(project, { status: choice.value, search: field.value.trim() }));
     choice.addEventListener("change", go);
@@ -74,7 +76,8 @@ export class IssueList {
   async #fetch(parameters) {
     const { status, search } = this.route;
     try {
-      const found = await request("GET", address(this.path, { status: status || null, search: search || null, ...parameters }));
+      const path = address(this.path, { search: search || null, ...parameters });
+      const found = await request("GET", `${path}${statuses(status)}`);
       return this.#closed ? null : found;
     } catch (error) {
       if (!this.#closed) this.page.failed(error);
@@ -89,9 +92,9 @@ export class IssueList {
   }
 
   #draw() {
-    const filtered = this.route.status || this.route.search;
+    const filtered = this.route.status !== "all" || this.route.search;
     this.told.textContent = `${this.#total} issue${this.#total === 1 ? "" : "s"}`;
-    const none = h("p", { class: "empty" }, filtered ? "Nothing like this was found." : "No issue has been filed in this project yet.");
+    const none = h("p", { class: "empty" }, filtered ? "There is no issue like this." : "No issue has been filed in this project yet.");
     const more = h("div", { class: "more" }, h("button", { type: "button", data: { key: "more" }, onclick: () => this.#more() }, "More"));
     redraw(this.list, this.#items.length ? h("ul", { class: "rows" }, this.#items.map((issue) => this.#row(issue))) : none, this.#cursor ? more : null);
   }
@@ -115,4 +118,11 @@ export class IssueList {
       ),
     );
   }
+}
+
+/** Return the part of the address that asks for a status; without one it is all that is not finished. */
+function statuses(status) {
+  if (status === "all") return "";
+  const wanted = status ? [status] : STATUSES.filter((name) => !FINISHED.has(name));
+  return wanted.map((name) => `&status=${encodeURIComponent(name)}`).join("");
 }

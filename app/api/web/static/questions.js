@@ -1,12 +1,16 @@
 // What waits for a human: one card for each question, above the message field, until it is answered.
-// What is asked is shown whole and as it is: nobody should allow what they could not read.
 
 import { allItems, request } from "/static/api.js";
-import { byId, h } from "/static/dom.js";
+import { byId } from "/static/dom.js";
+import { ChoicesCard } from "/static/question_choices.js";
+import { FormCard } from "/static/question_form.js";
+import { PermissionCard } from "/static/question_permission.js";
 
 /** A card that moves into another's place takes no click that was meant for the other. */
 const ARMED_AFTER = 400;
-const SCOPES = { session: "in this session", project: "in every session of this project" };
+const SHOWN_ANSWERS = 200;
+const OPENED = new Set(["permission.requested", "interaction.requested"]);
+const CLOSED = new Set(["permission.answered", "interaction.answered"]);
 
 export class Questions {
   #session = null;
@@ -14,11 +18,11 @@ export class Questions {
   /** A list that was asked for earlier may still name what has been answered since. */
   #closed = new Set();
 
-  /** `onChange(count)` is called with how many questions are open. */
-  constructor({ onError, onChange }) {
+  /** `onChange()` is called when another number of questions is open; `onOpen(interaction)` and
+   * `onClosed(interaction)` with each question, for the place where it was asked. */
+  constructor({ onError, onChange, onOpen, onClosed }) {
     this.root = byId("questions");
-    this.onError = onError;
-    this.onChange = onChange;
+    Object.assign(this, { onError, onChange, onOpen, onClosed });
   }
 
   get count() {
@@ -28,105 +32,124 @@ export class Questions {
   /** Show the open questions of this session from now on; null shows none. */
   async open(session) {
     this.#session = session;
+    for (const card of this.#cards.values()) card.close();
     this.#cards.clear();
     this.root.replaceChildren();
-    this.onChange(0);
+    this.onChange();
     if (session) await this.refresh();
   }
 
-  /** Read what is open; what was shown and is not open any more goes. */
+  /** Read what is open and what was answered; what was shown and is not open any more goes. */
   async refresh() {
     const session = this.#session;
-    const open = await allItems(`${session.path}/interactions?state=pending`);
+    const path = `${session.path}/interactions`;
+    const [open, answered] = await Promise.all([allItems(`${path}?state=pending`), allItems(path, { limit: SHOWN_ANSWERS })]);
     if (session !== this.#session) return;
     const ids = new Set(open.map((question) => question.id));
     for (const id of [...this.#cards.keys()]) if (!ids.has(id)) this.#remove(id);
-    for (const question of open.reverse()) this.#add(question.id, question.agent_path, question.request);
+    for (const question of open.reverse()) this.#add(question);
+    for (const question of answered) if (question.state !== "pending") this.onClosed(question);
   }
 
-  frame({ type, payload, agent_path: agentPath }) {
-    if (type === "permission.requested") {
-      if (payload.request_ref) this.refresh().catch(this.onError);
-      else this.#add(payload.interaction_id, agentPath, payload);
-    } else if (type === "permission.answered") {
+  frame({ type, payload, agent_path: agentPath, run_id: runId }) {
+    if (CLOSED.has(type)) {
       this.#remove(payload.interaction_id);
+      this.#read(payload.interaction_id, this.onClosed);
+    } else if (OPENED.has(type)) {
+      const { interaction_id: id, tool_call_id: callId, request_ref: elsewhere } = payload;
+      const asked = type === "permission.requested" ? { kind: "permission", request: payload } : payload;
+      if (elsewhere) this.#read(id, (question) => question.state === "pending" && this.#add(question));
+      else this.#add({ id, run_id: runId, tool_call_id: callId, agent_path: agentPath, ...asked });
     }
   }
 
-  #add(id, agentPath, asked) {
-    if (this.#cards.has(id) || this.#closed.has(id)) return;
-    const card = new Card(asked, agentPath ?? "primary", (answer) => this.#answer(id, answer));
+  async #read(id, then) {
+    const session = this.#session;
+    try {
+      const question = await request("GET", `${session.path}/interactions/${encodeURIComponent(id)}`);
+      if (session === this.#session) then(question);
+    } catch (error) {
+      this.onError(error);
+    }
+  }
+
+  #add(question) {
+    const { id } = question;
+    if (this.#closed.has(id)) return;
+    this.onOpen(question);
+    if (this.#cards.has(id)) return;
+    const card = this.#card(question);
     this.#cards.set(id, card);
     this.root.append(card.root);
     this.#changed();
   }
 
+  #card({ id, kind, request: asked, agent_path: path }) {
+    const agentPath = path ?? "primary";
+    const answer = (body) => this.#answer(id, body);
+    if (kind === "form") return new FormCard(asked, { agentPath, uploadPath: `${this.#session.path}/interactions/${encodeURIComponent(id)}/files`, send: (values) => answer({ values }) });
+    if (kind === "ask") return new ChoicesCard(ofAsk(asked), { agentPath, send: (answers) => answer({ answers }) });
+    if (kind === "question") return new ChoicesCard(ofQuestion(asked), { agentPath, send: (answers) => answer({ answers: Object.values(answers) }) });
+    return new PermissionCard(asked, { agentPath, answer });
+  }
+
   #remove(id) {
     this.#closed.add(id);
-    this.#cards.get(id)?.root.remove();
-    if (this.#cards.delete(id)) this.#changed();
+    const card = this.#cards.get(id);
+    if (!card) return;
+    const focused = card.root.contains(document.activeElement);
+    card.close();
+    card.root.remove();
+    this.#cards.delete(id);
+    this.#changed();
+    // The keyboard goes on at the next question, or where one writes.
+    if (focused) (this.root.querySelector("input, textarea, button") ?? byId("message")).focus({ preventScroll: true });
   }
 
   #changed() {
-    for (const card of this.#cards.values()) card.arm();
-    this.onChange(this.#cards.size);
+    for (const card of this.#cards.values()) arm(card);
+    this.onChange();
   }
 
-  async #answer(id, answer) {
+  async #answer(id, body) {
     const card = this.#cards.get(id);
-    card.busy(true);
+    busy(card, true);
     try {
-      await request("POST", `${this.#session.path}/interactions/${encodeURIComponent(id)}/answer`, answer);
+      await request("POST", `${this.#session.path}/interactions/${encodeURIComponent(id)}/answer`, body);
       this.#remove(id);
     } catch (error) {
-      this.onError(error);
+      this.#refused(card, error);
       // Somebody else was faster, or the run has ended: there is nothing to answer any more.
       if (error.status === 404 || error.status === 409) this.refresh().catch(this.onError);
-      card.busy(false);
+      busy(card, false);
     }
   }
-}
 
-class Card {
-  #timer = null;
-
-  constructor({ tool, subjects, reason, source, suggestions }, agentPath, answer) {
-    this.comment = h("input", { type: "text", maxLength: 2000, placeholder: "A word to the agent, if you reject", "aria-label": "A word to the agent, if you reject" });
-    this.scope = h("select", { "aria-label": "Where always holds" }, Object.entries(SCOPES).map(([value, text]) => h("option", { value }, text)));
-    const button = (name, text, body) => h("button", { type: "button", class: name === "once" ? "primary" : name === "reject" ? "danger" : "", data: { answer: name }, onclick: () => answer({ answer: name, ...body() }) }, text);
-    const comment = () => (this.comment.value.trim() ? { comment: this.comment.value.trim() } : {});
-    this.buttons = [
-      button("once", "Once", () => ({})),
-      suggestions.length ? button("always", "Always", () => ({ scope: this.scope.value })) : null,
-      button("reject", "Reject", comment),
-    ].filter(Boolean);
-    const who = agentPath === "primary" ? "The agent" : agentPath;
-    this.root = h(
-      "section",
-      { class: "question", role: "group", "aria-label": `${who} asks for permission` },
-      h("p", {}, h("strong", {}, `${who} asks: may it use `), h("code", {}, tool), h("strong", {}, "?")),
-      subjects.map((subject) => h("pre", { class: "subject", tabIndex: 0 }, visible(subject))),
-      h("p", { class: "quiet" }, source === "watchdog" ? `The watchdog: ${reason}` : visible(reason)),
-      suggestions.length
-        ? h("p", { class: "quiet suggested" }, "Always would allow ", suggestions.map((rule, at) => [at ? ", " : "", h("code", {}, visible(`${rule.permission} ${rule.pattern}`))]), " ", this.scope)
-        : null,
-      h("div", { class: "row wrap" }, this.buttons, this.comment),
-    );
-  }
-
-  /** The card is in a new place: wait a moment before it can be answered. */
-  arm() {
-    clearTimeout(this.#timer);
-    this.busy(true);
-    this.#timer = setTimeout(() => this.busy(false), ARMED_AFTER);
-  }
-
-  busy(busy) {
-    for (const button of this.buttons) button.disabled = busy;
+  /** Show what is wrong beside what it is about; the rest is told as everywhere. */
+  #refused(card, error) {
+    const rest = error.details?.fields ? card.refuse(error.details.fields) : null;
+    if (rest === null) this.onError(error);
+    else if (rest.length) this.onError({ message: rest.join("; ") });
   }
 }
 
-/** Return the text with what cannot be seen, or would turn its order round, written out. */
-function visible(text) {
-  return text.replace(/[^\P{C}\n\t]|[\u2028\u2029\u115f\u1160\u3164]/gu, (found) => `\\u{${found.codePointAt(0).toString(16)}}`);
+/** The card is in a new place: wait a moment before it can be answered. */
+function arm(card) {
+  clearTimeout(card.timer);
+  busy(card, true);
+  card.timer = setTimeout(() => busy(card, false), ARMED_AFTER);
+}
+
+function busy(card, is) {
+  for (const button of card.buttons) button.disabled = is;
+}
+
+function ofAsk({ summary, questions }) {
+  return { summary, questions: questions.map((question) => ({ key: question.id, title: question.title, description: question.description, options: question.options, multiple: question.multiple, other: question.allow_other })) };
+}
+
+function ofQuestion({ questions }) {
+  return {
+    questions: questions.map((question, at) => ({ key: String(at), title: question.question, heading: question.header, options: question.options ?? [], multiple: question.multi_select, other: !question.options?.length })),
+  };
 }

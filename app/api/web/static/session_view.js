@@ -30,7 +30,7 @@ export class SessionView {
     this.conversation = new Conversation(byId("conversation"), byId("waiting"), { onGap: () => this.#session?.reload(), history });
     this.composer = new Composer({ onError: failed, onSent: this.scroll.toEnd });
     this.details = new Details({ onError: failed, onGone: (id) => this.#gone(id) });
-    this.questions = new Questions({ onError: failed, onChange: () => this.#session?.detail && this.#showState(this.#session.detail) });
+    this.questions = new Questions({ onError: failed, onChange: () => this.#session?.detail && this.#showState(this.#session.detail), onOpen: (question) => this.conversation.asks(question), onClosed: (question) => this.conversation.answered(question) });
   }
 
   /** The session that is open, null when none is. */

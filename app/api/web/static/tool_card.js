@@ -6,7 +6,7 @@ import { TerminalText } from "/static/terminal_text.js";
 import { result, table } from "/static/tool_result.js";
 
 const TELLING = ["pattern", "path", "file", "query", "script", "expression", "expand", "command", "title", "name", "url"];
-const ICONS = { running: "◌", done: "✓", failed: "✕" };
+const ICONS = { running: "◌", waiting: "?", done: "✓", failed: "✕" };
 const OPEN_AT_ONCE = new Set(["edit.text", "edit"]);
 const LONGEST_SHOWN = 20_000;
 
@@ -28,6 +28,20 @@ export class ToolCard {
     this.#set("running", "is running");
   }
 
+  /** The call waits for a person's answer, which is not bound to its run. */
+  wait() {
+    this.waiting = true;
+    this.#set("waiting", "waits for an answer");
+  }
+
+  /** Show what a person answered, as an element; what the agent sent and got moves behind it. */
+  answered(shown) {
+    this.root.querySelector(":scope > .answered")?.remove();
+    this.root.querySelector("summary").after(shown);
+    this.root.dataset.answered = "";
+    this.root.open = true;
+  }
+
   /** Show what the tool says while it works: each text goes on where the last one ended. */
   progress(text) {
     if (!this.live) {
@@ -42,6 +56,7 @@ export class ToolCard {
   }
 
   finish({ content, isError, durationMs, contentRef }) {
+    this.waiting = false;
     this.#set(isError ? "failed" : "done", isError ? "failed" : "done");
     this.time.textContent = duration(durationMs);
     const shown = content.length > LONGEST_SHOWN ? `${content.slice(0, LONGEST_SHOWN)}\n…` : content;

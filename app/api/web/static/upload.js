@@ -1,13 +1,22 @@
 // Handing in a file: its bytes go to the daemon as they are, and how far they have come is told.
 
 import { ApiError, address, csrfHeader } from "/static/api.js";
+import { size } from "/static/format.js";
 
 const BASE = "/api/v1";
+const LARGEST = Number(document.documentElement.dataset.largestUpload);
+
+/** Return why a file is not even tried, null when it may be. */
+export function sizeProblem(file) {
+  return file.size > LARGEST ? `${file.name} has ${size(file.size)}; at most ${size(LARGEST)} can be handed in.` : null;
+}
 
 /** Send `file` to `path` and return what the daemon says of it. `onProgress(fraction)` is called while it goes;
  * `signal` stops it. Throws `ApiError`, with the code `stopped` when it was stopped. */
 export function upload(path, file, { onProgress, signal } = {}) {
   return new Promise((done, failed) => {
+    const tooLarge = sizeProblem(file);
+    if (tooLarge) throw new ApiError(0, { code: "payload_too_large", message: tooLarge });
     // `fetch` cannot say how much of a body has gone.
     const sending = new XMLHttpRequest();
     sending.open("POST", BASE + address(path, { name: file.name }));

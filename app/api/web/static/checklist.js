@@ -1,0 +1,131 @@
+// The checklist of an issue: steps of the plan and criteria of acceptance. What an agent says is done of a
+// criterion is a claim; here it is signed off.
+
+import { request } from "/static/api.js";
+import { actButton, actForm } from "/static/act.js";
+import { h, redraw } from "/static/dom.js";
+import { words } from "/static/format.js";
+import { person } from "/static/issue_words.js";
+
+const MARKS = { pending: "○", in_progress: "◐", completed: "✓", abandoned: "–" };
+const ASKS = { reject: "What is missing?", resolve: "What was done?" };
+const SENDS = { reject: "Reject", resolve: "Accept and resolve" };
+
+export class Checklist {
+  #todos = [];
+  #issue = null;
+  #asking = null;
+
+  constructor({ path, onError, onChanged }) {
+    Object.assign(this, { path, onError, onChanged });
+    this.list = h("div", { class: "todos" });
+    this.told = h("span", { class: "quiet", role: "status" });
+    const text = h("input", { name: "content", required: true, maxLength: 2000, placeholder: "Add to the checklist", "aria-label": "New entry of the checklist", autocomplete: "off" });
+    const kind = h("select", { name: "kind", "aria-label": "Kind of the new entry" }, h("option", { value: "step" }, "step"), h("option", { value: "criterion" }, "criterion"));
+    const form = actForm({ class: "row wrap todo-form" }, (sent) => this.#add(sent), onError, text, kind, h("button", { type: "submit", class: "small" }, "Add"));
+    this.root = h("section", { class: "checklist", "aria-label": "Checklist" }, h("h3", {}, "Checklist ", this.told), this.list, form);
+  }
+
+  show(todos, issue) {
+    this.#todos = todos;
+    this.#issue = issue;
+    if (!todos.some((todo) => todo.id === this.#asking?.id)) this.#asking = null;
+    this.#draw();
+  }
+
+  #draw() {
+    const live = this.#todos.filter((todo) => todo.status !== "abandoned");
+    const dropped = this.#todos.filter((todo) => todo.status === "abandoned");
+    const done = live.filter((todo) => todo.status === "completed").length;
+    this.told.textContent = live.length ? `${done} of ${live.length} done` : "";
+    let phase = null;
+    const rows = live.map((todo) => {
+      const head = todo.phase && todo.phase !== phase ? h("li", { class: "phase quiet" }, todo.phase) : null;
+      phase = todo.phase;
+      return [head, this.#row(todo)];
+    });
+    const rest = dropped.length ? h("details", { data: { key: "dropped" } }, h("summary", { class: "quiet" }, `${dropped.length} dropped`), h("ul", {}, dropped.map((todo) => this.#row(todo)))) : null;
+    redraw(this.list, live.length ? h("ul", {}, rows) : h("p", { class: "quiet" }, "Nothing is on the list yet."), rest);
+  }
+
+  #row(todo) {
+    const badge = todo.kind === "criterion" ? h("span", { class: "badge", data: { accepted: String(Boolean(todo.accepted_at)) } }, standing(todo)) : null;
+    const asks = this.#asking?.id === todo.id ? this.#form(todo, this.#asking.kind) : null;
+    return h(
+      "li",
+      { class: "todo", data: { todo: todo.id, status: todo.status, kind: todo.kind } },
+      h("span", { class: "todo-mark", "aria-hidden": "true" }, MARKS[todo.status]),
+      h("div", { class: "todo-text" }, h("span", { class: "visually-hidden" }, `${words(todo.status)}: `), h("span", { class: "todo-content" }, todo.content), badge, todo.origin_agent ? h("span", { class: "quiet" }, ` proposed by ${todo.origin_agent}`) : null),
+      h("div", { class: "row wrap todo-acts" }, this.#buttons(todo)),
+      todo.notes.length ? h("ul", { class: "todo-notes" }, todo.notes.map(note)) : null,
+      asks,
+    );
+  }
+
+  #buttons(todo) {
+    const act = (name, label, body) => actButton(label, () => this.#change(todo, body), { onError: this.onError, key: `${name}-${todo.id}`, class: "small", data: { act: name }, "aria-label": `${label}: ${todo.content}` });
+    const ask = (kind, label) => h("button", { type: "button", class: "small", data: { key: `${kind}-${todo.id}`, act: kind }, "aria-label": `${label}: ${todo.content}`, "aria-expanded": String(this.#asking?.id === todo.id && this.#asking.kind === kind), onclick: () => this.#ask(todo, kind) }, label);
+    const open = todo.status === "pending" || todo.status === "in_progress";
+    const criterion = todo.kind === "criterion";
+    if (todo.status === "abandoned" || (todo.status === "completed" && (!criterion || todo.accepted_at))) return act("reopen", "Open again", { status: "pending" });
+    return [
+      todo.status === "pending" ? act("start", "Start", { status: "in_progress" }) : null,
+      open ? act("done", "Done", { status: "completed" }) : null,
+      criterion ? act("accept", "Accept", { accept: true }) : null,
+      criterion && this.#isLast(todo) ? ask("resolve", "Accept and resolve…") : null,
+      criterion && !open ? ask("reject", "Reject…") : null,
+      act("drop", "Drop", { status: "abandoned" }),
+    ];
+  }
+
+  /** Whether this is the only criterion that is not signed off, and the issue can be resolved with it. */
+  #isLast(todo) {
+    const rest = this.#todos.filter((one) => one.kind === "criterion" && one.status !== "abandoned" && !one.accepted_at);
+    return rest.length === 1 && rest[0].id === todo.id && this.#issue.legal_transitions.includes("resolved");
+  }
+
+  #ask(todo, kind) {
+    const closes = this.#asking?.id === todo.id && this.#asking.kind === kind;
+    this.#asking = closes ? null : { id: todo.id, kind };
+    this.#draw();
+    this.list.querySelector("textarea")?.focus();
+  }
+
+  #form(todo, kind) {
+    const close = () => {
+      this.#asking = null;
+      this.#draw();
+      this.list.querySelector(`[data-key="${kind}-${todo.id}"]`)?.focus();
+    };
+    const body = (comment) => (kind === "reject" ? { reject: { comment } } : { accept: true, resolve: { comment } });
+    return actForm(
+      { class: "fields inline-form" },
+      (form) => this.#change(todo, body(form.elements.comment.value)),
+      this.onError,
+      h("label", {}, ASKS[kind], h("textarea", { name: "comment", rows: 2, required: true, maxLength: 2000, data: { key: `comment-${kind}-${todo.id}` } })),
+      h("div", { class: "row" }, h("button", { type: "submit", class: "small primary", data: { key: "todo-send", act: "send" } }, SENDS[kind]), h("button", { type: "button", class: "small", onclick: close }, "Cancel")),
+    );
+  }
+
+  async #change(todo, body) {
+    await request("PATCH", `${this.path}/todos/${encodeURIComponent(todo.id)}`, body);
+    this.#asking = null;
+    await this.onChanged();
+  }
+
+  async #add(form) {
+    const { content, kind } = form.elements;
+    await request("POST", `${this.path}/todos`, { items: [content.value], kind: kind.value });
+    content.value = "";
+    await this.onChanged();
+  }
+}
+
+function standing(todo) {
+  if (todo.accepted_at) return `criterion, accepted by ${person(todo.accepted_by)}`;
+  return todo.status === "completed" ? `criterion, ${person(todo.completed_by)} says it is met` : "criterion";
+}
+
+function note(one) {
+  return h("li", { class: "quiet" }, `${person(one.author)}: ${one.text}`);
+}

@@ -1,0 +1,78 @@
+// What has happened to an issue, from the oldest to the newest, and a place to say something.
+
+import { request } from "/static/api.js";
+import { actForm } from "/static/act.js";
+import { h, redraw } from "/static/dom.js";
+import { moment, words } from "/static/format.js";
+import { assignee, person } from "/static/issue_words.js";
+import { MarkdownView } from "/static/markdown.js";
+
+export class IssueHistory {
+  constructor({ path, onError, onChanged }) {
+    this.path = path;
+    this.onChanged = onChanged;
+    this.list = h("ol", { class: "history-list", id: "history" });
+    const text = h("textarea", { name: "body", rows: 3, required: true, "aria-label": "Comment", placeholder: "A comment, in Markdown" });
+    const internal = h("label", { class: "row" }, h("input", { type: "checkbox", name: "internal" }), "For operators only");
+    const form = actForm({ class: "fields", id: "comment-form" }, (sent) => this.#comment(sent), onError, text, h("div", { class: "row wrap" }, h("button", { type: "submit" }, "Comment"), internal));
+    this.root = h("section", { "aria-label": "History" }, h("h3", {}, "History"), this.list, form);
+  }
+
+  show(issue) {
+    redraw(this.list, issue.updates.map(entry));
+  }
+
+  async #comment(form) {
+    const { body, internal } = form.elements;
+    await request("POST", `${this.path}/comments`, { body: body.value, visibility: internal.checked ? "operator_only" : "all" });
+    form.reset();
+    await this.onChanged();
+  }
+}
+
+function entry(update) {
+  const internal = update.visibility === "operator_only";
+  return h(
+    "li",
+    { class: update.kind === "comment" ? "said" : "", data: { kind: update.kind, visibility: update.visibility } },
+    h("p", { class: "quiet" }, `${person(update.author)} ${told(update)} · ${moment(update.created_at)}`, internal ? h("span", { class: "badge" }, "for operators only") : null),
+    update.kind === "comment" ? comment(update.body) : changed(update),
+  );
+}
+
+function comment(body) {
+  const text = h("div", { class: "markdown" });
+  new MarkdownView(text).show(body ?? "");
+  return text;
+}
+
+/** Return the value before or after a change: `metadata` has `old_status`, `new_title` and so on. */
+function value({ metadata }, which) {
+  const found = Object.entries(metadata ?? {}).find(([name]) => name.startsWith(`${which}_`));
+  return found?.[1] ?? null;
+}
+
+function told(update) {
+  switch (update.kind) {
+    case "comment":
+      return "said";
+    case "status_change":
+      return `moved it from ${words(value(update, "old"))} to ${words(value(update, "new"))}`;
+    case "assignment_change":
+      return value(update, "new") ? `assigned it to ${assignee(value(update, "new"))}, before ${assignee(value(update, "old"))}` : `took it from ${assignee(value(update, "old"))}`;
+    case "title_edit":
+      return "changed the title";
+    case "body_edit":
+      return "changed the text";
+    default:
+      return words(update.kind);
+  }
+}
+
+function changed(update) {
+  const [old, made] = [value(update, "old"), value(update, "new")];
+  if (update.kind === "title_edit") return h("p", {}, h("del", {}, old ?? ""), " → ", h("ins", {}, made ?? ""));
+  if (update.kind !== "body_edit") return null;
+  const text = (name, content) => [h("h4", {}, name), h("pre", { tabIndex: 0 }, content ?? "")];
+  return h("details", { data: { key: update.id } }, h("summary", { class: "quiet" }, "What it was and what it is"), text("Before", old), text("After", made));
+}

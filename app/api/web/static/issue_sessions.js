@@ -1,0 +1,38 @@
+// The sessions that work on an issue, and what their subagents propose for its checklist.
+
+import { h, redraw } from "/static/dom.js";
+import { words } from "/static/format.js";
+import { Proposals } from "/static/proposals.js";
+import { to } from "/static/routes.js";
+
+export class IssueSessions {
+  #proposals = new Map();
+
+  constructor({ onError, onChanged }) {
+    Object.assign(this, { onError, onChanged });
+    this.list = h("ul", { class: "bound-sessions" });
+    this.proposed = h("div", {});
+    this.root = h("section", { "aria-label": "Sessions" }, h("h3", {}, "Sessions"), this.list, this.proposed);
+  }
+
+  show(issue, sessions) {
+    const none = h("li", { class: "quiet" }, "No session works on it.");
+    redraw(this.list, sessions.length ? sessions.map(item) : none);
+    const shown = sessions.map((session) => this.#of(session));
+    if (shown.length !== this.proposed.children.length) redraw(this.proposed, shown.map((proposals) => proposals.root));
+    shown.forEach((proposals) => proposals.refresh());
+  }
+
+  #of(session) {
+    let known = this.#proposals.get(session.id);
+    if (!known) {
+      known = new Proposals({ path: `/sessions/${encodeURIComponent(session.id)}`, onError: this.onError, onChanged: this.onChanged });
+      this.#proposals.set(session.id, known);
+    }
+    return known;
+  }
+}
+
+function item(session) {
+  return h("li", {}, h("a", { href: to.session(session.id), data: { key: `session-${session.id}` } }, session.title || "New session"), h("span", { class: "quiet" }, ` ${words(session.state)}`));
+}

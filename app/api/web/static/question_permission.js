@@ -1,0 +1,45 @@
+// The card of a call that needs consent. What is asked is shown whole and as it is: nobody should allow what
+// they could not read.
+
+import { h } from "/static/dom.js";
+import { who } from "/static/question_words.js";
+
+const SCOPES = { session: "in this session", project: "in every session of this project" };
+
+export class PermissionCard {
+  /** `answer(body)` is called with what was decided. */
+  constructor({ tool, subjects, reason, source, suggestions }, { agentPath, answer }) {
+    this.comment = h("input", { type: "text", maxLength: 2000, placeholder: "A word to the agent, if you reject", "aria-label": "A word to the agent, if you reject" });
+    this.scope = h("select", { "aria-label": "Where always holds" }, Object.entries(SCOPES).map(([value, text]) => h("option", { value }, text)));
+    const button = (name, text, body) => h("button", { type: "button", class: name === "once" ? "primary" : name === "reject" ? "danger" : "", data: { answer: name }, onclick: () => answer({ answer: name, ...body() }) }, text);
+    const comment = () => (this.comment.value.trim() ? { comment: this.comment.value.trim() } : {});
+    this.buttons = [
+      button("once", "Once", () => ({})),
+      suggestions.length ? button("always", "Always", () => ({ scope: this.scope.value })) : null,
+      button("reject", "Reject", comment),
+    ].filter(Boolean);
+    const asker = who(agentPath);
+    this.root = h(
+      "section",
+      { class: "question", role: "group", "aria-label": `${asker} asks for permission` },
+      h("p", {}, h("strong", {}, `${asker} asks: may it use `), h("code", {}, tool), h("strong", {}, "?")),
+      subjects.map((subject) => h("pre", { class: "subject", tabIndex: 0 }, visible(subject))),
+      h("p", { class: "quiet" }, source === "watchdog" ? `The watchdog: ${reason}` : visible(reason)),
+      suggestions.length
+        ? h("p", { class: "quiet suggested" }, "Always would allow ", suggestions.map((rule, at) => [at ? ", " : "", h("code", {}, visible(`${rule.permission} ${rule.pattern}`))]), " ", this.scope)
+        : null,
+      h("div", { class: "row wrap" }, this.buttons, this.comment),
+    );
+  }
+
+  refuse() {
+    return null;
+  }
+
+  close() {}
+}
+
+/** Return the text with what cannot be seen, or would turn its order round, written out. */
+function visible(text) {
+  return text.replace(/[^\P{C}\n\t]|[\u2028\u2029\u115f\u1160\u3164]/gu, (found) => `\\u{${found.codePointAt(0).toString(16)}}`);
+}

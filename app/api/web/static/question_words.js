@@ -1,0 +1,6 @@
+// Who asks, as questions are headed.
+
+/** Return the name of the agent at this place in the tree. */
+export function who(agentPath) {
+  return agentPath === "primary" ? "The agent" : agentPath;
+}

@@ -1,0 +1,69 @@
+// One workflow: what it does, a form of its inputs that starts it, and its runs.
+
+import { request } from "/static/api.js";
+import { actForm } from "/static/act.js";
+import { h, replace } from "/static/dom.js";
+import { Fields } from "/static/fields.js";
+import { to } from "/static/routes.js";
+import { RunList } from "/static/workflow_runs.js";
+
+/** The types of inputs as the fields of a form. */
+const FIELD_TYPES = { string: "text", text: "textarea" };
+
+export class WorkflowPage {
+  #fields = null;
+
+  constructor(page, route) {
+    this.page = page;
+    this.route = route;
+    this.path = `/projects/${encodeURIComponent(route.project)}/workflows`;
+    this.runs = new RunList({ project: route.project, workflow: route.name, onError: (error) => page.failed(error) });
+  }
+
+  async open() {
+    this.page.title(this.route.name);
+    const { items } = await request("GET", this.path);
+    const workflow = items.find((one) => one.name === this.route.name);
+    const back = h("p", { class: "issue-back" }, h("a", { href: to.workflows(this.route.project), class: "plain-link" }, "All workflows"));
+    if (!workflow) {
+      replace(this.page.root, back, h("p", { class: "empty" }, "This project declares no such workflow any more."), this.runs.root);
+    } else {
+      replace(this.page.root, back, h("div", { class: "view-head" }, h("h2", {}, workflow.name)), h("p", {}, workflow.description), this.#form(workflow), this.runs.root);
+    }
+    await this.runs.load();
+  }
+
+  close() {
+    this.#fields?.close();
+    this.runs.close();
+  }
+
+  again() {
+    this.runs.reload();
+  }
+
+  frame(frame) {
+    this.runs.frame(frame);
+  }
+
+  #form({ inputs }) {
+    const specs = Object.entries(inputs).map(([name, input]) => ({ ...input, name, label: name, type: FIELD_TYPES[input.type] ?? input.type }));
+    const fields = new Fields(specs, { uploadPath: `/uploads?project_id=${encodeURIComponent(this.route.project)}` });
+    this.#fields = fields;
+    const form = actForm({ class: "panel fields", noValidate: true, "aria-label": "Start the workflow", id: "start-workflow" }, () => this.#start(fields), (error) => this.page.failed(error), fields.roots, h("div", { class: "row" }, h("button", { type: "submit", class: "primary" }, "Start")));
+    return h("section", { "aria-label": "Start" }, form);
+  }
+
+  async #start(fields) {
+    const values = fields.read();
+    if (!values) return;
+    try {
+      const run = await request("POST", `${this.path}/${encodeURIComponent(this.route.name)}/invoke`, { inputs: values });
+      location.hash = to.run(run.id);
+    } catch (error) {
+      const rest = error.details?.fields ? fields.refuse(error.details.fields) : null;
+      if (rest === null) throw error;
+      if (rest.length) this.page.failed({ message: rest.join("; ") });
+    }
+  }
+}

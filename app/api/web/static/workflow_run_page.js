@@ -1,0 +1,89 @@
+// One run of a workflow: its state, what it was given, what came of it, and the session that it works in.
+
+import { request } from "/static/api.js";
+import { actButton } from "/static/act.js";
+import { h, redraw } from "/static/dom.js";
+import { dollars, duration, moment, size } from "/static/format.js";
+import { later } from "/static/later.js";
+import { MarkdownView } from "/static/markdown.js";
+import { to } from "/static/routes.js";
+import { table } from "/static/tool_result.js";
+import { cause, runPill } from "/static/workflow_words.js";
+
+const OPEN = new Set(["queued", "running"]);
+
+export class WorkflowRunPage {
+  #closed = false;
+  #run = null;
+
+  constructor(page, route) {
+    this.page = page;
+    this.route = route;
+    this.path = `/workflow-runs/${encodeURIComponent(route.run)}`;
+    this.reload = later(() => this.#load().catch((error) => this.#closed || page.failed(error)));
+    this.root = h("div", { class: "run" });
+  }
+
+  async open() {
+    this.page.title("Run");
+    await this.#load();
+    if (!this.#closed) this.page.root.append(this.root);
+  }
+
+  close() {
+    this.#closed = true;
+  }
+
+  again() {
+    this.reload();
+  }
+
+  frame({ type, session_id: session, payload }) {
+    if (payload.workflow_run_id === this.route.run || (session && session === this.#run?.session_id && type.startsWith("session."))) this.reload();
+  }
+
+  async #load() {
+    const run = await request("GET", this.path);
+    if (this.#closed) return;
+    this.#run = run;
+    this.route.project = run.project_id;
+    this.page.sidebar.select(this.route);
+    this.page.title(`${run.workflow}: ${run.state}`);
+    this.#draw();
+  }
+
+  #draw() {
+    const run = this.#run;
+    const cancel = actButton("Cancel", () => request("POST", `${this.path}/cancel`).then(() => this.#load()), { onError: (error) => this.page.failed(error), key: "cancel", class: "danger", id: "cancel-run" });
+    redraw(
+      this.root,
+      h("p", { class: "issue-back" }, h("a", { class: "plain-link", href: to.workflow(run.project_id, run.workflow), data: { key: "back" } }, `All runs of ${run.workflow}`)),
+      h("div", { class: "view-head" }, h("h2", {}, run.workflow), h("span", { role: "status" }, runPill(run.state)), OPEN.has(run.state) ? cancel : null),
+      this.#facts(run),
+      run.error ? h("section", { class: "run-error", role: "alert" }, h("h3", {}, "What went wrong"), h("p", {}, run.error.message), h("p", { class: "quiet" }, run.error.code)) : null,
+      Object.keys(run.inputs).length ? h("section", {}, h("h3", {}, "Inputs"), table(Object.entries(run.inputs).map(([name, value]) => [name, shown(value)]))) : null,
+      run.output === null ? null : h("section", {}, h("h3", {}, "Output"), output(run.output)),
+    );
+  }
+
+  #facts(run) {
+    const links = [
+      run.session_id ? h("a", { href: to.session(run.session_id), data: { key: "session" }, id: "run-session" }, run.state === "running" ? "Watch its session" : "Its session") : null,
+      run.issue_number ? h("a", { href: to.issue(run.project_id, run.issue_number), data: { key: "issue" } }, `Issue #${run.issue_number}`) : null,
+    ];
+    const facts = [["Started", `${cause(run)}, ${moment(run.created_at)}`], ["Duration", duration(run.duration_ms)], ["Cost", dollars(run.cost_usd)]];
+    return h("div", { class: "run-facts" }, h("dl", { class: "pairs" }, facts.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])), h("p", { class: "row wrap" }, links));
+  }
+}
+
+function output(text) {
+  const root = h("div", { class: "markdown", id: "run-output" });
+  new MarkdownView(root).show(text);
+  return root;
+}
+
+/** A file among the inputs is shown by its name. */
+function shown(value) {
+  if (value && typeof value === "object" && "name" in value) return `${value.name} (${size(value.size ?? value.size_bytes ?? 0)})`;
+  return value;
+}
