@@ -287,6 +287,7 @@ async def _assemble(
         permissions=permissions,
         hooks=lasting.hooks,
         notes=lasting.notes,
+        issue_todos=management.todos,
         telemetry=telemetry,
     )
     await projects.restore()

@@ -20,6 +20,7 @@ from app.harness.history import Mark
 from app.harness.limits import judge
 from app.harness.pipeline.policy import TRUNCATE_TO
 from app.harness.pipeline.processor import PolicyViolation
+from app.harness.pipeline.reminders import due_reminder
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.providers.catalog import Catalog
 from app.harness.providers.errors import ProviderError
@@ -123,6 +124,7 @@ class AgentLoop:
         """Make one model call and run the tools that it asks for."""
         with contextlib.suppress(ValidationFailed):  # not there any more: the call itself says so
             self._run.route = self._router.resolve(self._run.route.alias)
+        self._run.reminder = await due_reminder(self._run)
         turn = Turn(
             self._run,
             router=self._router,

@@ -53,7 +53,8 @@ class RunContext:
     `span` is the agent's while it runs, and before that the one that the run is started under. A
     child's run has a `parent`, and the id of its parent's tool call; `children` are the runs that it
     waits for, by id, and `used_below` what all below it have used. `ending` is the reason for which
-    it ends before its next step. `prepare` makes `system` ready, once, before the first step."""
+    it ends before its next step. `prepare` makes `system` ready, once, before the first step. `remind`
+    gives the reminder of open tasks, and `reminder` is that of the present step."""
 
     session_id: str
     project_id: str
@@ -78,6 +79,8 @@ class RunContext:
     todos: SessionTodos
     own_tools: OwnTools = field(default_factory=dict)
     prepare: Callable[[RunContext], Awaitable[None]] | None = None
+    remind: Callable[[], Awaitable[str | None]] | None = None
+    reminder: str | None = None
     manifest_rules: tuple[PermissionRule, ...] = ()
     cage: Mapping[str, Any] | None = None
     headless: bool = False

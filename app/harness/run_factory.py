@@ -21,7 +21,7 @@ from app.harness.permissions import manifest_rules, rules_above
 from app.harness.prompts.assemble import SystemPrompt
 from app.harness.prompts.environment import environment
 from app.harness.run_context import RunContext
-from app.harness.session_services import SessionServices, model_of
+from app.harness.session_services import SessionServices, model_of, reminding
 from app.harness.todo_lists import SessionTodos
 from app.harness.tool_selection import allowed_tools, tool_specs
 from app.harness.workflows.narrowed import prompt_of
@@ -115,6 +115,7 @@ async def build_run(
         permissions=services.permissions,
         consents=services.consents,
         todos=SessionTodos(services.storage, row.id),
+        remind=reminding(services, row.id),
         manifest_rules=manifest_rules(project, agent),
         on_overflow=project.limits.on_overflow,
         span=services.telemetry.traces,

@@ -51,6 +51,7 @@ class _Kept:
     tools: bytes
     rows: list[Message]
     view: View | None
+    reminder: str | None
 
 
 async def sent_request(storage: Storage, router: ProviderRouter, run_id: str, number: int) -> SentRequest:
@@ -93,10 +94,19 @@ def _read(uow: UnitOfWork, run_id: str, number: int) -> _Kept:
     last = uow.messages.get(sealed["last_message_id"] or "")
     end = last.position if last is not None and last.position is not None else 0
     kept = uow.blobs.get(sealed["view"]) if "view" in sealed else None
+    last_said = uow.blobs.get(sealed["reminder"]) if "reminder" in sealed else None
     view = View.decode(kept.content) if kept is not None else None
     rows = [row for row in uow.messages.through(run.session_id, end) if _belongs(row, run)]
     rows = view.of(rows) if view is not None else [row for row in rows if not is_summary(row)]
-    return _Kept(run=run, sealed=sealed, system=system.content, tools=tools.content, rows=rows, view=view)
+    return _Kept(
+        run=run,
+        sealed=sealed,
+        system=system.content,
+        tools=tools.content,
+        rows=rows,
+        view=view,
+        reminder=None if last_said is None else str(orjson.loads(last_said.content)),
+    )
 
 
 def _belongs(row: Message, run: Run) -> bool:
@@ -131,6 +141,7 @@ def _request(kept: _Kept, images: bool) -> ModelRequest:
         tools=tuple(ToolSpec.model_validate(tool) for tool in orjson.loads(kept.tools)),
         max_output_tokens=kept.sealed.get("max_output_tokens"),
         session_id=kept.run.session_id,
+        reminder=kept.reminder,
     )
 
 

@@ -28,6 +28,7 @@ from app.harness.delegation.hooks import DelegationHooks
 from app.harness.direct_call import call_directly
 from app.harness.event_hub import EventHub
 from app.harness.hooks.plugin_hooks import PluginHooks
+from app.harness.issues.todos import TodoService
 from app.harness.limits import Limits
 from app.harness.permissions import PermissionRules
 from app.harness.pipeline.runner import ProcessorPipeline
@@ -82,6 +83,7 @@ class SessionManager:
         hooks: PluginHooks,
         notes: WorktreeNotes,
         delegation_hooks: DelegationHooks | None = None,
+        issue_todos: TodoService | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
         self.capacity = capacity
@@ -118,6 +120,7 @@ class SessionManager:
             hooks=hooks,
             notes=notes,
             delegation_hooks=delegation_hooks or DelegationHooks(),
+            issue_todos=issue_todos,
         )
         hooks.attach(self._services.project_of, projects.root_of)
         self.compactions = CompactionCommands(self._services, self._runs_of)

@@ -37,6 +37,7 @@ from app.tools.service import ToolService
 if TYPE_CHECKING:
     from app.harness.checkpoints.worktree_notes import WorktreeNotes
     from app.harness.hooks.plugin_hooks import PluginHooks
+    from app.harness.issues.todos import TodoService
     from app.harness.projects import ProjectRegistry
     from app.storage.storage import Storage
 
@@ -76,6 +77,7 @@ class SessionServices:
     hooks: PluginHooks
     notes: WorktreeNotes
     delegation_hooks: DelegationHooks
+    issue_todos: TodoService | None
     telemetry: Telemetry
 
     async def load_history(self, session_id: str) -> tuple[History, ConversationEstimate]:
@@ -127,6 +129,12 @@ class SessionServices:
                 details={"project_id": row.project_id},
             )
         return as_session_sees(project, row)
+
+
+def reminding(services: SessionServices, session_id: str) -> Callable[[], Awaitable[str | None]] | None:
+    """Return what gives the reminder of the open tasks on a session's issue."""
+    todos = services.issue_todos
+    return None if todos is None else lambda: todos.reminder_for(session_id)
 
 
 def model_of(row: SessionRow, agent: CompiledAgent) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.events import (
@@ -138,6 +138,7 @@ class Turn:
             max_output_tokens=run.limits.max_output_tokens,
             session_id=run.session_id,
             cache=run.history.cache,
+            reminder=run.reminder,
         )
 
     async def _consume(self, request: ModelRequest) -> None:
@@ -147,15 +148,7 @@ class Turn:
             messages, cache = request.messages, request.cache
             if messages is run.history.visible:
                 messages, cache = run.history.shown_to(images=self._takes_images(candidate))
-            return ModelRequest(
-                model=candidate.model,
-                system=request.system,
-                messages=messages,
-                tools=request.tools,
-                max_output_tokens=request.max_output_tokens,
-                session_id=request.session_id,
-                cache=cache,
-            )
+            return replace(request, model=candidate.model, messages=messages, cache=cache)
 
         def seal(provider: Provider, sealed: ModelRequest) -> WireRequest:
             wire = provider.encode(sealed)

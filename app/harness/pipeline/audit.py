@@ -3,7 +3,8 @@
 Owns: the audit rows `agent.pre_generation` (the first call of a run) and
 `agent.pre_generation_step` (every call). System prompts and tool lists are kept once, by digest,
 in the blob table; the messages are the stored rows up to `last_message_id`, of those the ones that
-`view` names where rows had been taken out (`harness.view`); `request_digest` is the xxh3 digest of the
+`view` names where rows had been taken out (`harness.view`), then the `reminder` of this call, which is no
+row, kept like a prompt; `request_digest` is the xxh3 digest of the
 bytes that were sent. Together they give back exactly what the model saw
 (`harness.sent_request`).
 """
@@ -55,6 +56,7 @@ class AuditProcessor:
                 "request_bytes": len(wire.body),
                 **({} if limit is None else {"max_output_tokens": limit}),
                 **({} if view is None else {"view": view[0]}),
+                **({} if request.reminder is None else {"reminder": self._keep(run, request.reminder)}),
             },
         )
 

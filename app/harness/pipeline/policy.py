@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from app.harness.compaction.threshold import RESERVED_OUTPUT
+from app.harness.estimate import MESSAGE_OVERHEAD, estimate_text
 from app.harness.pipeline.processor import Generation, PolicyViolation
 from app.harness.providers.provider import ModelRequest, WireRequest
 from app.harness.run_context import RunContext
@@ -26,7 +27,8 @@ class PolicyProcessor:
 
     def before_step(self, run: RunContext, step: int, request: ModelRequest) -> ModelRequest:
         window = self._window_of(run.provider_name, request.model)
-        estimate = run.estimate.request(run.history.tokens(), request.system, request.tools)
+        last = 0 if request.reminder is None else MESSAGE_OVERHEAD + estimate_text(request.reminder)
+        estimate = run.estimate.request(run.history.tokens() + last, request.system, request.tools)
         run.context_tokens, run.context_window = estimate, window
         if window is None:
             return request
@@ -38,7 +40,7 @@ class PolicyProcessor:
         ):
             run.audit("policy.truncated", {"step": step, "estimate": estimate, "window": window})
             shortened = replace(request, messages=run.history.visible, cache=run.history.cache)
-            if run.estimate.with_messages(run.history.tokens()) <= available:
+            if run.estimate.with_messages(run.history.tokens() + last) <= available:
                 return shortened
         raise PolicyViolation(
             "context_overflow",

@@ -188,12 +188,12 @@ def _may_think(messages: Sequence[ModelMessage]) -> bool:
 
 
 def _messages(request: ModelRequest, names: ToolNames, cached: bool) -> list[bytes]:
-    encoded = request.cache.encode(DRIVER, request.messages, lambda message: _encode(message, names))
-    if not cached:
-        return encoded
-    parts = list(encoded)
-    for index in _marked(request.messages, parts):
+    parts = list(request.cache.encode(DRIVER, request.messages, lambda message: _encode(message, names)))
+    for index in _marked(request.messages, parts) if cached else ():
         parts[index] = _encode(request.messages[index], names, marked=True)
+    if request.reminder is not None:
+        # System messages stand only at the beginning here. Behind the markers: it is not cached.
+        parts.append(dump({"role": "user", "content": [_text(request.reminder)]}))
     return parts
 
 

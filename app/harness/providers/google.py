@@ -147,7 +147,11 @@ def _contents(request: ModelRequest) -> list[bytes]:
     names = ToolNames(request.tools)
     signed = _WITHOUT_SIGNATURES.search(request.model) is None
     key = f"{DRIVER}:signed" if signed else DRIVER
-    return request.cache.encode(key, request.messages, lambda message: _content(message, names, signed))
+    encoded = request.cache.encode(key, request.messages, lambda message: _content(message, names, signed))
+    if request.reminder is None:
+        return encoded
+    # There are no system messages among the contents.
+    return [*encoded, dump({"role": "user", "parts": [{"text": request.reminder}]})]
 
 
 def _content(message: ModelMessage, names: ToolNames, signed: bool) -> bytes:

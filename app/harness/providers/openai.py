@@ -42,10 +42,13 @@ _LONGEST_CALL_ID = 40
 class OpenAIOptions(DriverOptions):
     """`providers.NAME.options` of this driver. `max_tokens_field` and `system_role` differ between
     servers; `reasoning_field` names the field in which thinking goes back to the model (off unless
-    set: some servers refuse it, some demand it); `auth_header` takes the place of a bearer token."""
+    set: some servers refuse it, some demand it); `auth_header` takes the place of a bearer token.
+    `reminder_role` is that of the reminder of open tasks, which comes last (`system_role` unless set; some
+    servers take a system message only as the first)."""
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None
     system_role: Literal["system", "developer"] = "system"
+    reminder_role: Literal["system", "developer", "user"] | None = None
     include_usage: bool = True
     reasoning_field: str | None = None
     auth_header: str | None = None
@@ -63,6 +66,7 @@ class OpenAIProvider:
         self._options = read_options(OpenAIOptions, name, settings)
         self._credential = _credential(settings, self._options)
         self._limit_field = self._options.max_tokens_field or _limit_field(connection.base_url)
+        self._reminder_role = "user" if _system_only_first(connection.base_url) else self._options.system_role
         self._codec = f"{self.driver}:{self._options.reasoning_field or ''}"
         self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(_tools)
         self._system: EncodedOnce[tuple[SystemBlock, ...]] = EncodedOnce(self._system_message)
@@ -75,7 +79,8 @@ class OpenAIProvider:
         )
         system = self._system(request.system)
         members = (("tools", self._tools(request.tools)),) if request.tools else ()
-        body = join_request(self._head(request), members, "messages", (system, *encoded))
+        last = b"" if request.reminder is None else self._reminder(request.reminder)
+        body = join_request(self._head(request), members, "messages", (system, *encoded, last))
         return WireRequest(self._options.path, body)
 
     async def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
@@ -111,6 +116,9 @@ class OpenAIProvider:
         text = "\n\n".join(block.text for block in system if block.text)
         return dump({"role": self._options.system_role, "content": text}) if text else b""
 
+    def _reminder(self, text: str) -> bytes:
+        return dump({"role": self._options.reminder_role or self._reminder_role, "content": text})
+
     def _message(self, message: ModelMessage, names: ToolNames) -> bytes:
         """Return the JSON of one message; nothing for one that says nothing (servers refuse those)."""
         if isinstance(message, UserMessage):
@@ -133,6 +141,10 @@ def _limit_field(base_url: str) -> str:
     host = httpx2.URL(base_url).host
     official = host == "api.openai.com" or host.endswith(".openai.azure.com")
     return "max_completion_tokens" if official else "max_tokens"
+
+
+def _system_only_first(base_url: str) -> bool:
+    return httpx2.URL(base_url).host == "api.mistral.ai"
 
 
 def _tools(tools: tuple[ToolSpec, ...]) -> bytes:

@@ -149,7 +149,11 @@ def _input(request: ModelRequest, reasons: bool) -> list[bytes]:
     def encode(message: ModelMessage) -> bytes:
         return b",".join(dump(item) for item in _items(message, names, reasons))
 
-    return request.cache.encode(key, request.messages, encode)
+    encoded = request.cache.encode(key, request.messages, encode)
+    if request.reminder is None:
+        return encoded
+    content = [{"type": "input_text", "text": request.reminder}]
+    return [*encoded, dump({"type": "message", "role": "system", "content": content})]
 
 
 def _items(message: ModelMessage, names: ToolNames, reasons: bool) -> list[dict[str, Any]]:

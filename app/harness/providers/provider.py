@@ -43,7 +43,9 @@ class EncodingCache:
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One model call, in kaged's words. `max_output_tokens` None leaves it to the provider
-    (or the adapter's documented default where the provider demands a value)."""
+    (or the adapter's documented default where the provider demands a value). `reminder` is the last thing
+    that the model reads: of this call alone, behind what is cached, in the system's name where the
+    provider knows such a message there, else in the user's."""
 
     model: str
     system: tuple[SystemBlock, ...]
@@ -52,6 +54,7 @@ class ModelRequest:
     max_output_tokens: int | None = None
     session_id: str = ""
     cache: EncodingCache = field(default_factory=EncodingCache)
+    reminder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

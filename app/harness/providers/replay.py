@@ -91,7 +91,8 @@ class ReplayProvider:
         )
         head = {"model": request.model, "system": [block.model_dump() for block in request.system]}
         tools = dump([tool.model_dump() for tool in request.tools])
-        body = join_request(head, (("tools", tools),), "messages", encoded)
+        last = b"" if request.reminder is None else dump({"role": "system", "text": request.reminder})
+        body = join_request(head, (("tools", tools),), "messages", (*encoded, last))
         return WireRequest(f"/{request.model}", body)
 
     async def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
