@@ -173,6 +173,7 @@ async def _open_services(
             kept=kept,
             languages=languages,
             debuggers=debuggers,
+            issues=management.agent_issues,
             todos=management.todos,
             data_dir=settings.daemon.data_dir,
             config_file=settings.config_file or default_config_file(),
@@ -287,7 +288,6 @@ async def _assemble(
         permissions=permissions,
         hooks=lasting.hooks,
         notes=lasting.notes,
-        issue_todos=management.todos,
         telemetry=telemetry,
     )
     await projects.restore()

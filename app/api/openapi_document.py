@@ -33,6 +33,7 @@ _TAGS = (
     ("Checkpoints", "Where a session paused, the prompts in force, going back and forking."),
     ("Compactions", "What was taken out of an agent's context, and what came in its place."),
     ("Interactions", "What is asked of humans, and their answers."),
+    ("Issues", "What is to be done in a project: its issues, their history, links and files."),
     ("Uploads", "Files that are handed in first and named later, by a form, an issue or a workflow."),
     ("Commands", "Shell commands that run, or that agents left running."),
     ("Tools", "What agents can do, and doing it by hand."),

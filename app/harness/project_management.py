@@ -9,10 +9,14 @@ from dataclasses import dataclass
 
 from app.config import Settings
 from app.harness.event_hub import EventHub
+from app.harness.issues.agent_issues import AgentIssues
 from app.harness.issues.changes import IssueChanges
 from app.harness.issues.service import IssueService
 from app.harness.issues.todos import TodoService
 from app.harness.uploads.service import UploadService
+from app.harness.workflows.runs import WorkflowRuns
+from app.harness.workflows.service import WorkflowService
+from app.harness.workflows.tool_port import WorkflowTools
 from app.observability import Redactor
 from app.storage.storage import Storage
 
@@ -22,11 +26,23 @@ class ProjectManagement:
     """The services, made before the tools that use them."""
 
     issues: IssueService
+    agent_issues: AgentIssues
     todos: TodoService
     uploads: UploadService
+    workflows: WorkflowService
+    agent_workflows: WorkflowTools
 
     @classmethod
     def of(cls, settings: Settings, storage: Storage, hub: EventHub, redactor: Redactor) -> ProjectManagement:
         changes = IssueChanges(storage, hub, redactor)
         uploads = UploadService(storage, settings.daemon.data_dir, max_bytes=settings.limits.max_upload_bytes)
-        return cls(issues=IssueService(changes, uploads), todos=TodoService(changes), uploads=uploads)
+        issues = IssueService(changes, uploads)
+        workflows = WorkflowService(WorkflowRuns(storage, hub, redactor, uploads), uploads)
+        return cls(
+            issues=issues,
+            agent_issues=AgentIssues(issues, uploads),
+            todos=TodoService(changes),
+            uploads=uploads,
+            workflows=workflows,
+            agent_workflows=WorkflowTools(workflows),
+        )

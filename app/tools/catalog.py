@@ -20,7 +20,8 @@ from app.tools.debug import debug
 from app.tools.edit import ast_rewrite, text
 from app.tools.file import create, read, write
 from app.tools.locked import locked_set
-from app.tools.planning import checkpoint, todo
+from app.tools.planning import checkpoint, issue, todo
+from app.tools.planning.issue_port import ProjectIssues
 from app.tools.planning.ports import IssueTodos
 from app.tools.project import recipe
 from app.tools.project_files import ProjectFiles
@@ -48,6 +49,7 @@ def build_registry(
     languages: LanguageServers | None = None,
     debuggers: DebugAdapters | None = None,
     kept: KeptLists | None = None,
+    issues: ProjectIssues | None = None,
     todos: IssueTodos | None = None,
 ) -> ToolRegistry:
     """Return the registry of all built-in tools.
@@ -57,8 +59,8 @@ def build_registry(
     are started by `children`, commands by `terminals`, with `environment`. `languages` are the
     language servers and `debuggers` the debug adapters; without them `code.lsp` and `debug` are there to
     be named, and answer that none runs.
-    `kept` are the lists of files that make finding files by name quick. `todos` are the checklists of issues;
-    without them `kaged.todo` answers that it is not available.
+    `kept` are the lists of files that make finding files by name quick. `issues` are the project's, `todos`
+    their checklists; without them `kaged.issue` and `kaged.todo` answer that they are not available.
     """
     files = ProjectFiles(
         reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
@@ -84,6 +86,7 @@ def build_registry(
         debug.build(files, debuggers, terminals),
         recipe.build(files, environment),
         checkpoint.build(),
+        issue.build(issues),
         todo.build(todos),
         *locked_set.build(
             files, children, environment, read=reading, write=writing, edit=editing, bash=running, kept=kept

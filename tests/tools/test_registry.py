@@ -19,17 +19,17 @@ KEYWORDS = {
 
 
 def _issue(**more) -> ToolDefinition:
-    return make(name="kaged.issue", actions=("look", "touch"), principal_scope="root-only", **more)
+    return make(name="probe.issue", actions=("look", "touch"), principal_scope="root-only", **more)
 
 
 def test_names_list_tools_and_their_actions():
     registry = ToolRegistry([make(), _issue(root_default=True)])
-    assert registry.names() == ("probe.echo", "kaged.issue", "kaged.issue.look", "kaged.issue.touch")
-    assert registry.principal_scope("kaged.issue.touch") == "root-only"
-    assert registry.root_default("kaged.issue.look")
+    assert registry.names() == ("probe.echo", "probe.issue", "probe.issue.look", "probe.issue.touch")
+    assert registry.principal_scope("probe.issue.touch") == "root-only"
+    assert registry.root_default("probe.issue.look")
     assert not registry.root_default("probe.echo")
     assert registry.principal_scope("unknown") is None
-    assert registry.get("kaged.issue.look") is None
+    assert registry.get("probe.issue.look") is None
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,14 @@ def test_names_list_tools_and_their_actions():
     [
         ("file.read", ["file.read"]),
         ("file.*", ["file.read", "file.write", "file.create"]),
-        ("*.create", ["file.create"]),
+        ("file.cr*", ["file.create"]),
         ("@files", ["file.read", "file.write", "file.create", "edit.text", "edit.ast"]),
         ("@locked", ["read", "write"]),
         ("edit.*", ["edit.text", "edit.ast"]),
         ("@unknown", []),
-        ("kaged.issue.*", ["kaged.issue", "kaged.issue.look", "kaged.issue.touch"]),
-        ("kaged.*", ["kaged.checkpoint", "kaged.issue", "kaged.issue.look", "kaged.issue.touch"]),
-        ("kaged.issue.look", ["kaged.issue.look"]),
+        ("probe.issue.*", ["probe.issue", "probe.issue.look", "probe.issue.touch"]),
+        ("probe.*", ["probe.issue", "probe.issue.look", "probe.issue.touch"]),
+        ("probe.issue.look", ["probe.issue.look"]),
         ("lsp.*", []),
         ("FILE.*", []),
     ],
@@ -125,9 +125,9 @@ def test_references_are_inlined_and_fields_called_title_stay():
 
 def test_a_disabled_action_is_not_shown_to_the_model():
     registry = ToolRegistry([_issue()])
-    spec = registry.spec("kaged.issue", allowed={"kaged.issue", "kaged.issue.look"})
+    spec = registry.spec("probe.issue", allowed={"probe.issue", "probe.issue.look"})
     assert spec.parameters["properties"]["action"]["enum"] == ["look"]
-    assert registry.spec("kaged.issue").parameters["properties"]["action"]["enum"] == ["look", "touch"]
+    assert registry.spec("probe.issue").parameters["properties"]["action"]["enum"] == ["look", "touch"]
 
 
 def test_effects_hints_and_kinds_of_the_file_tools(desk):
