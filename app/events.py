@@ -24,6 +24,7 @@ from app.interaction_events import PermissionRequested as PermissionRequested
 from app.interaction_events import WireRule as WireRule
 from app.issue_events import ISSUE_EVENTS as ISSUE_EVENTS
 from app.messages import Cost, StopReason, Usage
+from app.workflow_events import WORKFLOW_EVENTS as WORKFLOW_EVENTS
 
 ROOT_AGENT = "primary"
 
@@ -326,6 +327,7 @@ EVENT_TYPES: tuple[type[EventPayload], ...] = (
     RollbackUndone,
     *COMPACTION_EVENTS,
     *ISSUE_EVENTS,
+    *WORKFLOW_EVENTS,
 )
 
 

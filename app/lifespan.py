@@ -175,6 +175,7 @@ async def _open_services(
             debuggers=debuggers,
             issues=management.agent_issues,
             todos=management.todos,
+            workflows=management.agent_workflows,
             data_dir=settings.daemon.data_dir,
             config_file=settings.config_file or default_config_file(),
         )
@@ -189,12 +190,15 @@ async def _open_services(
         show_children(telemetry.metrics, children, terminals, languages, debuggers)
         declared.attach(services.projects)
         debugged.attach(services.projects)
+        management.workflows.attach(hub, services.projects, services.sessions)
         tasks = _background(services, redactor)
         try:
             await services.sessions.start()
+            await management.workflows.start()
             yield services
         finally:
             await _cancelled(tasks)
+            await management.workflows.aclose()
             await services.sessions.drain(settings.daemon.shutdown_grace_seconds)
             await notes.aclose()
             await hooks.aclose()

@@ -34,6 +34,7 @@ from app.api import (
     tokens,
     tools,
     uploads,
+    workflows,
 )
 from app.api.access_middleware import AccessMiddleware
 from app.api.boundary import BoundaryMiddleware
@@ -58,6 +59,7 @@ NOUNS = (
     interactions,
     issues,
     uploads,
+    workflows,
     commands,
     tools,
     permissions,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TypeVar
 
 from app.errors import NotFound
@@ -40,6 +41,7 @@ class EventHub:
         self._alive: weakref.WeakValueDictionary[str, SessionStream] = weakref.WeakValueDictionary()
         self._opening: dict[str, asyncio.Lock] = {}
         self._global: set[GlobalSubscription] = set()
+        self._listeners: list[tuple[Callable[[Frame], None], Callable[[str], None]]] = []
         self._closed = False
 
     async def stream(self, session_id: str) -> SessionStream:
@@ -94,6 +96,11 @@ class EventHub:
         self._global.add(subscription)
         return subscription
 
+    def listen(self, told: Callable[[Frame], None], gone: Callable[[str], None]) -> None:
+        """Let a service of the daemon hear, for good, what is told of all sessions once it is stored, and
+        the ids of sessions that are deleted. Both are called on the loop and must not raise."""
+        self._listeners.append((told, gone))
+
     @property
     def subscribers(self) -> int:
         """How many sockets listen, to one session or to all."""
@@ -102,6 +109,8 @@ class EventHub:
     def publish_globally(self, frame: Frame) -> None:
         for subscription in self._global:
             subscription.push(frame)
+        for told, _ in self._listeners:
+            told(frame)
 
     def heartbeat(self) -> None:
         """Tell every session that has a subscriber that the daemon is alive."""
@@ -124,6 +133,8 @@ class EventHub:
         stream = self._alive.pop(session_id, None)
         for queue in list(stream.subscribers) if stream is not None else ():
             queue.fail(SessionDeleted())
+        for _, gone in self._listeners:
+            gone(session_id)
 
     def close(self) -> None:
         """Send every subscriber away; they come back with `after_seq` after the restart."""

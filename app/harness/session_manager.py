@@ -305,6 +305,10 @@ class SessionManager:
         session = await self._session(session_id)
         await self._whole(session.remove_prompt_edit(agent_path, actor))
 
+    async def line_up(self, session_id: str) -> None:
+        """Let a session that was stored as waiting begin when there is capacity."""
+        (await self._session(session_id)).line_up()
+
     # -- transfer ---------------------------------------------------------------------------
 
     async def export_lines(self, session_id: str) -> AsyncIterator[bytes]:

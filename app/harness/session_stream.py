@@ -45,6 +45,8 @@ GLOBAL_TYPES = frozenset(
         "permission.requested",
         "permission.answered",
         "budget.warning",
+        "workflow.started",
+        "workflow.ended",
     }
 )
 

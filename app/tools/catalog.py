@@ -20,9 +20,9 @@ from app.tools.debug import debug
 from app.tools.edit import ast_rewrite, text
 from app.tools.file import create, read, write
 from app.tools.locked import locked_set
-from app.tools.planning import checkpoint, issue, todo
+from app.tools.planning import checkpoint, issue, todo, workflow
 from app.tools.planning.issue_port import ProjectIssues
-from app.tools.planning.ports import IssueTodos
+from app.tools.planning.ports import IssueTodos, Workflows
 from app.tools.project import recipe
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
@@ -51,6 +51,7 @@ def build_registry(
     kept: KeptLists | None = None,
     issues: ProjectIssues | None = None,
     todos: IssueTodos | None = None,
+    workflows: Workflows | None = None,
 ) -> ToolRegistry:
     """Return the registry of all built-in tools.
 
@@ -88,6 +89,7 @@ def build_registry(
         checkpoint.build(),
         issue.build(issues),
         todo.build(todos),
+        *workflow.build(workflows),
         *locked_set.build(
             files, children, environment, read=reading, write=writing, edit=editing, bash=running, kept=kept
         ),

@@ -44,11 +44,13 @@ from app.events import (
 )
 from app.issue_events import IssueChanged, TodoChanged, WireTodo
 from app.messages import Cost, Usage
+from app.workflow_events import WorkflowEnded, WorkflowQueued, WorkflowStarted
 
 RUN, MESSAGE = "run_01JZ0000000000000000000001", "msg_01JZ0000000000000000000002"
 INTERACTION = "itx_01JZ0000000000000000000004"
 CHECKPOINT = "ckp_01JZ0000000000000000000003"
 COMPACTION = "cmp_01JZ0000000000000000000007"
+WORKFLOW_RUN = "wfr_01JZ000000000000000000000A"
 USAGE = Usage(
     input_tokens=120, output_tokens=34, reasoning_tokens=8, cache_read_tokens=64, cache_write_tokens=16
 )
@@ -221,5 +223,25 @@ SAMPLES: tuple[EventPayload, ...] = (
                 origin_agent="primary.subagents.tester",
             ),
         ),
+    ),
+    WorkflowQueued(
+        workflow_run_id=WORKFLOW_RUN,
+        workflow="deploy",
+        project_id="prj_01JZ0000000000000000000008",
+        cause="issue",
+        invoked_by="operator:daemon",
+        issue_number=42,
+    ),
+    WorkflowStarted(
+        workflow_run_id=WORKFLOW_RUN, workflow="deploy", project_id="prj_01JZ0000000000000000000008"
+    ),
+    WorkflowEnded(
+        workflow_run_id=WORKFLOW_RUN,
+        workflow="deploy",
+        project_id="prj_01JZ0000000000000000000008",
+        state="failed",
+        error={"code": "timeout", "message": "The run worked for more than 600 seconds."},
+        duration_ms=600_012,
+        cost_usd=0.42,
     ),
 )

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from app.harness.dsl.cron import cron_problem
 from app.harness.dsl.spec_types import (
     INPUT_PATTERN,
     Command,
@@ -20,7 +21,6 @@ from app.harness.dsl.spec_types import (
     ProjectPath,
     StrictModel,
     Text,
-    cron_problem,
     invalid,
 )
 

@@ -6,7 +6,6 @@ Never: one particular section of the file.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
@@ -101,41 +100,3 @@ def invalid(code: str, message: str, *, at: str | None = None) -> PydanticCustom
 def reserved_plugin_name(name: str) -> bool:
     """Whether a plugin of this name would stand in a built-in tool namespace."""
     return name in _RESERVED_NAMESPACES
-
-
-_CRON_FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("weekday", 0, 7))
-_CRON_NAMES = {
-    "month": ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
-    "weekday": ["sun", "mon", "tue", "wed", "thu", "fri", "sat"],
-}
-_CRON_PART = re.compile(r"^(?:\*|([0-9]+|[a-z]{3})(?:-([0-9]+|[a-z]{3}))?)(?:/([0-9]+))?$")
-_CRON_SHORTHANDS = frozenset({"@hourly", "@daily", "@weekly", "@monthly", "@yearly"})
-
-
-def cron_problem(expression: str) -> str | None:
-    """Say what is wrong with a cron expression of five fields, or None."""
-    if expression in _CRON_SHORTHANDS:
-        return None
-    fields = expression.lower().split()
-    if len(fields) != len(_CRON_FIELDS):
-        return f"a schedule has five fields (minute hour day month weekday), found {len(fields)}"
-    for text, (name, low, high) in zip(fields, _CRON_FIELDS, strict=True):
-        for part in text.split(","):
-            if not _cron_part_is_valid(part, name, low, high):
-                return f"`{part}` is not a {name} between {low} and {high}"
-    return None
-
-
-def _cron_part_is_valid(part: str, name: str, low: int, high: int) -> bool:
-    match = _CRON_PART.match(part)
-    if match is None or len(part) > 20:
-        return False
-    start, end, step = match.groups()
-    names = _CRON_NAMES.get(name, [])
-    numbers = [
-        int(word) if word.isdigit() else names.index(word) + low if word in names else -1
-        for word in (start, end)
-        if word is not None
-    ]
-    in_range = all(low <= number <= high for number in numbers)
-    return in_range and numbers == sorted(numbers) and (step is None or 0 < int(step) <= high)

@@ -3,23 +3,81 @@
 from __future__ import annotations
 
 import builtins
+from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, func, select, update
 
 from app.storage.models import WorkflowRun
+from app.storage.pages import Page
 from app.storage.repositories.rows import RowsById
-from app.storage.text import storable
+from app.storage.text import storable, storable_values
 
 
 class WorkflowRunRepository(RowsById[WorkflowRun]):
     model = WorkflowRun
+
+    def list(
+        self,
+        *,
+        project_id: str | None = None,
+        workflow: str | None = None,
+        state: str | None = None,
+        issue_number: int | None = None,
+        session_id: str | None = None,
+        limit: int = 25,
+        cursor: str | None = None,
+    ) -> Page[WorkflowRun]:
+        """Return a page of runs, the newest first."""
+        given = {
+            "project_id": project_id,
+            "workflow": workflow,
+            "state": state,
+            "session_id": session_id,
+        }
+        where: builtins.list[ColumnElement[bool]] = [
+            self.c[name] == storable(value) for name, value in given.items() if value is not None
+        ]
+        if issue_number is not None:
+            where.append(self.c.issue_number == issue_number)
+        return self._newest_first("workflow-runs", where, limit=limit, cursor=cursor)
 
     def in_states(self, states: Iterable[str]) -> builtins.list[WorkflowRun]:
         """Return the runs in any of these states, the oldest first."""
         statement = select(WorkflowRun).where(self.c.state.in_([storable(state) for state in states]))
         return self._all(statement.order_by(self.c.created_at, self.c.id))
 
+    def count_by_workflow(self, state: str) -> Counter[tuple[str, str]]:
+        """Return how many runs are in a state, by project and workflow."""
+        key = (self.c.project_id, self.c.workflow)
+        statement = select(*key, func.count()).where(self.c.state == state).group_by(*key)
+        return Counter({(row[0], row[1]): row[2] for row in self.connection.execute(statement)})
+
+    def count_in_state(self, state: str, project_id: str, workflow: str, *, cause: str | None = None) -> int:
+        """Count a workflow's runs in a state, those of one cause when it is given."""
+        where = [
+            self.c.state == state,
+            self.c.project_id == storable(project_id),
+            self.c.workflow == storable(workflow),
+        ]
+        if cause is not None:
+            where.append(self.c.cause == cause)
+        return self._count(where)
+
+    def move(self, run_id: str, before: str, /, **values: Any) -> bool:
+        """Set columns of a run that is in the state `before`; False when it is not (any more)."""
+        statement = update(self.table).where(self.c.id == storable(run_id), self.c.state == before)
+        return self.connection.execute(statement.values(storable_values(values))).rowcount > 0
+
     def of_session(self, session_id: str) -> WorkflowRun | None:
         """Return the run that works in a session."""
         return self._first(self.c.session_id == storable(session_id))
+
+    def of_slot(self, project_id: str, workflow: str, slot: int) -> WorkflowRun | None:
+        """Return the run that a schedule started for a time in milliseconds."""
+        return self._first(
+            self.c.project_id == storable(project_id),
+            self.c.workflow == storable(workflow),
+            self.c.slot == slot,
+        )

@@ -5,9 +5,9 @@ Owns: the protocols, and the shapes that cross them. Never: an implementation; t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -72,4 +72,55 @@ class IssueTodos(Protocol):
 
         Raises ToolError `no_bound_issue`, `todo_not_found`, `content_addressing_hint`, `ambiguous_todo`,
         `invalid_transition` or `invalid_params`."""
+        ...
+
+
+RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowFacts:
+    """A workflow as an agent reads it; `inputs` are what each input declares, by name."""
+
+    name: str
+    description: str
+    inputs: Mapping[str, dict[str, Any]]
+    invokable_by: Sequence[str]
+    timeout_seconds: int
+    schedule: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowRunFacts:
+    """A run of a workflow. `created_at` and `completed_at` are seconds since the epoch, `duration_ms` goes from
+    its beginning to its end, `error` is a code and a message, `cost_usd` is None when it is not known."""
+
+    run_id: str
+    workflow_name: str
+    status: RunStatus
+    inputs: Mapping[str, Any]
+    created_at: int
+    completed_at: int | None
+    duration_ms: int | None
+    output: str | None
+    error: tuple[str, str] | None
+    cost_usd: float | None
+
+
+class Workflows(Protocol):
+    """The workflows of the caller's project. Every method may raise ToolError."""
+
+    async def workflows(self, context: ToolCallContext, invokable_by: str | None) -> Sequence[WorkflowFacts]:
+        """Return the workflows, those that such callers may start when it is given."""
+        ...
+
+    async def trigger(
+        self, name: str, inputs: Mapping[str, Any], context: ToolCallContext
+    ) -> WorkflowRunFacts:
+        """Start a run and return at once. Raises ToolError `workflow_not_found`, `invalid_params` (with
+        `fields`), `file_input_not_supported`, `not_invokable`, `queue_full` or `workflow_too_deep`."""
+        ...
+
+    async def status(self, run_id: str, context: ToolCallContext) -> WorkflowRunFacts:
+        """Return a run of the project. Raises ToolError `run_not_found`."""
         ...

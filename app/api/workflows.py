@@ -1,0 +1,121 @@
+"""Routes for workflows and their runs.
+
+Owns: parsing and answering. Never: what a run does (`harness.workflows`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from app.api.dependencies import AuthorDep, PageDep, ProjectId, ServicesDep
+from app.api.kaged_route import IDEMPOTENT, noun_router
+from app.api.pagination import answer_page
+from app.api.schemas.model import PageOf
+from app.api.schemas.workflows import (
+    InvokeWorkflow,
+    WorkflowAnswer,
+    WorkflowRunAnswer,
+    WorkflowRunStateName,
+    WorkflowRunSummary,
+)
+from app.harness.workflows.schedule import next_slot
+from app.ids import now_ms
+from app.states import WorkflowRunState
+
+router: APIRouter = noun_router("Workflows")
+
+WorkflowName = Annotated[str, Path(description="A workflow's name in the project file.", max_length=64)]
+WorkflowRunId = Annotated[str, Path(description="A workflow run's id, `wfr_...`.", max_length=64)]
+
+
+@router.get(
+    "/projects/{project_id}/workflows",
+    operation_id="list_workflows",
+    summary="List a project's workflows",
+)
+async def list_workflows(services: ServicesDep, project_id: ProjectId) -> PageOf[WorkflowAnswer]:
+    """All of them, with their inputs, as the project file has them now."""
+    known = services.management.workflows.workflows(project_id)
+    queued, running = await services.storage.read(
+        lambda uow: (
+            uow.workflow_runs.count_by_workflow(WorkflowRunState.QUEUED.value),
+            uow.workflow_runs.count_by_workflow(WorkflowRunState.RUNNING.value),
+        )
+    )
+    items = [
+        WorkflowAnswer.of(
+            name,
+            workflow,
+            next_at=None if workflow.schedule is None else next_slot(workflow.schedule, now_ms()),
+            queued=queued[project_id, name],
+            running=running[project_id, name],
+        )
+        for name, workflow in known.items()
+    ]
+    return PageOf(items=items, next_cursor=None, total=len(items))
+
+
+@router.post(
+    "/projects/{project_id}/workflows/{workflow}/invoke",
+    operation_id="invoke_workflow",
+    summary="Start a workflow",
+    status_code=201,
+    dependencies=[IDEMPOTENT],
+)
+async def invoke_workflow(
+    services: ServicesDep,
+    author: AuthorDep,
+    project_id: ProjectId,
+    workflow: WorkflowName,
+    body: InvokeWorkflow,
+) -> WorkflowRunAnswer:
+    """The run is stored when this answers. It is `queued` while as many runs of the workflow go on as may.
+    What is wrong with an input is told as `inputs.<name>`."""
+    run = await services.management.workflows.invoke(
+        project_id, workflow, body.inputs, author, issue_number=body.issue_number
+    )
+    return WorkflowRunAnswer.of(run)
+
+
+@router.get("/workflow-runs", operation_id="list_workflow_runs", summary="List workflow runs, newest first")
+async def list_workflow_runs(
+    services: ServicesDep,
+    page: PageDep,
+    project_id: Annotated[str | None, Query(max_length=64)] = None,
+    workflow: Annotated[str | None, Query(max_length=64)] = None,
+    state: WorkflowRunStateName | None = None,
+    issue_number: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    session_id: Annotated[str | None, Query(max_length=64, description="The run that works in it.")] = None,
+) -> PageOf[WorkflowRunSummary]:
+    found = await services.management.workflows.list(
+        project_id=project_id,
+        workflow=workflow,
+        state=state,
+        issue_number=issue_number,
+        session_id=session_id,
+        limit=page.limit,
+        cursor=page.cursor,
+    )
+    return answer_page(found, WorkflowRunSummary.of)
+
+
+@router.get(
+    "/workflow-runs/{workflow_run_id}", operation_id="get_workflow_run", summary="Show a workflow run"
+)
+async def get_workflow_run(services: ServicesDep, workflow_run_id: WorkflowRunId) -> WorkflowRunAnswer:
+    """With its inputs and, once it has ended, output, duration, cost and error."""
+    return WorkflowRunAnswer.of(await services.management.workflows.get(workflow_run_id))
+
+
+@router.post(
+    "/workflow-runs/{workflow_run_id}/cancel",
+    operation_id="cancel_workflow_run",
+    summary="Cancel a workflow run",
+)
+async def cancel_workflow_run(
+    services: ServicesDep, author: AuthorDep, workflow_run_id: WorkflowRunId
+) -> WorkflowRunAnswer:
+    """Its session is stopped when this answers. A run that has ended already is a conflict."""
+    return WorkflowRunAnswer.of(await services.management.workflows.cancel(workflow_run_id, author))

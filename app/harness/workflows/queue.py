@@ -1,0 +1,161 @@
+"""Workflow runs that wait for their turn, and how one begins.
+
+Owns: how many runs of a workflow go on at once, their order, and turning a queued run into a session.
+Never: the capacity for sessions (the session waits for that by itself), or what becomes of a run.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from app.errors import KagedError, NotFound
+from app.harness.dsl.compiled import CompiledProject, CompiledWorkflow
+from app.harness.workflows.endings import Ending, failed
+from app.harness.workflows.inputs import PlacedFile, files_among, first_message
+from app.harness.workflows.narrowed import KIND, OVERRIDE
+from app.harness.workflows.runs import QUEUED, RUNNING, WorkflowRuns, oldest_first
+from app.harness.workflows.waiting_session import WaitingSession, waiting_session
+from app.ids import is_id
+from app.storage.models import Issue, WorkflowRun
+from app.storage.unit_of_work import UnitOfWork
+
+if TYPE_CHECKING:
+    from app.harness.projects import ProjectRegistry
+    from app.harness.uploads.service import UploadService
+
+log = logging.getLogger("kaged.workflows")
+
+
+class WorkflowQueue:
+    """Use it under one lock: who begins runs at the same time would begin too many."""
+
+    def __init__(
+        self,
+        runs: WorkflowRuns,
+        projects: ProjectRegistry,
+        uploads: UploadService,
+        begin: Callable[[str, str], Awaitable[None]],
+    ) -> None:
+        """`begin` is given the ids of a run and of its session, which waits for capacity."""
+        self._runs = runs
+        self._projects = projects
+        self._uploads = uploads
+        self._begin = begin
+
+    async def serve(self) -> None:
+        """Begin every run whose turn it is."""
+        while True:
+            queued, running = await self._runs.storage.read(
+                lambda uow: (
+                    uow.workflow_runs.in_states([QUEUED]),
+                    uow.workflow_runs.count_by_workflow(RUNNING),
+                )
+            )
+            keys = {(run.project_id, run.workflow) for run in queued}
+            free = {key: self._concurrency(*key) - running[key] for key in keys}
+            due = oldest_first(queued, free)
+            if not due:
+                return
+            for run in due:
+                await self._start(run)
+
+    def _concurrency(self, project_id: str, name: str) -> int:
+        """Return how many runs go on at once; one where there is no such workflow, so that it fails."""
+        try:
+            return self._workflow(project_id, name)[1].concurrency
+        except _CannotStart:
+            return 1
+
+    def _workflow(self, project_id: str, name: str) -> tuple[CompiledProject, CompiledWorkflow]:
+        try:
+            project = self._projects.get(project_id)
+        except NotFound:
+            raise _CannotStart("project_not_loaded", "The project of the run is not loaded.") from None
+        if project.compiled is None:
+            raise _CannotStart(
+                "project_invalid", f"Project {project.slug} does not compile; repair its project file."
+            )
+        workflow = project.compiled.workflows.get(name)
+        if workflow is None:
+            raise _CannotStart(
+                "workflow_not_found", f"Project {project.slug} has no workflow {name} any more."
+            )
+        return project.compiled, workflow
+
+    async def _start(self, run: WorkflowRun) -> None:
+        try:
+            session = await self._session(run)
+        except _CannotStart as problem:
+            log.warning("workflow run %s cannot start: %s", run.id, problem.ending.error)
+            await self._runs.end(run, problem.ending)
+            return
+
+        def work(uow: UnitOfWork) -> bool:
+            values = {"state": RUNNING, "session_id": session.row.id}
+            if not uow.workflow_runs.move(run.id, QUEUED, **values):
+                return False  # cancelled meanwhile
+            session.store(uow)
+            return True
+
+        if await self._runs.storage.write(work, durable=True):
+            await self._begin(run.id, session.row.id)
+
+    async def _session(self, run: WorkflowRun) -> WaitingSession:
+        project, workflow = self._workflow(run.project_id, run.workflow)
+        issue = await self._issue(run)
+        content = first_message(
+            run.workflow,
+            workflow.description,
+            await self._values(run, workflow),
+            None if issue is None else {"number": issue.number, "title": issue.title, "body": issue.body},
+        )
+        return waiting_session(
+            run.project_id,
+            project.digest,
+            content,
+            title=_title(run, issue),
+            created_by=str(run.invoked_by.get("id", run.cause)),
+            kind=KIND,
+            issue_number=run.issue_number,
+            overrides={OVERRIDE: run.workflow},
+        )
+
+    async def _issue(self, run: WorkflowRun) -> Issue | None:
+        number = run.issue_number
+        if number is None:
+            return None
+        found = await self._runs.storage.read(lambda uow: uow.issues.by_number(run.project_id, number))
+        if found is None:
+            raise _CannotStart("issue_not_found", f"There is no issue #{number} any more.")
+        return found
+
+    async def _values(self, run: WorkflowRun, workflow: CompiledWorkflow) -> dict[str, Any]:
+        """Return the inputs as the model is shown them; files are put into the project."""
+        values = dict(run.inputs)
+        root = self._projects.root_of(run.project_id)
+        for name, upload_id in files_among(workflow.inputs, values).items():
+            try:
+                upload = await self._uploads.get(upload_id)
+                path = await self._uploads.place(upload, root, run.id)
+            except KagedError as problem:
+                raise _CannotStart("file_unavailable", f"The file of {name}: {problem.message}") from None
+            values[name] = PlacedFile(path, upload.name, upload.media_type, upload.size_bytes)
+        return values
+
+
+class _CannotStart(Exception):
+    """A queued run that fails without a session."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.ending: Ending = failed(code, message)
+
+
+def _title(run: WorkflowRun, issue: Issue | None) -> str:
+    if issue is not None:
+        return f"{run.workflow}: #{issue.number} {issue.title}"
+    texts = (value for value in run.inputs.values() if isinstance(value, str) and not is_id(value, "upl"))
+    about = next((text for text in texts if text.strip()), None)
+    return run.workflow if about is None else f"{run.workflow}: {about}"

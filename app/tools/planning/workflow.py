@@ -1,0 +1,180 @@
+"""`kaged.workflow.list`, `.trigger` and `.status`: the root agent starts workflows and asks for their runs.
+
+Owns: the tools' parameters and results. Never: workflows or their runs; the harness keeps them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+from app.errors import ToolError
+from app.tools.call import ToolCallContext
+from app.tools.definition import Effects, ToolDefinition, ToolParams, ToolResult
+from app.tools.description import load_description
+from app.tools.planning.ports import RunStatus, WorkflowFacts, WorkflowRunFacts, Workflows
+
+LIST, TRIGGER, STATUS = "kaged.workflow.list", "kaged.workflow.trigger", "kaged.workflow.status"
+MAX_NAME = 100
+
+
+class ListParams(ToolParams):
+    invokable_by: Literal["operator", "guest"] | None = Field(
+        default=None, description="Only workflows that these may start. Omit for all workflows."
+    )
+
+
+class TriggerParams(ToolParams):
+    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME)] = Field(
+        description="Workflow name as declared in the project file."
+    )
+    inputs: dict[str, Any] = Field(description="Input values that fit the workflow's inputs.")
+
+
+class StatusParams(ToolParams):
+    run_id: Annotated[str, Field(min_length=1, max_length=MAX_NAME)] = Field(
+        description="Run id that kaged.workflow.trigger returned."
+    )
+
+
+class WorkflowEntry(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    description: str
+    inputs: dict[str, dict[str, Any]] = Field(description="What a run is given, by name.")
+    invokable_by: list[str]
+    timeout_seconds: int
+    schedule: str | None = Field(default=None, description="Cron expression of five fields, UTC.")
+
+
+class ListResult(ToolResult):
+    workflows: list[WorkflowEntry]
+    count: int
+
+
+class TriggerResult(ToolResult):
+    run_id: str
+    workflow_name: str
+    status: RunStatus
+    created_at: int = Field(description="Seconds since the epoch.")
+
+
+class RunError(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    message: str
+
+
+class StatusResult(ToolResult):
+    """`completed_at` and `duration_ms` are there also when they are null."""
+
+    run_id: str
+    workflow_name: str
+    status: RunStatus
+    inputs: dict[str, Any]
+    created_at: int = Field(description="Seconds since the epoch.")
+    completed_at: int | None = Field(description="Seconds since the epoch; null until the run has ended.")
+    duration_ms: int | None = Field(description="From its beginning to its end; null until then.")
+    output: str | None = Field(default=None, description="The agent's final answer.")
+    error: RunError | None = Field(default=None, description="Why the run did not succeed.")
+    cost_usd: float | None = None
+
+    @model_serializer(mode="wrap")
+    def _with_nulls(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+        # Without a declared type here, so that the schema stays that of the fields.
+        return {**handler(self), "completed_at": self.completed_at, "duration_ms": self.duration_ms}
+
+
+def build(workflows: Workflows | None) -> tuple[ToolDefinition, ...]:
+    """Return the three tools. Without `workflows` they exist, for who only asks what tools there are, and
+    every call answers `unavailable`."""
+
+    def there() -> Workflows:
+        if workflows is None:
+            raise ToolError("unavailable", "Workflows run only inside the daemon.")
+        return workflows
+
+    async def show(params: ListParams, context: ToolCallContext) -> ListResult:
+        found = await there().workflows(context, params.invokable_by)
+        return ListResult(workflows=[_entry(one) for one in found], count=len(found))
+
+    async def trigger(params: TriggerParams, context: ToolCallContext) -> TriggerResult:
+        run = await there().trigger(params.name, params.inputs, context)
+        return TriggerResult(
+            run_id=run.run_id, workflow_name=run.workflow_name, status=run.status, created_at=run.created_at
+        )
+
+    async def status(params: StatusParams, context: ToolCallContext) -> StatusResult:
+        run = await there().status(params.run_id, context)
+        told = {"run_id": run.run_id, "workflow_name": run.workflow_name, "status": run.status}
+        context.ports.audit("kaged.workflow.status_checked", {**told, "caller": "agent:primary"})
+        return _status(run)
+
+    return (
+        _tool(LIST, "List workflows", "workflow_list.md", ListParams, ListResult, show, read_only=True),
+        _tool(TRIGGER, "Start a workflow", "workflow_trigger.md", TriggerParams, TriggerResult, trigger),
+        _tool(
+            STATUS,
+            "Ask for a workflow run",
+            "workflow_status.md",
+            StatusParams,
+            StatusResult,
+            status,
+            read_only=True,
+        ),
+    )
+
+
+def _tool(
+    name: str,
+    title: str,
+    description: str,
+    parameters: type[ToolParams],
+    result: type[ToolResult],
+    run: Any,
+    *,
+    read_only: bool = False,
+) -> ToolDefinition:
+    return ToolDefinition(
+        name=name,
+        title=title,
+        description=load_description("app.tools.planning", description),
+        parameters=parameters,
+        result=result,
+        run=run,
+        acp_kind="read" if read_only else "execute",
+        read_only=read_only,
+        principal_scope="root-only",
+        root_default=True,
+        # Runs of one step are started in the order in which they were asked for.
+        effects_of=lambda _: Effects(exclusive=not read_only),
+    )
+
+
+def _entry(facts: WorkflowFacts) -> WorkflowEntry:
+    return WorkflowEntry(
+        name=facts.name,
+        description=facts.description,
+        inputs=dict(facts.inputs),
+        invokable_by=list(facts.invokable_by),
+        timeout_seconds=facts.timeout_seconds,
+        schedule=facts.schedule,
+    )
+
+
+def _status(run: WorkflowRunFacts) -> StatusResult:
+    return StatusResult(
+        run_id=run.run_id,
+        workflow_name=run.workflow_name,
+        status=run.status,
+        inputs=dict(run.inputs),
+        created_at=run.created_at,
+        completed_at=run.completed_at,
+        duration_ms=run.duration_ms,
+        output=run.output,
+        error=None if run.error is None else RunError(code=run.error[0], message=run.error[1]),
+        cost_usd=run.cost_usd,
+    )
