@@ -92,8 +92,8 @@ class WorkflowFacts:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowRunFacts:
-    """A run of a workflow. `created_at` and `completed_at` are seconds since the epoch, `duration_ms` goes from
-    its beginning to its end, `error` is a code and a message, `cost_usd` is None when it is not known."""
+    """A run of a workflow. `created_at` and `completed_at` are seconds since the epoch, `duration_ms` goes
+    from its beginning to its end, `error` is a code and a message, `cost_usd` is None when not known."""
 
     run_id: str
     workflow_name: str

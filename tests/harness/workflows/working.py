@@ -85,7 +85,7 @@ class Shop(Driver):
     async def until(self, run_id: str, *states: str, seconds: float = 30) -> Any:
         """Return the run once it is in one of the states."""
         async with asyncio.timeout(seconds):
-            while (run := await self.run_of(run_id))["state"] not in states:
+            while (run := await self.run_of(run_id))["state"] not in states:  # noqa: ASYNC110 - over HTTP
                 await asyncio.sleep(0.02)
         return run
 
