@@ -11,6 +11,7 @@ from app.config import Settings
 from app.harness.event_hub import EventHub
 from app.harness.issues.agent_issues import AgentIssues
 from app.harness.issues.changes import IssueChanges
+from app.harness.issues.proposals import TodoProposals
 from app.harness.issues.service import IssueService
 from app.harness.issues.todos import TodoService
 from app.harness.uploads.service import UploadService
@@ -28,6 +29,7 @@ class ProjectManagement:
     issues: IssueService
     agent_issues: AgentIssues
     todos: TodoService
+    proposals: TodoProposals
     uploads: UploadService
     workflows: WorkflowService
     agent_workflows: WorkflowTools
@@ -36,12 +38,13 @@ class ProjectManagement:
     def of(cls, settings: Settings, storage: Storage, hub: EventHub, redactor: Redactor) -> ProjectManagement:
         changes = IssueChanges(storage, hub, redactor)
         uploads = UploadService(storage, settings.daemon.data_dir, max_bytes=settings.limits.max_upload_bytes)
-        issues = IssueService(changes, uploads)
+        issues, todos = IssueService(changes, uploads), TodoService(changes)
         workflows = WorkflowService(WorkflowRuns(storage, hub, redactor, uploads), uploads)
         return cls(
             issues=issues,
             agent_issues=AgentIssues(issues, uploads),
-            todos=TodoService(changes),
+            todos=todos,
+            proposals=TodoProposals(todos, storage),
             uploads=uploads,
             workflows=workflows,
             agent_workflows=WorkflowTools(workflows),

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import delete, func, select, update
 
 from app.storage.models import Issue, IssueLink, IssueTodo, IssueUpdate, Project, TodoProposal
+from app.storage.pages import Page
 from app.storage.repositories.rows import RowsById, table_of
 from app.storage.text import storable
 
@@ -108,3 +109,12 @@ class TodoProposalRepository(RowsById[TodoProposal]):
             where.append(self.c.state == storable(state))
         statement = select(TodoProposal).where(*where)
         return self._all(statement.order_by(self.c.created_at, self.c.id))
+
+    def page(
+        self, session_id: str, *, state: str | None = None, limit: int = 25, cursor: str | None = None
+    ) -> Page[TodoProposal]:
+        """Return a page of what was proposed in a session, the newest first."""
+        where: builtins.list[Any] = [self.c.session_id == storable(session_id)]
+        if state is not None:
+            where.append(self.c.state == storable(state))
+        return self._newest_first("todo_proposals", where, limit=limit, cursor=cursor)
