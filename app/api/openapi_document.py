@@ -35,6 +35,7 @@ _TAGS = (
     ("Interactions", "What is asked of humans, and their answers."),
     ("Issues", "What is to be done in a project: its issues, their history, links and files."),
     ("Uploads", "Files that are handed in first and named later, by a form, an issue or a workflow."),
+    ("Workflows", "Prepared tasks of a project: started with inputs, they run in sessions of their own."),
     ("Commands", "Shell commands that run, or that agents left running."),
     ("Tools", "What agents can do, and doing it by hand."),
     ("Permissions", "What agents may do, by rules of a project or a session."),

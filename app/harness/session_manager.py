@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from app.errors import Conflict, NotFound, ValidationFailed
-from app.events import PromptReloaded
 from app.harness.capacity import Capacity
 from app.harness.checkpoints.file_rollback import StagedFiles
 from app.harness.checkpoints.fork import fork_of, new_session, storing
@@ -33,20 +32,19 @@ from app.harness.limits import Limits
 from app.harness.permissions import PermissionRules
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.projects import ProjectRegistry
+from app.harness.prompts.reloaded import reloaded
 from app.harness.providers.router import ProviderRouter
 from app.harness.recovery import recover, to_wake
 from app.harness.session import Session
-from app.harness.session_record import Work
 from app.harness.session_rows import Mode, PostedMessage
 from app.harness.session_runs import SessionRuns
 from app.harness.session_services import SessionServices
 from app.harness.transfer import export_session
 from app.harness.transfer_import import SessionImports
-from app.harness.workflows.narrowed import prompts_for
 from app.ids import new_id, now_ms
 from app.observability import Redactor, Telemetry
 from app.states import SessionState
-from app.storage.models import AuditEvent, Rollback, Run
+from app.storage.models import Rollback, Run
 from app.storage.models import Session as SessionRow
 from app.storage.pages import Page
 from app.storage.storage import Storage
@@ -326,10 +324,9 @@ class SessionManager:
     async def prompts_changed(self, project_id: str, agents: tuple[str, ...]) -> None:
         """Tell the live sessions of a project that prompts have new texts."""
         for session in list(self._live.values()):
-            own = prompts_for(session.row, agents) if session.row.project_id == project_id else ()
-            if own and session.row.state != SessionState.ARCHIVED:
-                told = PromptReloaded(agents=own)
-                await session.stream.record([told], audit_of(session.row, told))
+            told = reloaded(session.row, agents) if session.row.project_id == project_id else None
+            if told is not None and session.row.state != SessionState.ARCHIVED:
+                await session.stream.record([told[0]], told[1])
 
     async def _runs_of(self, session_id: str) -> SessionRuns:
         return (await self._session(session_id)).runs
@@ -383,16 +380,3 @@ class SessionManager:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def audit_of(session: SessionRow, told: PromptReloaded) -> Work:
-    """Return the work that puts an event of a session into the audit trail."""
-    row = AuditEvent(
-        created_at=now_ms(),
-        event=told.TYPE,
-        actor="daemon",
-        project_id=session.project_id,
-        session_id=session.id,
-        data=told.wire(),
-    )
-    return lambda uow: uow.audit.add_many([row])
