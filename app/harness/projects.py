@@ -33,6 +33,9 @@ PROJECT_FILE = "project.yaml"
 COMPILED_HERE = "application/json"
 """The media type of what this daemon compiled itself; only such a version is ever run."""
 
+_KEPT_COLUMNS = {"id", "root", "created_at", "issues_numbered"}
+"""What loading a project again does not change; its issues go on counting."""
+
 
 @dataclass(slots=True)
 class LoadedProject:
@@ -288,7 +291,7 @@ class ProjectRegistry:
             if uow.projects.get(row.id) is None:
                 uow.projects.add(row)
             else:
-                uow.projects.update(row.id, **row.model_dump(exclude={"id", "root", "created_at"}))
+                uow.projects.update(row.id, **row.model_dump(exclude=_KEPT_COLUMNS))
             uow.audit.add_many(illegal_hooks(row))
 
         await self._storage.write(store, durable=True)

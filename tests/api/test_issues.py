@@ -53,6 +53,15 @@ def issues(client: httpx2.AsyncClient, project_id: str) -> Issues:
 
 
 @pytest.mark.requirement("R7.issues.rest")
+async def test_numbers_go_on_when_the_project_is_loaded_again(issues: Issues, project_id: str) -> None:
+    first = await issues.file()
+    root = (await issues.client.get(f"/api/v1/projects/{project_id}")).json()["root"]
+    again = await issues.client.post("/api/v1/projects/load", json={"path": root})
+    assert again.status_code == 200, again.text
+    assert (await issues.file())["number"] == first["number"] + 1
+
+
+@pytest.mark.requirement("R7.issues.rest")
 async def test_an_issue_is_filed_and_shown(issues: Issues) -> None:
     filed = await issues.file()
     assert (filed["number"], filed["status"], filed["assignment"]) == (1, "open", None)
