@@ -76,6 +76,7 @@ class DaemonClient:
         *,
         body: Any = None,
         content: bytes | AsyncIterator[bytes] | None = None,
+        content_type: str = "application/jsonl",
         params: Mapping[str, Any] | None = None,
     ) -> Any:
         """Send one request below `/api/v1` and return the decoded answer (None when it is empty)."""
@@ -84,7 +85,7 @@ class DaemonClient:
             content = orjson.dumps(body)
             headers["content-type"] = "application/json"
         elif content is not None:
-            headers["content-type"] = "application/jsonl"
+            headers["content-type"] = content_type
         try:
             response = await self._http.request(
                 method, API + path, content=content, params=_present(params), headers=headers

@@ -1,7 +1,7 @@
-"""Questions to the human at a terminal: a call that needs consent, answered by a letter.
+"""Questions to the human at a terminal, answered while frames go on coming.
 
-Owns: how a question looks, and reading the answer while frames go on coming. Without a terminal it
-only says where to answer. Never: the connection, or when a question is asked.
+Owns: showing what is open, and reading the answer line by line. Without a terminal it only says
+where to answer. Never: what a line means (`dialogs`), the connection, or when a question is asked.
 """
 
 from __future__ import annotations
@@ -9,18 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
+from app.cli.answering import interaction_path, send_answer
 from app.cli.client import DaemonClient, ReceivedFrame
 from app.cli.conversation import session_path
+from app.cli.dialogs import Dialog, Line, NotUnderstood, dialog_of
 from app.cli.output import CommandFailed
 from app.cli.stream_view import StreamView
-
-_ANSWERS = {"y": "once", "a": "always", "n": "reject"}
-_HELP = "type y (once), a (always) or n (no; you may add why), then Enter"
 
 
 class Questions:
@@ -29,67 +26,88 @@ class Questions:
     def __init__(self, client: DaemonClient, view: StreamView, session_id: str, *, silent: bool) -> None:
         self._client = client
         self._view = view
-        self._path = session_path(session_id)
         self._session_id = session_id
         self._silent = silent
         self._reads = not silent and view.interactive and sys.stdin.isatty()
-        self._open: dict[str, Mapping[str, Any]] = {}
-        self._answering: set[asyncio.Task[None]] = set()
+        self._open: dict[str, Dialog] = {}
+        self._prompted: str | None = None
+        self._sending: str | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._listening = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something waits for an answer."""
+        return bool(self._open)
 
     async def catch_up(self) -> None:
         """Ask what was open before anybody looked."""
         if not self._silent:
-            async for question in self._client.items(
-                f"{self._path}/interactions", params={"state": "pending"}
-            ):
-                self._ask(question["id"], question["request"])
+            path = f"{session_path(self._session_id)}/interactions"
+            found = [one async for one in self._client.items(path, params={"state": "pending"})]
+            for question in reversed(found):
+                self._ask(question["id"], dialog_of(question["kind"], question["request"]))
 
     async def take(self, frame: ReceivedFrame) -> None:
         """Show what a frame says of questions; other frames are ignored."""
-        payload = frame.payload
         if self._silent:
             return
-        if frame.type == "permission.requested":
-            await self._requested(payload)
-        elif frame.type == "permission.answered":
-            self._closed(payload)
+        match frame.type:
+            case "permission.requested" | "interaction.requested":
+                await self._requested(frame.payload)
+            case "permission.answered" | "interaction.answered":
+                self._closed(frame.payload)
+            case _:
+                return
 
     def close(self) -> None:
         """Leave the terminal's input to whoever comes next."""
         self._listen(False)
-        for task in self._answering:
+        for task in self._tasks:
             task.cancel()
 
     async def _requested(self, payload: Mapping[str, Any]) -> None:
-        if payload.get("request_ref"):
-            whole = await self._client.request("GET", self._address(payload["interaction_id"]))
-            payload = {**payload, **whole["request"]}
-        self._ask(payload["interaction_id"], payload)
-
-    def _ask(self, interaction_id: str, asked: Mapping[str, Any]) -> None:
+        interaction_id = payload["interaction_id"]
         if interaction_id in self._open:
             return
-        self._open[interaction_id] = asked
-        self._view.note(f"? {asked['tool']} needs your consent. {visible(asked['reason'])}", color="yellow")
-        for subject in asked["subjects"]:
-            for line in str(subject).split("\n"):
-                self._view.note(f"    {visible(line)}")
-        rules = ", ".join(f"{rule['permission']} {rule['pattern']}" for rule in asked["suggestions"])
-        if not self._reads:
-            self._view.note(f"  answer on the page, or with: kaged attach {self._session_id}", color="yellow")
+        kind = payload.get("kind", "permission")
+        request = payload if kind == "permission" else payload.get("request")
+        if payload.get("request_ref") or request is None:
+            path = interaction_path(self._session_id, interaction_id)
+            whole = (await self._client.request("GET", path))["request"]
+            request = {**(request or {}), **whole}
+        self._ask(interaction_id, dialog_of(kind, request))
+
+    def _ask(self, interaction_id: str, dialog: Dialog) -> None:
+        if interaction_id in self._open:
             return
-        if rules:
-            self._view.note(f"  always would allow {visible(rules)}", dim=True)
-        self._view.note(f"  {_HELP}", color="yellow")
-        self._listen(True)
+        self._open[interaction_id] = dialog
+        if not self._reads:
+            self._show(dialog.opening())
+            self._view.note(
+                f"  answer on the page, with `kaged answer {interaction_id}`, or: "
+                f"kaged attach {self._session_id}",
+                color="yellow",
+            )
+            return
+        self._turn()
+
+    def _turn(self) -> None:
+        """Ask the oldest one that is open, unless it is being asked or answered."""
+        current = next(iter(self._open), None)
+        if current is not None and current != self._prompted and self._reads:
+            self._prompted = current
+            dialog = self._open[current]
+            self._show([*dialog.opening(), *dialog.prompt()])
+        self._listen(current is not None and self._reads)
 
     def _closed(self, payload: Mapping[str, Any]) -> None:
-        asked = self._open.pop(payload["interaction_id"], None)
-        if asked is not None:
-            outcome = payload.get("answer") or payload["state"]
-            self._view.note(f"  {asked['tool']}: {outcome}", dim=True)
-        self._listen(bool(self._open) and self._reads)
+        dialog = self._open.pop(payload["interaction_id"], None)
+        if dialog is not None:
+            answer = payload.get("answer")
+            outcome = answer if isinstance(answer, str) else payload["state"]
+            self._view.note(f"  {dialog.name}: {outcome}", dim=True)
+        self._turn()
 
     def _listen(self, listen: bool) -> None:
         loop = asyncio.get_running_loop()
@@ -100,36 +118,44 @@ class Questions:
         self._listening = listen
 
     def _typed(self) -> None:
-        typed = os.read(sys.stdin.fileno(), 4096).decode("utf-8", "replace")
+        typed = os.read(sys.stdin.fileno(), 65_536).decode("utf-8", "replace")
         if not typed:  # end of input: nobody is there any more
             self._listen(False)
             return
-        word, _, rest = typed.strip().partition(" ")
-        answer = _ANSWERS.get(word[:1].lower()) if len(word) == 1 else None
-        if answer is None:
-            self._view.note(f"  {_HELP}", color="yellow")
-        elif self._open:
-            body = {"answer": answer}
-            if answer == "reject" and rest.strip():
-                body["comment"] = rest.strip()
-            task = asyncio.get_running_loop().create_task(self._answer(next(iter(self._open)), body))
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
+        for line in typed.rstrip("\n").split("\n"):
+            self._take_line(line)
 
-    async def _answer(self, interaction_id: str, body: Mapping[str, Any]) -> None:
+    def _take_line(self, line: str) -> None:
+        current = next(iter(self._open), None)
+        if current is None or current == self._sending:
+            return
+        dialog = self._open[current]
         try:
-            await self._client.request("POST", f"{self._address(interaction_id)}/answer", body=body)
+            body = dialog.take(line)
+        except NotUnderstood as problem:
+            self._view.note(f"  {problem}", color="yellow")
+            return
+        if body is None:
+            self._show(dialog.prompt())
+            return
+        self._sending = current
+        task = asyncio.get_running_loop().create_task(self._answer(current, dialog, body))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, interaction_id: str, dialog: Dialog, body: Mapping[str, Any]) -> None:
+        try:
+            await send_answer(self._client, interaction_path(self._session_id, interaction_id), body)
         except CommandFailed as failure:
             self._view.note(f"  {failure.message}", color="red")
+            for name, problem in failure.details.get("fields", {}).items():
+                self._view.note(f"    {name}: {problem}", color="red")
+            if interaction_id in self._open:
+                dialog.restart()
+                self._show(dialog.prompt())
+        finally:
+            self._sending = None
 
-    def _address(self, interaction_id: str) -> str:
-        return f"{self._path}/interactions/{quote(interaction_id, safe='')}"
-
-
-def visible(text: str) -> str:
-    """Return the text with what cannot be seen, or would turn its order round, written out: nobody
-    should allow what they could not read."""
-    return "".join(
-        f"\\u{{{ord(one):x}}}" if unicodedata.category(one)[0] == "C" or one in "\u2028\u2029" else one
-        for one in text
-    )
+    def _show(self, lines: list[Line]) -> None:
+        for line in lines:
+            self._view.note(line.text, dim=line.dim, color="yellow" if line.asks else None)

@@ -22,6 +22,10 @@ from app.cli.output import CommandFailed, json_option
 from app.cli.questions import Questions
 from app.cli.stream_view import StreamView
 
+WAITS_FOR_ANSWER = "interaction"
+"""Why a run has ended that goes on with the answer to a question."""
+ANSWERED = ("permission.answered", "interaction.answered")
+
 
 @dataclass(frozen=True, slots=True)
 class Posting:
@@ -96,6 +100,7 @@ class _Answer:
     run_id: str | None = None
     questions: Questions | None = None
     steering: bool = False
+    waiting: bool = False
     interrupts: int = 0
     background: set[asyncio.Task[Any]] = field(default_factory=set)
 
@@ -148,15 +153,37 @@ class _Answer:
             await self._draw(frame)
         if self.questions is not None:
             await self.questions.take(frame)
-        if frame.type == "run.started" and frame.payload.get("trigger_message_id") == self.message_id:
-            self.run_id = frame.payload["run_id"]
-        if frame.type != "run.ended" or frame.of_subagent:
+        if frame.of_subagent:
+            return None
+        if frame.type == "run.started":
+            self._started(frame.payload)
+        if self.waiting and frame.type in ANSWERED and frame.payload.get("state") != "answered":
+            return await self._given_up()
+        if frame.type != "run.ended":
             return None
         if frame.payload.get("run_id") != self.run_id and not self.steering:
+            return None
+        if frame.payload.get("reason") == WAITS_FOR_ANSWER:
+            # The answer begins a run that goes on with the same work.
+            self.waiting = True
             return None
         if not self.as_json:
             self.view.summary(frame.payload)
         return 0 if frame.payload.get("state") == "succeeded" else 1
+
+    def _started(self, payload: dict[str, Any]) -> None:
+        if self.waiting or payload.get("trigger_message_id") == self.message_id:
+            self.run_id = payload["run_id"]
+            self.waiting = False
+
+    async def _given_up(self) -> int | None:
+        """A question was closed without an answer: leave, unless the session goes on by itself."""
+        state = (await self.client.request("GET", session_path(self.session_id)))["state"]
+        if state in ("running", "queued", "paused"):
+            return None
+        if not self.as_json:
+            self.view.note("the question was closed without an answer", dim=True)
+        return 1
 
     async def _draw(self, frame: ReceivedFrame) -> None:
         self.view.show(frame)

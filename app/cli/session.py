@@ -16,9 +16,9 @@ import click
 from app.cli.client import DaemonClient
 from app.cli.conversation import find_session, open_project, session_path
 from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
-from app.cli.output import CommandFailed, json_option, print_json, print_table, print_text
+from app.cli.file_upload import save
+from app.cli.output import json_option, print_json, print_table, print_text
 from app.cli.session_history import fork, roll_back, undo
-from app.storage.private_file import private
 
 _CHUNK_BYTES = 256 * 1024
 
@@ -149,22 +149,7 @@ async def _export(address: DaemonAddress, session: str, output: Path | None) -> 
                 sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
             return session_id, size
-        return session_id, await _save(chunks, output)
-
-
-async def _save(chunks: AsyncIterator[bytes], output: Path) -> int:
-    draft = output.with_name(f"{output.name}.part")
-    size = 0
-    try:
-        with await asyncio.to_thread(open, draft, "wb", opener=private) as file:
-            async for chunk in chunks:
-                size += await asyncio.to_thread(file.write, chunk)
-        await asyncio.to_thread(draft.replace, output)
-    except OSError as error:
-        raise CommandFailed("failed", f"{output} cannot be written: {error.strerror}") from error
-    finally:
-        await asyncio.to_thread(draft.unlink, missing_ok=True)
-    return size
+        return session_id, await save(chunks, output)
 
 
 async def _chunks(file: Path) -> AsyncIterator[bytes]:

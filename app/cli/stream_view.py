@@ -37,9 +37,11 @@ class _Shown:
 
 @dataclass(slots=True)
 class StreamView:
-    """Feed it frames. `interactive` says that standard output is a terminal."""
+    """Feed it frames. `interactive` says that standard output is a terminal. With `text_aside` what the
+    agent says goes to standard error, too, where that is a pipe: something else is printed as the result."""
 
     interactive: bool = field(default_factory=sys.stdout.isatty)
+    text_aside: bool = False
     hidden_messages: set[str] = field(default_factory=set)
     _shown: dict[str, _Shown] = field(default_factory=dict)
     _calls: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -202,7 +204,7 @@ class StreamView:
             shown.text += text
         self._leave(kind)
         text = printable(text)
-        self._write(text, aside=kind == "thinking")
+        self._write(text, aside=self._is_aside(kind))
         self._at_line_start = text.endswith("\n") if text else self._at_line_start
 
     def _tool_result(self, payload: Mapping[str, Any]) -> None:
@@ -250,9 +252,12 @@ class StreamView:
         """End what was being written, when something of another kind follows."""
         self._erase_status()
         if mode != self._mode and not self._at_line_start:
-            self._write("\n", aside=self._mode == "thinking")
+            self._write("\n", aside=self._is_aside(self._mode))
             self._at_line_start = True
         self._mode = mode
+
+    def _is_aside(self, mode: str) -> bool:
+        return mode == "thinking" or (self.text_aside and not self.interactive)
 
     def _write(self, text: str, *, aside: bool) -> None:
         if aside:

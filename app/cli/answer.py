@@ -1,0 +1,206 @@
+"""`kaged answer`: what waits for a human, in all sessions or in one, and its answer.
+
+Owns: turning arguments into an answer. Never: checking it, which is the daemon's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from app.cli.answering import interaction_path, send_answer
+from app.cli.client import DaemonClient
+from app.cli.connected import Connected, in_project
+from app.cli.conversation import find_session, session_path
+from app.cli.dialogs import (
+    Asked,
+    NotUnderstood,
+    answers_body,
+    asked_in,
+    dialog_of,
+    field_value,
+    local_file,
+    visible,
+)
+from app.cli.output import CommandFailed, print_json, print_table, print_text
+from app.cli.terminal_dialog import ask_at_terminal
+
+_WAITING_STATES = ("paused", "running")
+_WORDS = ("once", "always", "reject")
+
+
+@click.command(name="answer")
+@click.argument("interaction", required=False)
+@click.argument("values", nargs=-1)
+@click.option("--session", help="Only of this session: its id, or `last`.")
+@click.option("--file", "-f", "files", multiple=True, metavar="FIELD=PATH", help="A file of a form.")
+@click.option("--comment", "-m", help="With reject: why; the agent reads it.")
+@in_project
+def command(
+    daemon: Connected,
+    interaction: str | None,
+    values: tuple[str, ...],
+    session: str | None,
+    files: tuple[str, ...],
+    comment: str | None,
+) -> None:
+    """Answer INTERACTION (itx_...); without it list what waits.
+
+    \b
+    kaged answer itx_... once|always|reject [-m WHY]      a call that needs consent
+    kaged answer itx_... OPTION...                        one question; a number, a label or a text
+    kaged answer itx_... ID=OPTION ID=OPTION...           several questions (of `question` by 1, 2, ...)
+    kaged answer itx_... FIELD=VALUE... --file FIELD=PATH a form
+    kaged answer itx_...                                  at a terminal: asked one by one
+    """
+    if interaction is None:
+        _list(daemon, session)
+        return
+
+    async def work(client: DaemonClient) -> dict[str, Any]:
+        found = await _find(client, daemon, interaction, session)
+        path = interaction_path(found["session_id"], found["id"])
+        if not values and not files and comment is None:
+            body = await ask_at_terminal(dialog_of(found["kind"], found["request"]))
+        else:
+            body = _body(found["kind"], found["request"], values, files, comment)
+        return await send_answer(client, path, body)
+
+    closed = daemon.run(work)
+    if daemon.as_json:
+        print_json(closed)
+    else:
+        print_text(f"{closed['id']} {closed['state']}")
+
+
+def _list(daemon: Connected, session: str | None) -> None:
+    async def ask(client: DaemonClient) -> list[dict[str, Any]]:
+        return [one async for one in _waiting(client, daemon, session)]
+
+    found = daemon.run(ask)
+    if daemon.as_json:
+        print_json({"items": found})
+    elif not found:
+        print_text("nothing waits for an answer")
+    else:
+        print_table(
+            ("ID", "KIND", "SESSION", "WHAT"),
+            [(one["id"], one["kind"], one["session_id"], _what(one)) for one in found],
+        )
+
+
+async def _waiting(
+    client: DaemonClient, daemon: Connected, session: str | None
+) -> AsyncIterator[dict[str, Any]]:
+    """Yield what waits in one session, or in all that may have something open."""
+    if session is not None:
+        ids = [(await find_session(client, session, daemon.project))["id"]]
+    else:
+        ids = [
+            one["id"]
+            for state in _WAITING_STATES
+            async for one in client.items("/sessions", params={"state": state})
+        ]
+    for session_id in dict.fromkeys(ids):
+        path = f"{session_path(session_id)}/interactions"
+        async for one in client.items(path, params={"state": "pending"}):
+            yield one
+
+
+async def _find(
+    client: DaemonClient, daemon: Connected, interaction_id: str, session: str | None
+) -> dict[str, Any]:
+    if session is not None:
+        session_id = (await find_session(client, session, daemon.project))["id"]
+        found: dict[str, Any] = await client.request("GET", interaction_path(session_id, interaction_id))
+        return found
+    async for one in _waiting(client, daemon, None):
+        if one["id"] == interaction_id:
+            return one
+    raise CommandFailed(
+        "not_found",
+        f"{interaction_id} does not wait for an answer; `kaged answer` lists what does",
+    )
+
+
+def _body(
+    kind: str, request: Mapping[str, Any], values: Sequence[str], files: Sequence[str], comment: str | None
+) -> dict[str, Any]:
+    if files and kind != "form":
+        raise click.UsageError("--file goes with a form.")
+    if comment is not None and kind != "permission":
+        raise click.UsageError("--comment goes with a call that needs consent.")
+    try:
+        match kind:
+            case "permission":
+                return _consent(values, comment)
+            case "form":
+                return {"values": _form(request["fields"], values, files)}
+            case _:
+                asked = asked_in(kind, request)
+                return answers_body(kind, asked, _answers(asked, values))
+    except NotUnderstood as problem:
+        raise click.UsageError(f"{problem}.") from None
+
+
+def _consent(values: Sequence[str], comment: str | None) -> dict[str, Any]:
+    if len(values) != 1 or values[0] not in _WORDS:
+        raise click.UsageError(f"say one of {', '.join(_WORDS)}.")
+    if comment is not None and values[0] != "reject":
+        raise click.UsageError("--comment goes with reject.")
+    return {"answer": values[0]} | ({"comment": comment} if comment is not None else {})
+
+
+def _answers(asked: Sequence[Asked], values: Sequence[str]) -> dict[str, list[str]]:
+    if len(asked) == 1 and not (values and values[0].startswith(f"{asked[0].key}=")):
+        (one,) = asked
+        if len(values) > 1 and not one.multiple:
+            raise click.UsageError("this question takes one answer; quote it.")
+        return {one.key: list(dict.fromkeys(label for value in values for label in one.answer_of(value)))}
+    # People count questions from 1.
+    names = {one.key if not one.key.isdecimal() else str(int(one.key) + 1): one for one in asked}
+    given: dict[str, list[str]] = {}
+    for name, value in _named(values):
+        if name not in names:
+            raise click.UsageError(f"there is no question {name}; there are: {', '.join(names)}.")
+        given.setdefault(names[name].key, []).extend(names[name].answer_of(value))
+    missing = [name for name, one in names.items() if one.key not in given]
+    if missing:
+        raise click.UsageError(f"not answered: {', '.join(missing)}. Write {missing[0]}=ANSWER.")
+    return given
+
+
+def _form(fields: Sequence[Mapping[str, Any]], values: Sequence[str], files: Sequence[str]) -> dict[str, Any]:
+    declared = {one["name"]: one for one in fields}
+    given: dict[str, Any] = {}
+    for name, value in _named(values):
+        # A name that the form does not have goes along, for the daemon to say so.
+        given[name] = field_value(declared[name], value) if name in declared else value
+    for name, path in _named(files):
+        given[name] = local_file(path)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _named(values: Sequence[str]) -> list[tuple[str, str]]:
+    named = []
+    for value in values:
+        name, equals, rest = value.partition("=")
+        if not equals:
+            raise click.UsageError(f"write NAME=VALUE, not {value!r}.")
+        named.append((name, rest))
+    return named
+
+
+def _what(one: Mapping[str, Any]) -> str:
+    asked = one["request"]
+    match one["kind"]:
+        case "permission":
+            text = f"{asked['tool']} {' '.join(map(str, asked['subjects']))}"
+        case "form":
+            text = f"{asked['summary']} ({', '.join(field['name'] for field in asked['fields'])})"
+        case _:
+            text = "; ".join(str(q.get("title") or q.get("question")) for q in asked["questions"])
+    shown = visible(" ".join(text.split()))
+    return shown if len(shown) <= 80 else shown[:79] + "…"

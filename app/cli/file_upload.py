@@ -1,0 +1,92 @@
+"""Handing local files in to the daemon, and fetching what was handed in.
+
+Owns: reading and writing local files piece by piece. Never: what a file is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app.cli.client import DaemonClient
+from app.cli.output import CommandFailed
+from app.storage.private_file import private
+
+_CHUNK_BYTES = 256 * 1024
+
+
+def checked_file(path: Path) -> Path:
+    """Return a path that names a file that can be read; raises `UsageError` before anything is sent."""
+    found = path.expanduser()
+    try:
+        with found.open("rb"):
+            return found
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+async def upload(client: DaemonClient, project_id: str, path: Path) -> dict[str, Any]:
+    """Hand one file in for a project and return the upload."""
+    return await upload_to(client, "/uploads", path, params={"project_id": project_id})
+
+
+async def upload_all(client: DaemonClient, project_id: str, paths: Sequence[Path]) -> list[str]:
+    """Hand files in for a project, one after the other; return their ids."""
+    return [(await upload(client, project_id, path))["id"] for path in paths]
+
+
+async def upload_to(
+    client: DaemonClient, address: str, path: Path, *, params: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Send one file as the body of a POST; return the upload."""
+    made: dict[str, Any] = await client.request(
+        "POST",
+        address,
+        params={**(params or {}), "name": path.name},
+        content=pieces_of(path),
+        content_type="application/octet-stream",
+    )
+    return made
+
+
+async def pieces_of(path: Path) -> AsyncIterator[bytes]:
+    """Yield a file's content."""
+    try:
+        file = await asyncio.to_thread(path.open, "rb")
+        try:
+            while piece := await asyncio.to_thread(file.read, _CHUNK_BYTES):
+                yield piece
+        finally:
+            file.close()
+    except OSError as error:
+        raise CommandFailed("failed", f"{path} cannot be read: {error.strerror}") from error
+
+
+async def save(pieces: AsyncIterator[bytes], output: Path) -> int:
+    """Write what comes to a new private file that appears only when it is whole; return its size."""
+    draft = output.with_name(f"{output.name}.part")
+    size = 0
+    try:
+        with await asyncio.to_thread(open, draft, "wb", opener=private) as file:
+            async for chunk in pieces:
+                size += await asyncio.to_thread(file.write, chunk)
+        await asyncio.to_thread(draft.replace, output)
+    except OSError as error:
+        raise CommandFailed("failed", f"{output} cannot be written: {error.strerror}") from error
+    finally:
+        await asyncio.to_thread(draft.unlink, missing_ok=True)
+    return size
+
+
+def readable_size(size: int) -> str:
+    """Return a size as people write it."""
+    value = float(size)
+    for unit in ("bytes", "kB", "MB"):
+        if value < 1000 or unit == "MB":
+            return f"{size} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    raise AssertionError

@@ -1,0 +1,159 @@
+"""`kaged issue todo`, `accept` and `decline`: an issue's checklist and its sign-off.
+
+Owns: those commands, and which entry their words mean. Never: what a change means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from app.cli.client import DaemonClient
+from app.cli.connected import Connected, in_project
+from app.cli.issue_view import issue_path, print_checklist
+from app.cli.output import CommandFailed, print_json, print_text
+
+_STATUS_OF = {"start": "in_progress", "done": "completed", "drop": "abandoned", "reopen": "pending"}
+_ACTIONS = ("add", *_STATUS_OF, "note", "edit", "list")
+
+
+@click.command(name="todo", short_help="Show or change the checklist of an issue.")
+@click.argument("number", type=click.IntRange(min=1))
+@click.argument("action", type=click.Choice(_ACTIONS), default="list")
+@click.argument("words", nargs=-1)
+@click.option("--criterion", is_flag=True, help="With add: a criterion of acceptance, not a step.")
+@click.option("--phase", help="With add: the phase that the entries belong to.")
+@in_project
+def todo(
+    daemon: Connected,
+    number: int,
+    action: str,
+    words: tuple[str, ...],
+    criterion: bool,
+    phase: str | None,
+) -> None:
+    """Show or change the checklist of issue NUMBER.
+
+    \b
+    kaged issue todo 7                        show it
+    kaged issue todo 7 add TEXT...            append entries
+    kaged issue todo 7 start|done|drop|reopen ENTRY
+    kaged issue todo 7 note ENTRY TEXT        say something about one
+    kaged issue todo 7 edit ENTRY TEXT        word one anew
+
+    ENTRY is its number in the list, its id, its text, or a part that no other has.
+    """
+    if (criterion or phase is not None) and action != "add":
+        raise click.UsageError("--criterion and --phase go with add.")
+    _check_words(action, words)
+
+    async def work(client: DaemonClient) -> list[dict[str, Any]]:
+        path = f"{issue_path(await daemon.project_id(client), number)}/todos"
+        if action == "add":
+            kind = "criterion" if criterion else "step"
+            more = {"phase": phase} if phase is not None else {}
+            for text in words:
+                await client.request("POST", path, body={"content": text, "kind": kind, **more})
+        elif action != "list":
+            entry = find_entry(await _entries(client, path), words[0])
+            await _change(client, path, entry, _wanted(action, words))
+        return await _entries(client, path)
+
+    _show(daemon, daemon.run(work), number)
+
+
+@click.command(name="accept", short_help="Sign off a criterion of the checklist.")
+@click.argument("number", type=click.IntRange(min=1))
+@click.argument("entry")
+@click.option("--resolve", "-r", metavar="COMMENT", help="The last one: resolve the issue, too, saying this.")
+@in_project
+def accept(daemon: Connected, number: int, entry: str, resolve: str | None) -> None:
+    """Sign off the criterion ENTRY of issue NUMBER: it holds."""
+    changes: dict[str, Any] = {"accept": True}
+    if resolve is not None:
+        changes["resolve"] = {"comment": resolve}
+    _settle(daemon, number, entry, changes)
+
+
+@click.command(name="decline", short_help="Give a criterion back: it does not hold yet.")
+@click.argument("number", type=click.IntRange(min=1))
+@click.argument("entry")
+@click.option("--comment", "-m", "said", required=True, help="What is missing; the agent reads it.")
+@in_project
+def decline(daemon: Connected, number: int, entry: str, said: str) -> None:
+    """Give the criterion ENTRY of issue NUMBER back: it does not hold yet."""
+    _settle(daemon, number, entry, {"reject": {"comment": said}})
+
+
+CHECKLIST = (todo, accept, decline)
+
+
+def find_entry(todos: Sequence[dict[str, Any]], words: str) -> dict[str, Any]:
+    """Return the entry that the words mean: by id, text, number from 1, or a part of one text only.
+
+    What was dropped is meant only when nothing else is. Raises `CommandFailed`."""
+    wanted = words.strip().casefold()
+    for one in todos:
+        if one["id"] == words.strip():
+            return one
+    live = [one for one in todos if one["status"] != "abandoned"]
+    for candidates in (live, todos):
+        exact = [one for one in candidates if one["content"].strip().casefold() == wanted]
+        if len(exact) == 1:
+            return exact[0]
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(todos):
+        return todos[int(wanted) - 1]
+    parts = [one for one in live if wanted and wanted in one["content"].casefold()]
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        raise CommandFailed("todo_not_found", f"the checklist has no entry {words!r}")
+    found = "; ".join(one["content"] for one in parts[:5])
+    raise CommandFailed("ambiguous_todo", f"{len(parts)} entries have {words!r} in them: {found}")
+
+
+def _check_words(action: str, words: Sequence[str]) -> None:
+    needed = {"list": 0, "add": None, "note": 2, "edit": 2}.get(action, 1)
+    if needed is None and not words:
+        raise click.UsageError("say what to add.")
+    if needed is not None and len(words) != needed:
+        what = {0: "nothing", 1: "one ENTRY (quote it)", 2: "an ENTRY and a TEXT (quote both)"}[needed]
+        raise click.UsageError(f"`{action}` takes {what}.")
+
+
+def _wanted(action: str, words: Sequence[str]) -> dict[str, Any]:
+    if action in _STATUS_OF:
+        return {"status": _STATUS_OF[action]}
+    return {"note" if action == "note" else "content": words[1]}
+
+
+def _settle(daemon: Connected, number: int, entry: str, changes: dict[str, Any]) -> None:
+    async def work(client: DaemonClient) -> list[dict[str, Any]]:
+        path = f"{issue_path(await daemon.project_id(client), number)}/todos"
+        todos = await _entries(client, path)
+        criteria = [one for one in todos if one["kind"] == "criterion"]
+        by_number = entry.strip().isdecimal()
+        await _change(client, path, find_entry(todos if by_number else criteria, entry), changes)
+        return await _entries(client, path)
+
+    _show(daemon, daemon.run(work), number)
+
+
+async def _entries(client: DaemonClient, path: str) -> list[dict[str, Any]]:
+    return list((await client.request("GET", path))["items"])
+
+
+async def _change(client: DaemonClient, path: str, entry: dict[str, Any], changes: dict[str, Any]) -> None:
+    await client.request("PATCH", f"{path}/{quote(entry['id'], safe='')}", body=changes)
+
+
+def _show(daemon: Connected, todos: list[dict[str, Any]], number: int) -> None:
+    if daemon.as_json:
+        print_json({"items": todos})
+    elif todos:
+        print_checklist(todos)
+    else:
+        print_text(f"#{number} has no checklist; begin one with `kaged issue todo {number} add TEXT`")

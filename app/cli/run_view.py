@@ -1,0 +1,168 @@
+"""Following a workflow run, from its place in the queue to its end.
+
+Owns: which frames end it, and how its result looks. Never: starting it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from app.cli.client import DaemonClient, ReceivedFrame
+from app.cli.conversation import show_missed
+from app.cli.output import CommandFailed, print_text, printable
+from app.cli.questions import Questions
+from app.cli.stream_view import StreamView
+
+ENDED = ("succeeded", "failed", "cancelled")
+_LOOK_SECONDS = 0.5
+
+
+def run_path(run_id: str) -> str:
+    """Return the address of a workflow run below `/api/v1`."""
+    return f"/workflow-runs/{quote(run_id, safe='')}"
+
+
+class FollowedRun:
+    """One run. `silent` shows nothing; `cancels`: Ctrl-C cancels it first, else it only leaves."""
+
+    def __init__(self, client: DaemonClient, run: Mapping[str, Any], *, silent: bool, cancels: bool) -> None:
+        self._client = client
+        self._run = dict(run)
+        self._silent = silent
+        self._cancels = cancels
+        self._view = StreamView(text_aside=True)
+        self._interrupts = 0
+        self.said = False
+        """Whether a terminal has shown what the agent said."""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def follow(self) -> dict[str, Any]:
+        """Show what happens until the run has ended; return it as it is then. Text from a session that
+        had ended before is not shown again.
+
+        Raises CommandFailed `detached` when the human leaves before."""
+        loop = asyncio.get_running_loop()
+        following = asyncio.ensure_future(self._follow())
+        loop.add_signal_handler(signal.SIGINT, self._interrupted, following)
+        try:
+            await following
+        except asyncio.CancelledError:
+            if not self._interrupts:
+                raise
+            raise CommandFailed(
+                "detached", f"the run goes on; see it with: kaged runs follow {self._run['id']}"
+            ) from None
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            for task in self._tasks:
+                task.cancel()
+            self._view.finish()
+        return await self._look()
+
+    async def _follow(self) -> None:
+        run = await self._begun()
+        if run["session_id"] is None or run["state"] in ENDED:
+            return
+        session_id = run["session_id"]
+        self.said = not self._silent and self._view.interactive
+        self._note(f"session {session_id}")
+        questions = Questions(self._client, self._view, session_id, silent=self._silent)
+        try:
+            async with aclosing(self._client.frames(session_id, after_seq=0)) as frames:
+                async for frame in frames:
+                    if not self._silent:
+                        await self._draw(frame, session_id)
+                        await questions.take(frame)
+                    if frame.type == "workflow.ended" and frame.payload["workflow_run_id"] == run["id"]:
+                        return
+        finally:
+            questions.close()
+
+    async def _begun(self) -> dict[str, Any]:
+        """Wait until the run has a session, or has ended without one."""
+        run = self._run
+        if run["session_id"] is None and run["state"] not in ENDED:
+            self._note(f"… {run['workflow']} waits for its turn")
+        while run["session_id"] is None and run["state"] not in ENDED:
+            await asyncio.sleep(_LOOK_SECONDS)
+            run = await self._look()
+        return run
+
+    async def _look(self) -> dict[str, Any]:
+        run: dict[str, Any] = await self._client.request("GET", run_path(self._run["id"]))
+        return run
+
+    async def _draw(self, frame: ReceivedFrame, session_id: str) -> None:
+        self._view.show(frame)
+        if frame.type == "message.end" and not frame.of_subagent:
+            await show_missed(self._client, self._view, session_id, frame.payload["messageId"])
+
+    def _note(self, text: str) -> None:
+        if not self._silent:
+            self._view.note(text, dim=True)
+
+    def _interrupted(self, following: asyncio.Future[None]) -> None:
+        self._interrupts += 1
+        if self._interrupts > 1 or not self._cancels:
+            following.cancel()
+            return
+        self._note("cancelling the run; Ctrl-C again leaves it as it is")
+        task = asyncio.get_running_loop().create_task(self._cancel())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _cancel(self) -> None:
+        try:
+            await self._client.request("POST", f"{run_path(self._run['id'])}/cancel")
+        except CommandFailed as failure:
+            self._note(f"the run could not be cancelled: {failure.message}")
+
+
+def print_result(run: Mapping[str, Any], *, said: bool) -> None:
+    """Print a run that has ended: its output to standard output, unless it was `said` already, and
+    beside it how it went."""
+    terminal = sys.stdout.isatty()
+    if run["state"] == "succeeded" and run["output"] and not said:
+        sys.stdout.write(run["output"].rstrip("\n") + "\n")
+        sys.stdout.flush()
+    if run["error"]:
+        click.secho(printable(f"✗ {run['error']['message']}"), fg="red", err=True)
+    click.secho(printable(run_line(run)), dim=True, err=not terminal)
+
+
+def run_line(run: Mapping[str, Any]) -> str:
+    """Return how a run went, on one line."""
+    parts = [f"{run['workflow']} {run['state']}", run["id"]]
+    if run["duration_ms"] is not None:
+        parts.append(f"{run['duration_ms'] / 1000:.1f} s")
+    if run["cost_usd"] is not None:
+        parts.append(f"${run['cost_usd']:.4f}")
+    return " · ".join(parts)
+
+
+def print_run(run: Mapping[str, Any]) -> None:
+    """Print one run whole."""
+    print_text(run_line(run), bold=True)
+    print_text(
+        f"started by {run['invoked_by']['id']} ({run['cause']}), {run['created_at'][:16].replace('T', ' ')}",
+        dim=True,
+    )
+    if run["issue_number"] is not None:
+        print_text(f"issue #{run['issue_number']}")
+    if run["session_id"] is not None:
+        print_text(f"session {run['session_id']}")
+    for name, value in run["inputs"].items():
+        print_text(f"{name} = {value}")
+    if run["error"]:
+        print_text(f"{run['error']['code']}: {run['error']['message']}", color="red")
+    if run["output"]:
+        print_text("")
+        print_text(run["output"].rstrip())
