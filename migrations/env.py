@@ -12,6 +12,7 @@ from sqlalchemy import Connection, create_engine
 from sqlmodel import SQLModel
 
 import app.storage.models
+from app.storage.search_tables import is_search_table
 
 assert app.storage.models.__all__  # its import fills the metadata
 
@@ -23,6 +24,8 @@ def run(connection: Connection) -> None:
         # SQLite cannot alter a column: the table is built anew.
         render_as_batch=connection.dialect.name == "sqlite",
         compare_server_default=True,
+        # Made from others, and no part of the models.
+        include_name=lambda name, kind, _: kind != "table" or not is_search_table(name),
         transaction_per_migration=False,
     )
     with context.begin_transaction():

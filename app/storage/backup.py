@@ -30,6 +30,7 @@ from app.storage.schema_version import (
     require_known,
     run_migrations,
 )
+from app.storage.search_tables import fill_search
 
 _SQLITE_FILES = ("", "-wal", "-shm")
 
@@ -160,6 +161,7 @@ def _fill(connection: Connection, dump: Dump) -> dict[str, int]:
     rows = dump.load(connection)
     if dump.revision != HEAD:
         run_migrations(connection, HEAD)
+    fill_search(connection)
     return rows
 
 

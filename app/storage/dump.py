@@ -18,6 +18,7 @@ from sqlalchemy import Connection, MetaData, String, Table, func, insert, select
 
 from app.errors import StorageError
 from app.storage.private_file import private
+from app.storage.search_tables import is_search_table
 
 FORMAT = "kaged-dump-1"
 _VERSION_TABLE = "alembic_version"
@@ -106,9 +107,9 @@ def count_rows(connection: Connection) -> dict[str, int]:
 
 
 def _tables(connection: Connection) -> list[Table]:
-    """Return the tables, each after those that it refers to."""
+    """Return the tables, each after those that it refers to; none that is made from others."""
     metadata = MetaData()
-    metadata.reflect(connection)
+    metadata.reflect(connection, only=lambda name, _: not is_search_table(name))
     return [table for table in metadata.sorted_tables if table.name != _VERSION_TABLE]
 
 

@@ -24,9 +24,10 @@ from app.errors import StorageError
 from app.storage.engine import Database, SqliteDatabase, close_connection
 from app.storage.failures import translate
 from app.storage.private_file import make_private
+from app.storage.search_tables import create_search_tables, fill_search
 
 # Every revision there ever was, the oldest first; a test compares it with the migrations.
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 HEAD = REVISIONS[-1]
 
 # As alembic makes it.
@@ -103,6 +104,7 @@ def create_at_head(connection: Connection) -> None:
     # Named, so that the import that fills the metadata is seen to be used.
     assert app.storage.models.__all__
     SQLModel.metadata.create_all(connection, checkfirst=False)
+    create_search_tables(connection)
     connection.exec_driver_sql(_VERSION_TABLE)
     connection.exec_driver_sql(f"INSERT INTO alembic_version (version_num) VALUES ('{HEAD}')")
 
@@ -113,6 +115,7 @@ def migrate(connection: Connection) -> None:
     Raises StorageError that names what failed."""
     with migration_transaction(connection):
         run_migrations(connection, HEAD)
+        fill_search(connection)
 
 
 @contextmanager

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.errors import ValidationFailed
+from app.harness.issues.search_text import read_search
 from app.storage.models import Issue, IssueUpdate, Upload
 from app.storage.pages import decode_cursor, encode_cursor
+from app.storage.search_query import TIERS, Scope
 from app.storage.unit_of_work import UnitOfWork
 
 MAX_OFFSET = 1_000_000
@@ -79,13 +81,15 @@ class IssueFilter:
         """Return a page; raise `ValidationFailed` when search, cursor or offset cannot be."""
         if cursor is not None and offset:
             raise ValidationFailed("give offset or cursor", fields={"offset": "give either offset or cursor"})
-        below: int | None = None
-        if cursor is not None:
-            below, offset = decode_cursor(cursor, "issues", (int, int))
         if not 0 <= offset <= MAX_OFFSET:
             raise ValidationFailed(
                 "the offset is too large", fields={"offset": f"is at most {MAX_OFFSET}; narrow the filter"}
             )
+        if self.search is not None:
+            return self._found(uow, project_id, self.search, limit, offset, cursor)
+        below: int | None = None
+        if cursor is not None:
+            below, offset = decode_cursor(cursor, "issues", (int, int))
         items, total = uow.issues.page(
             project_id,
             statuses=self.statuses,
@@ -98,6 +102,26 @@ class IssueFilter:
         last = (shown[-1].number, offset + limit) if len(items) > limit else None
         more = encode_cursor("issues", last) if last is not None else None
         return IssueList(shown, total, limit, offset, more)
+
+    def _found(
+        self, uow: UnitOfWork, project_id: str, search: str, limit: int, offset: int, cursor: str | None
+    ) -> IssueList:
+        scope = Scope(project_id, self.statuses, self.assignment, self.internal)
+        after: tuple[int, int] | None = None
+        if cursor is not None:
+            tier, key, offset = decode_cursor(cursor, "found issues", (int, int, int))
+            if not 0 <= tier < len(TIERS):
+                raise ValidationFailed(
+                    "the cursor is not valid", fields={"cursor": "is not a cursor of this list"}
+                )
+            after = tier, key
+        hits, total = uow.issues.found(
+            read_search(search), scope, limit=limit + 1, offset=offset if after is None else 0, after=after
+        )
+        shown = hits[:limit]
+        last = (*shown[-1][0], offset + limit) if len(hits) > limit else None
+        more = encode_cursor("found issues", last) if last is not None else None
+        return IssueList([issue for _, issue in shown], total, limit, offset, more)
 
 
 def detail_of(uow: UnitOfWork, issue: Issue, *, internal: bool) -> IssueDetail:

@@ -6,16 +6,36 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from app.storage.models import Issue, IssueLink, IssueTodo, IssueUpdate, Project, TodoProposal
 from app.storage.pages import Page
+from app.storage.repositories.issue_search import IssueSearchRepository
 from app.storage.repositories.rows import RowsById, table_of
+from app.storage.search_query import Scope, SearchQuery
 from app.storage.text import storable
+
+_SEARCHED = frozenset({"title", "body", "status", "assignment"})
 
 
 class IssueRepository(RowsById[Issue]):
+    """The index of the search is kept in step with every row."""
+
     model = Issue
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self.search = IssueSearchRepository(connection)
+
+    def add(self, row: Issue) -> None:
+        super().add(row)
+        self.search.put(row.id)
+
+    def update(self, row_id: str, /, **values: Any) -> bool:
+        done = super().update(row_id, **values)
+        if done and values.keys() & _SEARCHED:
+            self.search.put(row_id)
+        return done
 
     def next_number(self, project_id: str) -> int | None:
         """Give out the next number of a project, which holds once the transaction is committed; None when
@@ -33,6 +53,24 @@ class IssueRepository(RowsById[Issue]):
     def by_number(self, project_id: str, number: int) -> Issue | None:
         """Return the issue with that number in the project."""
         return self._first(self.c.project_id == storable(project_id), self.c.number == number)
+
+    def found(
+        self,
+        query: SearchQuery,
+        scope: Scope,
+        *,
+        limit: int,
+        offset: int = 0,
+        after: tuple[int, int] | None = None,
+    ) -> tuple[builtins.list[tuple[tuple[int, int], Issue]], int]:
+        """Return hits of a search, the best first, each with its place, and how many there are in all.
+
+        `after` is the place of a hit: those behind it only."""
+        places = self.search.hits(query, scope, limit=limit, offset=offset, after=after)
+        ids = self.search.issue_ids([key for _, key in places])
+        rows = {row.id: row for row in self._all(select(Issue).where(self.c.id.in_(list(ids.values()))))}
+        hits = [((tier, key), rows[ids[key]]) for tier, key in places]
+        return hits, self.search.count(query, scope)
 
     def page(
         self,
@@ -57,7 +95,15 @@ class IssueRepository(RowsById[Issue]):
 
 
 class IssueUpdateRepository(RowsById[IssueUpdate]):
+    """Comments are indexed for the search."""
+
     model = IssueUpdate
+
+    def add(self, row: IssueUpdate) -> None:
+        super().add(row)
+        if row.kind == "comment" and row.body:
+            search = IssueSearchRepository(self.connection)
+            search.add_comment(row.issue_id, row.body, internal=row.visibility != "all")
 
     def of_issue(self, issue_id: str) -> builtins.list[IssueUpdate]:
         """Return the whole history, the oldest first."""
