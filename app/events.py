@@ -256,8 +256,11 @@ class SessionStateChanged(EventPayload):
 
 
 class SessionUpdated(EventPayload):
+    """A session has another title, or works on another issue of its project (null: on none)."""
+
     TYPE = "session.updated"
     title: str
+    issue_number: int | None = None
 
 
 class CheckpointCreated(EventPayload):

@@ -292,6 +292,7 @@ async def _assemble(
         permissions=permissions,
         hooks=lasting.hooks,
         notes=lasting.notes,
+        proposals=management.proposals,
         telemetry=telemetry,
     )
     await projects.restore()

@@ -85,9 +85,14 @@ async def get_session(services: ServicesDep, session_id: SessionId) -> SessionDe
     return await session_detail(services, await services.sessions.get(session_id))
 
 
-@router.patch("/sessions/{session_id}", operation_id="update_session", summary="Rename a session")
+@router.patch(
+    "/sessions/{session_id}",
+    operation_id="update_session",
+    summary="Rename a session, or bind it to an issue",
+)
 async def update_session(services: ServicesDep, session_id: SessionId, body: ChangeSession) -> SessionDetail:
-    return await session_detail(services, await services.sessions.rename(session_id, body.title))
+    """`not_found` with the reason `issue_not_found` when the project has no such issue."""
+    return await session_detail(services, await services.sessions.change(session_id, **body.values()))
 
 
 @router.delete(

@@ -17,6 +17,7 @@ from app.harness.checkpoints.prompt_edits import PromptEditing
 from app.harness.checkpoints.rollback import Rollbacks, RollbackWish
 from app.harness.delegation.rows import TASK_RESULT
 from app.harness.inbox import Inbox, message_size
+from app.harness.issues.binding import refuse_binding
 from app.harness.session_rows import (
     Mode,
     PostedMessage,
@@ -246,10 +247,12 @@ class Session:
             self._still_there()
             await PromptEditing(self._runs, self._services).remove(agent_path, actor)
 
-    async def rename(self, title: str) -> None:
+    async def change(self, **values: Any) -> None:
+        """Give it another `title` or `issue_number`; an archived session is bound to nothing new."""
         async with self._lock:
             self._still_there()
-            await self._record.rename(title)
+            refuse_binding(self.row, values)
+            await self._record.change(**values)
 
     async def archive(self) -> None:
         """Close the session for good; its messages stay readable."""

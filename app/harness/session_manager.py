@@ -27,7 +27,8 @@ from app.harness.delegation.hooks import DelegationHooks
 from app.harness.direct_call import call_directly
 from app.harness.event_hub import EventHub
 from app.harness.hooks.plugin_hooks import PluginHooks
-from app.harness.issues.todos import TodoService
+from app.harness.issues.binding import open_session
+from app.harness.issues.proposals import TodoProposals
 from app.harness.limits import Limits
 from app.harness.permissions import PermissionRules
 from app.harness.pipeline.runner import ProcessorPipeline
@@ -81,7 +82,7 @@ class SessionManager:
         hooks: PluginHooks,
         notes: WorktreeNotes,
         delegation_hooks: DelegationHooks | None = None,
-        issue_todos: TodoService | None = None,
+        proposals: TodoProposals | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
         self.capacity = capacity
@@ -118,7 +119,7 @@ class SessionManager:
             hooks=hooks,
             notes=notes,
             delegation_hooks=delegation_hooks or DelegationHooks(),
-            issue_todos=issue_todos,
+            proposals=proposals,
         )
         hooks.attach(self._services.project_of, projects.root_of)
         self.compactions = CompactionCommands(self._services, self._runs_of)
@@ -176,7 +177,7 @@ class SessionManager:
             created_at=at,
             updated_at=at,
         )
-        await self._storage.write(lambda uow: uow.sessions.add(row), durable=True)
+        await self._storage.write(lambda uow: open_session(uow, row), durable=True)
         return row
 
     async def fork(self, session_id: str, message_id: str, *, actor: str) -> SessionRow:
@@ -202,9 +203,10 @@ class SessionManager:
         """Return a page of sessions, newest first; the filters are the repository's."""
         return await self._storage.read(lambda uow: uow.sessions.list(**filters))
 
-    async def rename(self, session_id: str, title: str) -> SessionRow:
+    async def change(self, session_id: str, **values: Any) -> SessionRow:
+        """Give a session another `title`, or another `issue_number` (None unbinds it)."""
         session = await self._session(session_id)
-        await self._whole(session.rename(title))
+        await self._whole(session.change(**values))
         return await self.get(session_id)
 
     async def archive(self, session_id: str) -> SessionRow:

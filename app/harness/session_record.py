@@ -12,6 +12,7 @@ from typing import Any
 
 from app.errors import Conflict, KagedError
 from app.events import EventPayload, SessionStateChanged, SessionUpdated
+from app.harness.issues.binding import change_session
 from app.harness.session_stream import SessionStream
 from app.ids import now_ms
 from app.states import SessionEvent, SessionState, legal_for_operators, move_session
@@ -70,7 +71,7 @@ class SessionRecord:
         if state.value != before.state:
             told.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
         if "title" in values and values["title"] != before.title:
-            told.append(SessionUpdated(title=values["title"]))
+            told.append(SessionUpdated(title=values["title"], issue_number=before.issue_number))
         owed = list(self._owed_work)
 
         def unit(uow: UnitOfWork) -> None:
@@ -96,11 +97,13 @@ class SessionRecord:
         self._owed_events.extend(events)
         self._owed_work.append(work)
 
-    async def rename(self, title: str) -> None:
-        values: dict[str, Any] = {"title": title, "updated_at": now_ms()}
+    async def change(self, **given: Any) -> None:
+        """Give the session another title, or another issue to work on (None: no issue)."""
+        values = {**given, "updated_at": now_ms()}
+        after = self.row.model_copy(update=values)
         await self.stream.record(
-            [SessionUpdated(title=title)],
-            lambda uow: uow.sessions.update(self.row.id, **values),
+            [SessionUpdated(title=after.title, issue_number=after.issue_number)],
+            lambda uow: change_session(uow, self.row, values),
             durable=True,
         )
         self.row = self.row.model_copy(update=values)

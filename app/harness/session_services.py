@@ -37,7 +37,7 @@ from app.tools.service import ToolService
 if TYPE_CHECKING:
     from app.harness.checkpoints.worktree_notes import WorktreeNotes
     from app.harness.hooks.plugin_hooks import PluginHooks
-    from app.harness.issues.todos import TodoService
+    from app.harness.issues.proposals import TodoProposals
     from app.harness.projects import ProjectRegistry
     from app.storage.storage import Storage
 
@@ -77,7 +77,7 @@ class SessionServices:
     hooks: PluginHooks
     notes: WorktreeNotes
     delegation_hooks: DelegationHooks
-    issue_todos: TodoService | None
+    proposals: TodoProposals | None
     telemetry: Telemetry
 
     async def load_history(self, session_id: str) -> tuple[History, ConversationEstimate]:
@@ -133,8 +133,8 @@ class SessionServices:
 
 def reminding(services: SessionServices, session_id: str) -> Callable[[], Awaitable[str | None]] | None:
     """Return what gives the reminder of the open tasks on a session's issue."""
-    todos = services.issue_todos
-    return None if todos is None else lambda: todos.reminder_for(session_id)
+    proposals = services.proposals
+    return None if proposals is None else lambda: proposals.todos.reminder_for(session_id)
 
 
 def model_of(row: SessionRow, agent: CompiledAgent) -> str:

@@ -140,13 +140,15 @@ async def test_a_project_file_can_be_checked_without_a_project(client: httpx2.As
 async def test_a_session_is_created_found_renamed_archived_and_deleted(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
+    issues = f"/api/v1/projects/{project_id}/issues"
+    assert (await client.post(issues, json={"title": "The first one"})).status_code == 201
     created = await client.post(
-        "/api/v1/sessions", json={"project_id": project_id, "title": "First", "issue_number": 7}
+        "/api/v1/sessions", json={"project_id": project_id, "title": "First", "issue_number": 1}
     )
     session = created.json()
     assert created.status_code == 201
     assert is_id(session["id"], "ses")
-    assert (session["state"], session["created_by"], session["issue_number"]) == ("idle", "operator", 7)
+    assert (session["state"], session["created_by"], session["issue_number"]) == ("idle", "operator", 1)
     assert session["tokens"]["total"] == 0
     nothing = dict.fromkeys(("primary", "compactor", "subagents", "total"))
     assert session["cost_usd"] == {**nothing, "incomplete": False}
@@ -164,6 +166,8 @@ async def test_a_session_is_created_found_renamed_archived_and_deleted(
 async def test_sessions_are_listed_newest_first_by_filters_and_pages(
     client: httpx2.AsyncClient, project_id: str
 ) -> None:
+    for title in ("One", "Two"):
+        await client.post(f"/api/v1/projects/{project_id}/issues", json={"title": title})
     for number in range(5):
         body = {"project_id": project_id, "title": f"Task {number}", "issue_number": number % 2 + 1}
         assert (await client.post("/api/v1/sessions", json=body)).status_code == 201

@@ -117,7 +117,7 @@ SAMPLES: tuple[EventPayload, ...] = (
         fallback_to="anthropic:claude-x",
     ),
     SessionStateChanged(state="paused", previous="running", reason="daemon_restart"),
-    SessionUpdated(title="A new title"),
+    SessionUpdated(title="A new title", issue_number=42),
     CheckpointCreated(
         checkpoint_id=CHECKPOINT,
         created_by="operator",

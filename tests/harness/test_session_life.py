@@ -230,5 +230,5 @@ async def test_sessions_that_cannot_be_loaded_leave_nothing_in_memory(driver: Dr
     await driver.daemon.services.storage.close()
     for number in range(5):
         with pytest.raises(StorageError):
-            await sessions.rename(f"ses_{number:026d}", "Title")
+            await sessions.change(f"ses_{number:026d}", title="Title")
     assert not sessions._opening

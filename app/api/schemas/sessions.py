@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 
@@ -39,9 +39,24 @@ class CreateSession(RequestModel):
 
 
 class ChangeSession(RequestModel):
+    """What is not given stays as it is."""
+
     model_config = ConfigDict(json_schema_extra={"example": {"title": "Fix the flaky tests"}})
 
-    title: Title
+    title: Title | None = None
+    issue_number: int | None = Field(
+        default=None, ge=1, le=2**31, description="The issue to work on; null unbinds the session."
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> ChangeSession:
+        if not self.model_fields_set or (self.title is None and "title" in self.model_fields_set):
+            raise ValueError("give a title, an issue_number or both")
+        return self
+
+    def values(self) -> dict[str, Any]:
+        """Return what is to be changed."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 class Tokens(AnswerModel):

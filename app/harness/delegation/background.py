@@ -22,6 +22,7 @@ from app.ids import now_ms
 from app.states import SessionEvent, SessionState
 from app.storage.models import AuditEvent, Message
 from app.storage.unit_of_work import UnitOfWork
+from app.tools.agents.answer import ChildAnswer
 
 if TYPE_CHECKING:
     from app.harness.active_run import ActiveRun
@@ -80,7 +81,7 @@ class BackgroundTasks:
         listening = starter is not None and starter.active.outcome is None
         path = delegation.parent.agent_path if listening else ROOT_AGENT
         held = run.stopping == "cancel"
-        row = self._row(delegation, active, path)
+        row, answer = self._row(delegation, active, path)
         if held:
             row = row.model_copy(update={"delivery": "held"})
         noted = self._audit(delegation, active)
@@ -101,6 +102,8 @@ class BackgroundTasks:
         )
         told = session.stream.record([posted_event(row, queued=True)], agent_path=path)
         await asyncio.gather(stored, told)
+        if answer is not None:
+            await session.delegations.propose(delegation, active, answer)
         if listening and starter is not None:
             starter.late.append(row)
         else:
@@ -127,10 +130,14 @@ class BackgroundTasks:
                 "what a task of %s came to waits for the next message: %s", session.id, problem.message
             )
 
-    def _row(self, delegation: Delegation, active: ActiveRun, path: str) -> Message:
+    def _row(
+        self, delegation: Delegation, active: ActiveRun, path: str
+    ) -> tuple[Message, ChildAnswer | None]:
+        """Return the message about a task's end, and the answer when it has one."""
         run, outcome = active.context, active.outcome
         state = outcome.state if outcome is not None else "failed"
         told = f"The task in the background that {delegation.parent.agent_path} gave to {run.agent_path}"
+        answer: ChildAnswer | None = None
         try:
             if outcome is None:
                 raise ToolError("agent_failed", "It broke off.")
@@ -138,9 +145,10 @@ class BackgroundTasks:
             content = f"{told} (run {run.run_id}) is done.\n{answer.message}"
         except ToolError as error:
             content = f"{told} (run {run.run_id}) was not done.\nError {error.code}: {error.message}"
-        return task_result_row(
+        row = task_result_row(
             run.session_id, path, content, child_path=run.agent_path, run_id=run.run_id, state=state
         )
+        return row, answer
 
     def _audit(self, delegation: Delegation, active: ActiveRun) -> AuditEvent:
         run = active.context

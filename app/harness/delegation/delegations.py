@@ -22,6 +22,7 @@ from app.harness.delegation.hooks import Delegation, DelegationHooks
 from app.harness.delegation.outside_cage import Outside, SeenLines
 from app.harness.delegation.prompt import prompt_of
 from app.harness.delegation.rows import delegation_row, forwarded_row
+from app.harness.issues.proposals import Proposer
 from app.harness.loop import LoopOutcome
 from app.harness.run_context import RunContext
 from app.harness.run_factory import build_child
@@ -145,11 +146,22 @@ class Delegations:
         feedback, stop = await self._completed(delegation, child.active, outcome)
         if stop:
             parent.ending = "delegation_stopped"
-        return answer_of(child.active.context, outcome, feedback)
+        answer = answer_of(child.active.context, outcome, feedback)
+        await self.propose(delegation, child.active, answer)
+        return answer
 
     def background_tasks(self) -> list[ChildRun]:
         """Return the tasks under way that nobody waits for."""
         return [child for child in self.live.values() if child.delegation.background]
+
+    async def propose(self, delegation: Delegation, active: ActiveRun, answer: ChildAnswer) -> None:
+        """Keep the checklist that a child's answer proposes, if any. Does not raise."""
+        proposals, agent = self._services.proposals, delegation.child
+        if proposals is not None and answer.todos:
+            at_once = agent.todo_review == "auto"
+            call_id, run_id = delegation.call_id, active.run_id
+            proposer = Proposer(self._session_id, agent.path, run_id, call_id, at_once=at_once)
+            await proposals.take(proposer, answer.todos)
 
     # -- inside -----------------------------------------------------------------------------
 

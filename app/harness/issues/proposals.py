@@ -49,7 +49,7 @@ class TodoProposals:
     """The proposals of all sessions."""
 
     def __init__(self, todos: TodoService, storage: Storage) -> None:
-        self._todos = todos
+        self.todos = todos
         self._storage = storage
 
     async def take(self, proposer: Proposer, items: Sequence[ProposedTodo]) -> None:
@@ -97,7 +97,7 @@ class TodoProposals:
             told = {"proposal_id": proposal.id, "origin_agent": proposal.agent_path, "count": len(made)}
             return [Done("added", told)]
 
-        await self._todos.change(issue.project_id, issue.number, author, work)
+        await self.todos.change(issue.project_id, issue.number, author, work)
         return decided[-1]
 
     async def reject(self, session_id: str, proposal_id: str, author: Author) -> TodoProposal:
@@ -132,7 +132,7 @@ class TodoProposals:
             told = {"origin_agent": proposer.agent_path, "count": taken, "kind": "step"}
             return [Done("added", told)]
 
-        await self._todos.change(issue.project_id, issue.number, author, work)
+        await self.todos.change(issue.project_id, issue.number, author, work)
 
 
 def _keep(uow: UnitOfWork, proposer: Proposer, texts: Sequence[str]) -> list[TodoProposal]:
