@@ -67,6 +67,8 @@ PROJECT_MANAGEMENT: dict[str, str] = {
 
 SHOWN: tuple[str, ...] = (
     "R7.cli.issue",
+    "R7.page.issues",
+    "R7.page.workflows",
     "R7.uploads",
     "R7.workflows.cancel",
     "R7.workflows.re",

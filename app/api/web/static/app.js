@@ -49,6 +49,7 @@ function signedOut() {
 
 async function openAddress() {
   if (opened) scrolled.set(hash, view.scrollTop);
+  const key = view.contains(document.activeElement) ? document.activeElement.dataset.key : null;
   hash = location.hash;
   route = completed(routeOf(hash));
   opened?.close();
@@ -66,7 +67,7 @@ async function openAddress() {
     return;
   }
   sessions.close();
-  await openPage();
+  await openPage(key);
 }
 
 /** Return the route with a project: the one that was looked at last, else the first. */
@@ -76,7 +77,8 @@ function completed(found) {
   return { ...found, project };
 }
 
-async function openPage() {
+/** `key` names the control that had the focus: one with the same key gets it again. */
+async function openPage(key) {
   if (route.project === null && route.page !== "run") {
     title("kaged");
     replace(view, h("div", { class: "welcome" }, h("h2", {}, "No project is loaded yet"), h("p", {}, "Load a project on the left to begin.")));
@@ -94,7 +96,8 @@ async function openPage() {
   view.removeAttribute("aria-busy");
   view.scrollTop = scrolled.get(hash) ?? 0;
   // Whoever followed a link that is gone now goes on where it led.
-  if (document.activeElement === document.body) view.focus({ preventScroll: true });
+  const again = key ? view.querySelector(`[data-key="${CSS.escape(key)}"]`) : null;
+  if (document.activeElement === document.body) (again ?? view).focus({ preventScroll: true });
 }
 
 function title(text) {

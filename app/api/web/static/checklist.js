@@ -8,8 +8,13 @@ import { words } from "/static/format.js";
 import { person } from "/static/issue_words.js";
 
 const MARKS = { pending: "○", in_progress: "◐", completed: "✓", abandoned: "–" };
-const ASKS = { reject: "What is missing?", resolve: "What was done?" };
-const SENDS = { reject: "Reject", resolve: "Accept and resolve" };
+const ASKS = { reject: "What is missing?", resolve: "What was done?", note: "What is to be remembered?" };
+const SENDS = { reject: "Reject", resolve: "Accept and resolve", note: "Note it" };
+const BODIES = {
+  reject: (comment) => ({ reject: { comment } }),
+  resolve: (comment) => ({ accept: true, resolve: { comment } }),
+  note: (comment) => ({ note: comment }),
+};
 
 export class Checklist {
   #todos = [];
@@ -74,6 +79,7 @@ export class Checklist {
       criterion ? act("accept", "Accept", { accept: true }) : null,
       criterion && this.#isLast(todo) ? ask("resolve", "Accept and resolve…") : null,
       criterion && !open ? ask("reject", "Reject…") : null,
+      ask("note", "Note…"),
       act("drop", "Drop", { status: "abandoned" }),
     ];
   }
@@ -97,10 +103,9 @@ export class Checklist {
       this.#draw();
       this.list.querySelector(`[data-key="${kind}-${todo.id}"]`)?.focus();
     };
-    const body = (comment) => (kind === "reject" ? { reject: { comment } } : { accept: true, resolve: { comment } });
     return actForm(
       { class: "fields inline-form" },
-      (form) => this.#change(todo, body(form.elements.comment.value)),
+      (form) => this.#change(todo, BODIES[kind](form.elements.comment.value)),
       this.onError,
       h("label", {}, ASKS[kind], h("textarea", { name: "comment", rows: 2, required: true, maxLength: 2000, data: { key: `comment-${kind}-${todo.id}` } })),
       h("div", { class: "row" }, h("button", { type: "submit", class: "small primary", data: { key: "todo-send", act: "send" } }, SENDS[kind]), h("button", { type: "button", class: "small", onclick: close }, "Cancel")),
@@ -115,7 +120,7 @@ export class Checklist {
 
   async #add(form) {
     const { content, kind } = form.elements;
-    await request("POST", `${this.path}/todos`, { items: [content.value], kind: kind.value });
+    await request("POST", `${this.path}/todos`, { content: content.value, kind: kind.value });
     content.value = "";
     await this.onChanged();
   }

@@ -1,13 +1,14 @@
-// What stands beside the conversation: use of tokens, prompts, tools, the audit trail, the session itself.
+// What stands beside the conversation: the issue worked on, use of tokens, prompts, tools, the audit trail, the session itself.
 
 import { address, downloadAddress, request } from "/static/api.js";
-import { byId, h, oncePerFrame, replace } from "/static/dom.js";
+import { BoundIssue } from "/static/bound_issue.js";
+import { byId, h, oncePerFrame, redraw, replace } from "/static/dom.js";
 import { clock, dollars, tokens, words } from "/static/format.js";
 import { pluginsOf } from "/static/plugins.js";
 
 const AUDIT_PAGE = 50;
-const TABS = { use: "Use", prompts: "Prompts", tools: "Tools", audit: "Audit", session: "Session" };
-const CHANGES = { use: "message.end", prompts: "prompt.reloaded" };
+const TABS = { use: "Use", issue: "Issue", prompts: "Prompts", tools: "Tools", audit: "Audit", session: "Session" };
+const CHANGES = { use: ["message.end"], prompts: ["prompt.reloaded"], issue: ["issue.changed", "todo.changed", "session.updated", "run.ended"] };
 
 export class Details {
   #tab = "use";
@@ -30,6 +31,7 @@ export class Details {
 
   show(session) {
     this.#session = session;
+    this.bound = session && new BoundIssue(session, this.onError);
     this.body.replaceChildren();
     this.draw();
   }
@@ -42,7 +44,7 @@ export class Details {
   /** Follow the stream: what a tab shows may have changed. */
   frame(frame) {
     const audited = this.#tab === "audit" && (frame.type.startsWith("run.") || frame.type.startsWith("message.tool"));
-    if (audited || frame.type === CHANGES[this.#tab]) this.draw();
+    if (audited || CHANGES[this.#tab]?.includes(frame.type)) this.draw();
   }
 
   #buildTabs() {
@@ -87,10 +89,14 @@ export class Details {
     const turn = (this.#shown += 1);
     try {
       const content = await this[`_${this.#tab}`](session);
-      if (turn === this.#shown && session === this.#session) replace(this.body, content);
+      if (turn === this.#shown && session === this.#session) redraw(this.body, content);
     } catch (error) {
       this.onError(error);
     }
+  }
+
+  async _issue() {
+    return this.bound.load();
   }
 
   async _use(session) {

@@ -34,7 +34,7 @@ export class IssueAssignment {
     const project = encodeURIComponent(this.project);
     const [workflows, sessions] = await Promise.all([
       request("GET", `/projects/${project}/workflows`),
-      request("GET", address("/sessions", { project_id: this.project, kind: "interactive", limit: SESSIONS })),
+      request("GET", address("/sessions", { project_id: this.project, kind: "chat", limit: SESSIONS })),
     ]);
     const live = sessions.items.filter((session) => session.state !== "archived" && !session.issue_number);
     const option = (value, text) => h("option", { value, selected: value === (assignment ?? "") }, text);

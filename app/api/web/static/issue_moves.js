@@ -8,7 +8,7 @@ import { statusPill } from "/static/issue_words.js";
 
 /** Whoever closes an issue says why. */
 const NEEDS_COMMENT = new Set(["resolved", "rejected"]);
-const LABELS = { resolved: "Resolve…", rejected: "Reject…", reopened: "Reopen" };
+const LABELS = { triaged: "Triaged", assigned: "Assigned", in_progress: "In progress", resolved: "Resolve…", rejected: "Reject…", reopened: "Reopen" };
 const ASKS = { resolved: "What was done?", rejected: "Why not?" };
 
 export class IssueMoves {
@@ -34,7 +34,7 @@ export class IssueMoves {
     const buttons = issue.legal_transitions.map((status) =>
       NEEDS_COMMENT.has(status)
         ? h("button", { type: "button", class: "small", data: { key: `move-${status}`, move: status }, "aria-expanded": String(this.#asking === status), onclick: () => this.#ask(status) }, LABELS[status])
-        : actButton(LABELS[status] ?? words(status), () => this.#move(status, null), { onError: this.onError, key: `move-${status}`, class: "small", data: { move: status } }),
+        : actButton(LABELS[status], () => this.#move(status, null), { onError: this.onError, key: `move-${status}`, class: "small", data: { move: status } }),
     );
     redraw(this.content, statusPill(issue.status), h("div", { class: "row wrap", role: "group", "aria-label": "Move to" }, buttons), this.#asking ? this.#form(this.#asking) : null);
   }

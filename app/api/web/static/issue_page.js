@@ -55,8 +55,8 @@ export class IssuePage {
   }
 
   async #load() {
-    const sessions = `/sessions?project_id=${encodeURIComponent(this.route.project)}&issue=${this.route.number}`;
-    const [issue, todos, bound] = await Promise.all([request("GET", this.path), allItems(`${this.path}/todos`), allItems(sessions, { limit: 20 })]);
+    const sessions = `/sessions?project_id=${encodeURIComponent(this.route.project)}&issue_number=${this.route.number}`;
+    const [issue, { items: todos }, bound] = await Promise.all([request("GET", this.path), request("GET", `${this.path}/todos`), allItems(sessions, { limit: 20 })]);
     if (this.#closed) return;
     this.page.title(`#${issue.number} ${issue.title}`);
     this.checklist.show(todos, issue);

@@ -112,6 +112,7 @@ export class OpenSession {
       if (payload.state !== "running") this.refresh().catch(this.handlers.onError);
     } else if (type === "session.updated") {
       this.detail = { ...this.detail, title: payload.title };
+      this.refresh().catch(this.handlers.onError);
     } else if (type === "run.ended" && (agentPath ?? "primary") === "primary") {
       this.lastRun = { ...payload, id: payload.run_id };
     }

@@ -2,6 +2,7 @@
 
 import { request } from "/static/api.js";
 import { h, replace } from "/static/dom.js";
+import { moment } from "/static/format.js";
 import { to } from "/static/routes.js";
 import { RunList } from "/static/workflow_runs.js";
 
@@ -35,7 +36,7 @@ export class WorkflowList {
 
   #row(workflow) {
     const count = Object.keys(workflow.inputs).length;
-    const facts = [count ? `${count} input${count === 1 ? "" : "s"}` : "no inputs", workflow.schedule ? `also by its schedule (${workflow.schedule}, UTC)` : null];
+    const facts = [count ? `${count} input${count === 1 ? "" : "s"}` : "no inputs", workflow.running ? `${workflow.running} at work` : null, workflow.queued ? `${workflow.queued} waiting` : null, workflow.next_at ? `next by its schedule: ${moment(workflow.next_at)}` : null];
     return h(
       "li",
       {},

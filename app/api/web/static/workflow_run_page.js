@@ -1,20 +1,21 @@
 // One run of a workflow: its state, what it was given, what came of it, and the session that it works in.
 
-import { request } from "/static/api.js";
+import { downloadAddress, request } from "/static/api.js";
 import { actButton } from "/static/act.js";
 import { h, redraw } from "/static/dom.js";
-import { dollars, duration, moment, size } from "/static/format.js";
+import { dollars, duration, moment } from "/static/format.js";
 import { later } from "/static/later.js";
 import { MarkdownView } from "/static/markdown.js";
 import { to } from "/static/routes.js";
-import { table } from "/static/tool_result.js";
 import { cause, runPill } from "/static/workflow_words.js";
 
+const UPLOAD = /^upl_[0-9A-Z]{26}$/;
 const OPEN = new Set(["queued", "running"]);
 
 export class WorkflowRunPage {
   #closed = false;
   #run = null;
+  #files = new Map();
 
   constructor(page, route) {
     this.page = page;
@@ -45,11 +46,19 @@ export class WorkflowRunPage {
   async #load() {
     const run = await request("GET", this.path);
     if (this.#closed) return;
+    await this.#name(Object.values(run.inputs).filter((value) => UPLOAD.test(value)));
+    if (this.#closed) return;
     this.#run = run;
     this.route.project = run.project_id;
     this.page.sidebar.select(this.route);
     this.page.title(`${run.workflow}: ${run.state}`);
     this.#draw();
+  }
+
+  /** Find out what the files among the inputs are called. */
+  async #name(ids) {
+    const files = await Promise.all(ids.filter((id) => !this.#files.has(id)).map((id) => request("GET", `/uploads/${encodeURIComponent(id)}`).catch(() => null)));
+    for (const file of files) if (file) this.#files.set(file.id, file);
   }
 
   #draw() {
@@ -61,9 +70,13 @@ export class WorkflowRunPage {
       h("div", { class: "view-head" }, h("h2", {}, run.workflow), h("span", { role: "status" }, runPill(run.state)), OPEN.has(run.state) ? cancel : null),
       this.#facts(run),
       run.error ? h("section", { class: "run-error", role: "alert" }, h("h3", {}, "What went wrong"), h("p", {}, run.error.message), h("p", { class: "quiet" }, run.error.code)) : null,
-      Object.keys(run.inputs).length ? h("section", {}, h("h3", {}, "Inputs"), table(Object.entries(run.inputs).map(([name, value]) => [name, shown(value)]))) : null,
+      Object.keys(run.inputs).length ? h("section", {}, h("h3", {}, "Inputs"), this.#inputs(run)) : null,
       run.output === null ? null : h("section", {}, h("h3", {}, "Output"), output(run.output)),
     );
+  }
+
+  #inputs(run) {
+    return h("dl", { class: "pairs" }, Object.entries(run.inputs).map(([name, value]) => [h("dt", {}, name), h("dd", {}, input(value, this.#files))]));
   }
 
   #facts(run) {
@@ -71,7 +84,7 @@ export class WorkflowRunPage {
       run.session_id ? h("a", { href: to.session(run.session_id), data: { key: "session" }, id: "run-session" }, run.state === "running" ? "Watch its session" : "Its session") : null,
       run.issue_number ? h("a", { href: to.issue(run.project_id, run.issue_number), data: { key: "issue" } }, `Issue #${run.issue_number}`) : null,
     ];
-    const facts = [["Started", `${cause(run)}, ${moment(run.created_at)}`], ["Duration", duration(run.duration_ms)], ["Cost", dollars(run.cost_usd)]];
+    const facts = [["Started", `${cause(run)}, ${moment(run.created_at)}`], ["Duration", OPEN.has(run.state) ? `${duration(run.elapsed_ms)} of work so far` : duration(run.duration_ms)], ["Cost", dollars(run.cost_usd)]];
     return h("div", { class: "run-facts" }, h("dl", { class: "pairs" }, facts.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])), h("p", { class: "row wrap" }, links));
   }
 }
@@ -82,8 +95,9 @@ function output(text) {
   return root;
 }
 
-/** A file among the inputs is shown by its name. */
-function shown(value) {
-  if (value && typeof value === "object" && "name" in value) return `${value.name} (${size(value.size ?? value.size_bytes ?? 0)})`;
-  return value;
+/** A file among the inputs is shown by its name, and can be fetched. */
+function input(value, files) {
+  const file = files.get(value);
+  if (file) return h("a", { href: downloadAddress(`/uploads/${encodeURIComponent(file.id)}/content`), download: file.name }, file.name);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -1,0 +1,63 @@
+// The issue that a session works on, beside its conversation: bound, shown with its checklist, and unbound.
+
+import { allItems, request } from "/static/api.js";
+import { actButton, actForm } from "/static/act.js";
+import { Checklist } from "/static/checklist.js";
+import { h, redraw } from "/static/dom.js";
+import { statusPill } from "/static/issue_words.js";
+import { Proposals } from "/static/proposals.js";
+import { to } from "/static/routes.js";
+
+const MOST = 200;
+
+export class BoundIssue {
+  #number = null;
+
+  /** `session` is an `OpenSession`. */
+  constructor(session, onError) {
+    this.session = session;
+    this.onError = onError;
+    this.root = h("div", { class: "bound-issue" });
+    this.head = h("div", {});
+    this.proposals = new Proposals({ path: session.path, onError, onChanged: () => this.load() });
+  }
+
+  /** Read it again and return the element that shows it. */
+  async load() {
+    const { project_id: project, issue_number: number } = this.session.detail;
+    if (!number) {
+      if (this.#number !== 0) await this.#offer(project);
+    } else {
+      await this.#show(project, number);
+    }
+    this.#number = number ?? 0;
+    return this.root;
+  }
+
+  async #show(project, number) {
+    const path = `/projects/${encodeURIComponent(project)}/issues/${number}`;
+    const [issue, { items: todos }] = await Promise.all([request("GET", path), request("GET", `${path}/todos`)]);
+    if (this.#number !== number) {
+      this.checklist = new Checklist({ path, onError: this.onError, onChanged: () => this.load() });
+      redraw(this.root, this.head, this.checklist.root, this.proposals.root, actButton("Unbind", () => this.#bind(null), { onError: this.onError, class: "small", id: "unbind" }));
+    }
+    redraw(this.head, h("p", {}, h("a", { href: to.issue(project, number), data: { key: "bound-issue" } }, `#${number} ${issue.title}`), " ", statusPill(issue.status)));
+    this.checklist.show(todos, issue);
+    await this.proposals.refresh();
+  }
+
+  async #offer(project) {
+    const open = ["open", "triaged", "assigned", "in_progress", "reopened"].map((status) => `status=${status}`).join("&");
+    const issues = await allItems(`/projects/${encodeURIComponent(project)}/issues?${open}`, { limit: MOST });
+    const choice = h("select", { id: "bind-number", "aria-label": "Issue" }, issues.map((issue) => h("option", { value: String(issue.number) }, `#${issue.number} ${issue.title}`)));
+    const form = actForm({ class: "row wrap" }, () => this.#bind(Number(choice.value)), this.onError, choice, h("button", { type: "submit", class: "small", id: "bind" }, "Bind"));
+    const told = h("p", { class: "quiet" }, "This session works on no issue. Bound to one, the agent keeps its checklist.");
+    redraw(this.root, told, issues.length ? form : h("p", {}, h("a", { href: to.filing(project) }, "File an issue"), " first."));
+  }
+
+  async #bind(number) {
+    await request("PATCH", this.session.path, { issue_number: number });
+    await this.session.refresh();
+    await this.load();
+  }
+}
