@@ -67,6 +67,7 @@ PROJECT_MANAGEMENT: dict[str, str] = {
 
 SHOWN: tuple[str, ...] = (
     "R7.cli.issue",
+    "R7.cli.run",
     "R7.page.issues",
     "R7.page.workflows",
     "R7.uploads",
