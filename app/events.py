@@ -19,6 +19,9 @@ from app.checkpoint_events import SessionRolledBack as SessionRolledBack
 from app.compaction_events import COMPACTION_EVENTS as COMPACTION_EVENTS
 from app.event_base import Channel as Channel
 from app.event_base import EventPayload as EventPayload
+from app.interaction_events import INTERACTION_EVENTS as INTERACTION_EVENTS
+from app.interaction_events import InteractionAnswered as InteractionAnswered
+from app.interaction_events import InteractionRequested as InteractionRequested
 from app.interaction_events import PermissionAnswered as PermissionAnswered
 from app.interaction_events import PermissionRequested as PermissionRequested
 from app.interaction_events import WireRule as WireRule
@@ -331,6 +334,7 @@ EVENT_TYPES: tuple[type[EventPayload], ...] = (
     *COMPACTION_EVENTS,
     *ISSUE_EVENTS,
     *WORKFLOW_EVENTS,
+    *INTERACTION_EVENTS,
 )
 
 

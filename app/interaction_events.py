@@ -5,7 +5,7 @@ Owns: their payloads. Never: the question itself (`storage.models.interactions` 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -57,3 +57,34 @@ class PermissionAnswered(EventPayload):
     comment: str | None = None
     rules: tuple[WireRule, ...] | None = None
     covered_by: str | None = None
+
+
+class InteractionRequested(EventPayload):
+    """A tool call asks a person something. `request` has the shape of the kind; one above 64 KB is left out
+    (null), and `request_ref` is the address of the question."""
+
+    TYPE = "interaction.requested"
+    interaction_id: str
+    tool_call_id: str
+    kind: Literal["ask", "form", "question"]
+    request: dict[str, Any] | None
+    request_ref: str | None = None
+
+
+class InteractionAnswered(EventPayload):
+    """A question is not open any more. `state` is `answered`, `cancelled` (its session went on or ended
+    without an answer) or `expired` (whoever waited is gone); only the first has an `answer`, which stands at
+    `answer_ref` when it is above 64 KB."""
+
+    TYPE = "interaction.answered"
+    SPARSE = True
+    interaction_id: str
+    tool_call_id: str
+    kind: Literal["ask", "form", "question"]
+    state: ConsentState
+    answer: dict[str, Any] | None = None
+    answer_ref: str | None = None
+    answered_by: str | None = None
+
+
+INTERACTION_EVENTS: tuple[type[EventPayload], ...] = (InteractionRequested, InteractionAnswered)

@@ -190,15 +190,13 @@ async def _open_services(
         show_children(telemetry.metrics, children, terminals, languages, debuggers)
         declared.attach(services.projects)
         debugged.attach(services.projects)
-        management.workflows.attach(hub, services.projects, services.sessions)
         tasks = _background(services, redactor)
         try:
-            await services.sessions.start()
-            await management.workflows.start()
+            await management.start(hub, services.projects, services.sessions)
             yield services
         finally:
             await _cancelled(tasks)
-            await management.workflows.aclose()
+            await management.aclose()
             await services.sessions.drain(settings.daemon.shutdown_grace_seconds)
             await notes.aclose()
             await hooks.aclose()
@@ -295,6 +293,7 @@ async def _assemble(
         proposals=management.proposals,
         telemetry=telemetry,
     )
+    sessions.interactions.attach(management.uploads)
     await projects.restore()
     return Services(
         settings=settings,

@@ -105,8 +105,12 @@ RUN_MOVES: Mapping[RunState, frozenset[RunState]] = {
 
 
 class ToolCallState(StrEnum):
+    """One tool call. `waiting`: a person is asked, and no run waits for it; the call has a result once that
+    is answered, or a later run goes on with it."""
+
     PENDING = "pending"
     RUNNING = "running"
+    WAITING = "waiting"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -116,8 +120,9 @@ class ToolCallState(StrEnum):
 _T = ToolCallState
 
 TOOL_CALL_MOVES: Mapping[ToolCallState, frozenset[ToolCallState]] = {
-    _T.PENDING: frozenset({_T.RUNNING, _T.FAILED, _T.CANCELLED, _T.INTERRUPTED}),
-    _T.RUNNING: frozenset({_T.SUCCEEDED, _T.FAILED, _T.CANCELLED, _T.INTERRUPTED}),
+    _T.PENDING: frozenset({_T.RUNNING, _T.WAITING, _T.FAILED, _T.CANCELLED, _T.INTERRUPTED}),
+    _T.RUNNING: frozenset({_T.WAITING, _T.SUCCEEDED, _T.FAILED, _T.CANCELLED, _T.INTERRUPTED}),
+    _T.WAITING: frozenset({_T.RUNNING, _T.SUCCEEDED, _T.FAILED, _T.CANCELLED, _T.INTERRUPTED}),
     _T.SUCCEEDED: frozenset(),
     _T.FAILED: frozenset(),
     _T.CANCELLED: frozenset(),

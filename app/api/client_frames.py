@@ -11,6 +11,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from app.api.error_handlers import validation_error
+from app.api.schemas.interactions import AnswerInteraction
 from app.errors import BadRequest, KagedError
 from app.events import Channel, rfc3339
 from app.ids import now_ms
@@ -55,11 +56,33 @@ class Pause(ClientFrame):
     type: Literal["pause"]
 
 
-AnyClientFrame = Annotated[Ack | Ping | Subscribe | Cancel | Pause, Field(discriminator="type")]
-CLIENT_FRAMES: TypeAdapter[Ack | Ping | Subscribe | Cancel | Pause] = TypeAdapter(AnyClientFrame)
+class Answer(ClientFrame):
+    """As `POST /sessions/{id}/interactions/{interaction_id}/answer`; the other names are those of its
+    body."""
+
+    type: Literal["answer"]
+    interaction_id: Annotated[str, Field(max_length=64)]
+    answer: str | None = None
+    rule: int | str | None = None
+    scope: str | None = None
+    comment: str | None = None
+    answers: dict[str, list[str]] | list[list[str]] | None = None
+    values: dict[str, str | bool | int | float | None] | None = None
+
+    def body(self) -> AnswerInteraction:
+        """Return what the route would be sent; raises `ValidationFailed`."""
+        given = self.model_dump(exclude={"type", "interaction_id"}, exclude_unset=True)
+        try:
+            return AnswerInteraction.model_validate(given)
+        except ValidationError as error:
+            raise validation_error(list(error.errors(include_url=False, include_input=False))) from None
 
 
-def parse_client_frame(text: str) -> Ack | Ping | Subscribe | Cancel | Pause:
+OneFrame = Ack | Ping | Subscribe | Cancel | Pause | Answer
+CLIENT_FRAMES: TypeAdapter[OneFrame] = TypeAdapter(Annotated[OneFrame, Field(discriminator="type")])
+
+
+def parse_client_frame(text: str) -> OneFrame:
     """Return the frame in `text`; raise `BadRequest` or `ValidationFailed` that says what is wrong."""
     if len(text) > MAX_FRAME_CHARACTERS:
         raise BadRequest(f"A frame has at most {MAX_FRAME_CHARACTERS} characters.", reason="frame_too_large")

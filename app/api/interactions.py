@@ -1,25 +1,29 @@
 """Routes for interactions: what waits for a human, and the human's answer.
 
-Owns: parsing and answering. Never: the waiting call (`harness.consent`).
+Owns: parsing and answering. Never: who waits for the answer (`harness.interactions`).
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
 
 from app.api.dependencies import InteractionId, PageDep, PrincipalDep, ServicesDep, SessionId
-from app.api.kaged_route import IDEMPOTENT, noun_router
+from app.api.kaged_route import IDEMPOTENT, IdempotencyKeyHeader, noun_router
 from app.api.pagination import answer_page
-from app.api.schemas.interactions import AnswerInteraction, InteractionAnswer, InteractionStateName
+from app.api.schemas.interactions import (
+    AnswerInteraction,
+    InteractionAnswer,
+    InteractionStateName,
+    given_in,
+)
 from app.api.schemas.model import PageOf
-from app.errors import NotFound, ValidationFailed
-from app.harness.consent import GivenAnswer
+from app.api.schemas.uploads import UploadAnswer
+from app.api.uploads import FILE_BODY, FileName, receive_file
 
 router: APIRouter = noun_router("Interactions")
-
-_BELONGS_TO = {"rule": "always", "scope": "always", "comment": "reject"}
 
 
 @router.get(
@@ -48,10 +52,9 @@ async def list_interactions(
 async def get_interaction(
     services: ServicesDep, session_id: SessionId, interaction_id: InteractionId
 ) -> InteractionAnswer:
-    found = await services.storage.read(lambda uow: uow.interactions.get(interaction_id))
-    if found is None or found.session_id != session_id:
-        raise NotFound(f"There is no interaction {interaction_id} in this session.")
-    return InteractionAnswer.model_validate(found)
+    return InteractionAnswer.model_validate(
+        await services.sessions.interactions.get(session_id, interaction_id)
+    )
 
 
 @router.post(
@@ -68,19 +71,40 @@ async def answer_interaction(
     body: AnswerInteraction,
 ) -> InteractionAnswer:
     """Only the first answer counts: a later one is a conflict that says what was answered, and by
-    whom. `always` also answers other open questions that the rules it stores allow."""
-    closed = await services.sessions.consents.answer(
-        session_id, interaction_id, _given(body), principal.actor
+    whom. A session that paused for questions goes on when the last of them is answered. `always` also
+    answers other open questions that the rules it stores allow."""
+    answered = await services.sessions.interactions.answer(
+        session_id, interaction_id, given_in(body), principal.actor
     )
-    return InteractionAnswer.model_validate(closed)
+    return InteractionAnswer.model_validate(answered)
 
 
-def _given(body: AnswerInteraction) -> GivenAnswer:
-    wrong = {
-        name: f"belongs to the answer `{answer}`"
-        for name, answer in _BELONGS_TO.items()
-        if getattr(body, name) is not None and body.answer != answer
-    }
-    if wrong:
-        raise ValidationFailed("The answer does not fit together.", fields=wrong)
-    return GivenAnswer(body.answer, body.rule, body.scope or "session", body.comment)
+@router.post(
+    "/sessions/{session_id}/interactions/{interaction_id}/files",
+    operation_id="upload_interaction_file",
+    summary="Hand in a file for a form",
+    status_code=201,
+    response_model=UploadAnswer,
+    openapi_extra=FILE_BODY,
+)
+async def upload_interaction_file(
+    request: Request,
+    services: ServicesDep,
+    principal: PrincipalDep,
+    session_id: SessionId,
+    interaction_id: InteractionId,
+    name: FileName = None,
+    idempotency_key: IdempotencyKeyHeader = None,
+) -> Response:
+    """Give its id as the value of a field of the type `file`. As `POST /uploads`, for the project of the
+    session; a file that no answer names is removed after a day."""
+    await services.sessions.interactions.open_form(session_id, interaction_id)
+    session = await services.sessions.get(session_id)
+    return await receive_file(
+        request,
+        services,
+        project_id=session.project_id,
+        name=name,
+        created_by=principal.actor,
+        key=idempotency_key,
+    )

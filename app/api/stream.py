@@ -18,6 +18,7 @@ from starlette.websockets import WebSocketDisconnect
 from app.access_tokens import Principal
 from app.api.access_middleware import SECRET_KEY
 from app.api.client_frames import (
+    Answer,
     Cancel,
     Pause,
     Ping,
@@ -38,6 +39,7 @@ from app.api.error_handlers import (
     refuse_websocket,
 )
 from app.api.operator_audit import note
+from app.api.schemas.interactions import given_in
 from app.errors import BadRequest, Forbidden, KagedError
 from app.harness.frames import HubClosed, SessionDeleted, TooSlow
 from app.lifespan import Services
@@ -204,9 +206,15 @@ class _Socket:
             case Pause():
                 await self._services.sessions.pause(self._session_to_steer(), self._principal.actor)
                 await self._note("pause_session")
+            case Answer():
+                session_id, given = self._session_to_steer(), given_in(frame.body())
+                await self._services.sessions.interactions.answer(
+                    session_id, frame.interaction_id, given, self._principal.actor
+                )
+                await self._note("answer_interaction", interaction_id=frame.interaction_id)
 
-    async def _note(self, operation: str) -> None:
-        data = {"session_id": self._session_id, "by": "websocket"}
+    async def _note(self, operation: str, **more: str) -> None:
+        data = {"session_id": self._session_id, **more, "by": "websocket"}
         noting = note(self._services.storage, self._principal.actor, operation, data)
         # A client that leaves right after its command must not take the row with it.
         await asyncio.shield(asyncio.ensure_future(noting))

@@ -109,7 +109,11 @@ class ActiveRun:
         self.stopped_by, self.stop_detail, self._pause_reason = by, detail, reason
         for child in list(self.context.children.values()):
             child.stop(how, detail=detail, by=by, grace=grace, reason=reason)
-        self.context.consents.withdraw(self.run_id)
+        if reason == "daemon_restart" and self.context.parent is None:
+            self.context.consents.leave_open(self.run_id)  # as a crash would; they are answered after it
+        else:
+            self.context.consents.withdraw(self.run_id)
+        self.context.questions.withdraw(self.run_id)
         if how == "pause" and self.context.phase == "tools" and grace > 0:
             if self._grace is None:
                 self._grace = asyncio.get_running_loop().call_later(grace, self._interrupt)

@@ -5,24 +5,28 @@ Owns: passing each request on to who answers it, and what the call has written. 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from app.errors import ToolError
 from app.events import ToolProgress
 from app.harness.consent_rows import rejected
+from app.harness.interactions.given import GivenConsent
 from app.harness.run_context import RunContext
 from app.observability import Span
 from app.tools.agents.answer import ChildAnswer
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
-from app.tools.ports import ChildTask, FileWrite, TodoItem
+from app.tools.ports import CallWaits, ChildTask, FileWrite, HumanQuestion, TodoItem
 
 
 class CallPorts:
     """What a running tool may ask of the run; filled for each call."""
 
-    def __init__(self, run: RunContext, call_id: str, span: Span) -> None:
+    def __init__(
+        self, run: RunContext, call_id: str, span: Span, *, given: Iterable[GivenConsent] = ()
+    ) -> None:
         self._run = run
+        self._given = list(given)
         self._call_id = call_id
         self._span = span
         self.writes: list[FileWrite] = []
@@ -34,10 +38,20 @@ class CallPorts:
         self._run.audit(event, data)
 
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
+        known = next((one for one in self._given if one.is_about(request)), None)
+        if known is not None:
+            self._given.remove(known)
+            return known.answer
         given = await self._run.consents.ask(self._run, self._call_id, request)
         if given.answer == "reject" and given.comment:
             raise rejected(request, given.comment)
         return given.answer
+
+    async def ask(self, question: HumanQuestion) -> dict[str, Any]:
+        """The root agent's question outlives its run; a subagent waits, as its parent waits for it."""
+        if self._run.parent is None:
+            raise CallWaits(question)
+        return await self._run.questions.ask(self._run, self._call_id, question)
 
     def children(self) -> dict[str, dict[str, Any]]:
         return {key: child.parameters for key, child in self._run.agent.children.items()}

@@ -1,8 +1,9 @@
 """Consent: a tool call that waits for a human, and the one answer that it gets.
 
-Owns: the questions that are open now, and how each is closed: answered exactly once, withdrawn with
-its run, or covered by a rule that another answer stored. Never: when to ask (`tools.authorisation`)
-or who may answer (`api`).
+Owns: the questions that calls of this daemon's runs wait for now, and how each is closed: answered exactly
+once, withdrawn with its run, or covered by a rule that another answer stored. Never: when to ask
+(`tools.authorisation`), who may answer (`api`), or a question that no run waits for any more
+(`interactions`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from app.errors import Conflict, KagedError, NotFound, ToolError
+from app.errors import KagedError, ToolError
 from app.harness.consent_rows import (
     answered_event,
     question_of,
@@ -24,10 +25,10 @@ from app.harness.permissions import PermissionRules, RuleScope
 from app.ids import new_id, now_ms
 from app.states import InteractionState, move
 from app.storage.models import AuditEvent, Interaction
-from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.authorisation.permission_rules import still_to_ask
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest, PermissionRule
+from app.tools.ports import CallWaits
 
 if TYPE_CHECKING:
     from app.harness.run_context import RunContext
@@ -50,9 +51,10 @@ class GivenAnswer:
 
 
 class _Waiting:
-    """One open question. `closing` is the write that closes it, once there is one."""
+    """One open question. `closing` is the write that closes it, once there is one; `left_open`: the run
+    does not wait any more, and the question stays."""
 
-    __slots__ = ("closing", "given", "request", "row", "run")
+    __slots__ = ("closing", "given", "left_open", "request", "row", "run")
 
     def __init__(self, row: Interaction, request: ConsentRequest, run: RunContext) -> None:
         self.row = row
@@ -60,10 +62,11 @@ class _Waiting:
         self.run = run
         self.given: asyncio.Future[GivenAnswer | None] = asyncio.get_running_loop().create_future()
         self.closing: asyncio.Future[Any] | None = None
+        self.left_open = False
 
     @property
     def open(self) -> bool:
-        return self.closing is None
+        return self.closing is None and not self.left_open
 
     async def closed(self) -> None:
         """Wait until the write that closes it has ended, one way or the other."""
@@ -78,8 +81,7 @@ class _Waiting:
 class Consents:
     """Every question that is open in this daemon."""
 
-    def __init__(self, storage: Storage, rules: PermissionRules, spawn: Spawn) -> None:
-        self._storage = storage
+    def __init__(self, rules: PermissionRules, spawn: Spawn) -> None:
         self._rules = rules
         self._spawn = spawn
         self._waiting: dict[str, _Waiting] = {}
@@ -88,7 +90,7 @@ class Consents:
         """Store and publish a question, and wait for the answer for as long as it takes.
 
         When cancelled the question is withdrawn. Raises ToolError `cancelled` when `withdraw` was
-        called for the run."""
+        called for the run, and `CallWaits` when `leave_open` was."""
         row = Interaction(
             id=new_id("itx"),
             session_id=run.session_id,
@@ -109,10 +111,14 @@ class Consents:
             )
             given = await waiting.given
         except asyncio.CancelledError:
+            if waiting.left_open:
+                raise CallWaits from None
             self._withdraw(waiting)
             raise
         finally:
             del self._waiting[row.id]
+        if waiting.left_open:
+            raise CallWaits
         if given is None:
             raise ToolError("cancelled", STOPPED)
         return given
@@ -123,13 +129,20 @@ class Consents:
             self._withdraw(waiting)
             waiting.settle(None)
 
+    def leave_open(self, run_id: str) -> None:
+        """Let the calls of a run wait for their answers without it; their questions stay open."""
+        for waiting in self._of_run(run_id):
+            if waiting.open:
+                waiting.left_open = True
+                waiting.settle(None)
+
     async def answer(
         self, session_id: str, interaction_id: str, given: GivenAnswer, actor: str
-    ) -> Interaction:
-        """Store an answer and let the call go on with it; return the closed interaction.
+    ) -> Interaction | None:
+        """Store an answer and let the call go on with it; return the closed interaction, or None when
+        no run of this daemon waits for it.
 
-        Raises `NotFound`; `Conflict`, with what became of it, when it is not open any more;
-        `ValidationFailed` when the answer does not fit the question. Carried out to its end also
+        Raises `ValidationFailed` when the answer does not fit the question. Carried out to its end also
         when the client that gave it goes away."""
         task = self._spawn(self._answer(session_id, interaction_id, given, actor), name="answer")
         return await asyncio.shield(task)
@@ -150,13 +163,13 @@ class Consents:
 
     async def _answer(
         self, session_id: str, interaction_id: str, given: GivenAnswer, actor: str
-    ) -> Interaction:
+    ) -> Interaction | None:
         waiting = self._waiting.get(interaction_id)
-        while waiting is not None and not waiting.open:
+        while waiting is not None and waiting.closing is not None:
             await waiting.closed()
             waiting = self._waiting.get(interaction_id)
-        if waiting is None or waiting.row.session_id != session_id:
-            raise await self._not_open(session_id, interaction_id)
+        if waiting is None or waiting.left_open or waiting.row.session_id != session_id:
+            return None
         rules = rules_to_store(given.rule, waiting.request) if given.answer == "always" else ()
         closed = await self._close(waiting, given, actor, rules)
         if rules:
@@ -208,29 +221,6 @@ class Consents:
         waiting.closing = waiting.run.record(
             answered_event(waiting.row, state=state),
             work=lambda uow: _close_row(uow, waiting.row.id, values),
-        )
-
-    async def _not_open(self, session_id: str, interaction_id: str) -> KagedError:
-        row = await self._storage.read(lambda uow: uow.interactions.get(interaction_id))
-        if row is None or row.session_id != session_id:
-            return NotFound(f"There is no interaction {interaction_id} in this session.")
-        if row.kind != "permission" or row.state == InteractionState.PENDING.value:
-            # Nothing of this daemon waits for it: what asked is gone, or is still about to be stored.
-            return Conflict(
-                "Nothing waits for this answer.", reason="not_waiting", details={"state": row.state}
-            )
-        details: dict[str, Any] = {"state": row.state, "answer": row.answer, "answered_by": row.answered_by}
-        if row.state == InteractionState.ANSWERED.value:
-            word = (row.answer or {}).get("answer")
-            return Conflict(
-                f"This was answered already: {word}, by {row.answered_by}.",
-                reason="already_answered",
-                details=details,
-            )
-        return Conflict(
-            "The run that asked this was stopped; nothing waits for the answer.",
-            reason="not_waiting",
-            details=details,
         )
 
     def _of_run(self, run_id: str) -> list[_Waiting]:

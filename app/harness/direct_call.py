@@ -25,7 +25,7 @@ from app.tools.agents.answer import ChildAnswer
 from app.tools.agents.definition import agent_tool_name
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
 from app.tools.call import ToolCallContext, ToolEnvelope
-from app.tools.ports import ChildTask, FileWrite, TodoItem
+from app.tools.ports import ChildTask, FileWrite, HumanQuestion, TodoItem
 
 if TYPE_CHECKING:
     from app.harness.session import Session
@@ -70,6 +70,12 @@ class _Ports:
         told = {"call_id": self._call_id, "tool": request.tool, "subjects": list(request.subjects)}
         self.audit("permission.answered", {**told, "answer": "once", "by": "direct_call"})
         return "once"
+
+    async def ask(self, question: HumanQuestion) -> dict[str, Any]:
+        raise ToolError(
+            "no_run",
+            "This call is the operator's own: there is nobody else to ask. An agent asks in its run.",
+        )
 
     def children(self) -> dict[str, dict[str, Any]]:
         return {key: child.parameters for key, child in self._agent.children.items()}

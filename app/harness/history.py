@@ -13,29 +13,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import xxhash
-from pydantic import TypeAdapter
 
 from app.harness.estimate import estimate_message
+from app.harness.message_rows import assistant_blocks, tool_result, user_message
+from app.harness.pictures import has_pictures, without_pictures
 from app.harness.positions import Positions
 from app.harness.providers.provider import EncodingCache
 from app.harness.view import View, is_summary, with_notices
 from app.messages import (
     AssistantBlock,
     AssistantMessage,
-    ImageBlock,
     ModelMessage,
-    TextBlock,
     ToolCallBlock,
     ToolResult,
     ToolResultsMessage,
-    UserBlock,
-    UserMessage,
 )
 from app.storage.models import Message
 
 MISSING_RESULT = "No result was recorded for this call; it may have partly run."
-
-_blocks: TypeAdapter[tuple[AssistantBlock, ...]] = TypeAdapter(tuple[AssistantBlock, ...])
+WAITING_RESULT = "Waits for a person's answer."
+"""Stands for the result of a call that waits; a model is never sent it."""
 
 
 class Entry:
@@ -94,7 +91,12 @@ class History:
     `whole` is false when rows of the conversation have been superseded before it was loaded."""
 
     def __init__(
-        self, rows: Iterable[Message] = (), *, positions: Positions | None = None, whole: bool = True
+        self,
+        rows: Iterable[Message] = (),
+        *,
+        positions: Positions | None = None,
+        whole: bool = True,
+        waiting: Iterable[str] = (),
     ) -> None:
         self.entries: list[Entry] = []
         self.messages: list[ModelMessage] = []
@@ -117,7 +119,9 @@ class History:
         self._without_cache = EncodingCache()
         self.answered = False
         """True when the conversation ends with an answer that the model itself completed."""
-        self._load(rows)
+        self.waiting: set[str] = set()
+        """The calls of the newest answer that wait for a person, by id."""
+        self._load(rows, frozenset(waiting))
 
     # -- growing ----------------------------------------------------------------------------
 
@@ -137,12 +141,38 @@ class History:
         if blocks:
             self._append(Entry(AssistantMessage(blocks=blocks), (message_id,), "primary"))
 
-    def add_results(self, message_ids: Sequence[str], results: tuple[ToolResult, ...]) -> None:
-        """Append the results of the newest answer's calls, each with the id of its row."""
-        self.last_message_id = message_ids[-1]
+    def add_results(
+        self, message_ids: Sequence[str], results: tuple[ToolResult, ...], *, waiting: Iterable[str] = ()
+    ) -> None:
+        """Append the results of the newest answer's calls, each with the id of its row. Of those that
+        wait for a person there is a result that stands for it, and no row."""
+        self.last_message_id = message_ids[-1] if message_ids else self.last_message_id
         self.answered = False
+        self.waiting = set(waiting)
         if results:
             self._append(Entry(ToolResultsMessage(results=results), tuple(message_ids), "tool"))
+
+    def answer_call(self, call_id: str, row_id: str, result: ToolResult) -> None:
+        """Put the result of a call that has waited into its place among the newest results."""
+        if call_id not in self.waiting:
+            return
+        self.waiting.discard(call_id)
+        self.last_message_id = row_id
+        entry = self.entries[-1]
+        assert isinstance(entry.message, ToolResultsMessage)
+        results = entry.message.results
+        at = next(index for index, one in enumerate(results) if one.tool_call_id == call_id)
+        before = sum(1 for one in results[:at] if one.tool_call_id not in self.waiting)
+        row_ids = (*entry.row_ids[:before], row_id, *entry.row_ids[before:])
+        message = ToolResultsMessage(results=(*results[:at], result, *results[at + 1 :]))
+        replaced = Entry(message, row_ids, entry.role)
+        if entry.pruned:
+            replaced.prune(entry.pruned)
+        if self._counted == len(self.entries):
+            self._total += replaced.tokens - entry.tokens
+        self.entries[-1], self.messages[-1], self.visible[-1] = replaced, message, replaced.shown
+        self._without_of = None
+        self._pictured = self._pictured or has_pictures(message)
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -273,7 +303,7 @@ class History:
         if self.visible is not self.messages:
             self.visible.append(entry.message)
 
-    def _load(self, rows: Iterable[Message]) -> None:
+    def _load(self, rows: Iterable[Message], waiting: frozenset[str]) -> None:
         open_calls: list[ToolCallBlock] = []
         results: dict[str, tuple[str, ToolResult]] = {}
         for row in rows:
@@ -291,17 +321,24 @@ class History:
                 open_calls = [block for block in blocks if isinstance(block, ToolCallBlock)]
             else:
                 self._append(user_entry(row))
-        self._close_calls(open_calls, results)
+        self._close_calls(open_calls, results, waiting)
 
     def _close_calls(
-        self, open_calls: list[ToolCallBlock], results: dict[str, tuple[str, ToolResult]]
+        self,
+        open_calls: list[ToolCallBlock],
+        results: dict[str, tuple[str, ToolResult]],
+        waiting: frozenset[str] = frozenset(),
     ) -> None:
         """Answer every call of the last assistant message exactly once, in the order asked."""
         if open_calls:
             found = [results.get(call.id) for call in open_calls]
+            missing = {call.id for call, known in zip(open_calls, found, strict=True) if known is None}
+            self.waiting = missing & waiting
             answers = tuple(
                 known[1]
                 if known is not None
+                else waiting_result(call)
+                if call.id in self.waiting
                 else ToolResult(tool_call_id=call.id, name=call.name, content=MISSING_RESULT, is_error=True)
                 for call, known in zip(open_calls, found, strict=True)
             )
@@ -311,67 +348,13 @@ class History:
         results.clear()
 
 
+def waiting_result(call: ToolCallBlock) -> ToolResult:
+    """Return what stands for the result of a call that waits for a person."""
+    return ToolResult(tool_call_id=call.id, name=call.name, content=WAITING_RESULT)
+
+
 def user_entry(row: Message) -> Entry:
     """Return the entry of an operator's message or of one of the daemon's, a summary included."""
     facts = row.details.get("facts") if is_summary(row) else None
     keep = row.details.get("always_keep") is True
     return Entry(user_message(row), (row.id,), row.role, always_keep=keep, facts=facts)
-
-
-def assistant_blocks(row: Message) -> tuple[AssistantBlock, ...]:
-    """Return the structured answer of a stored row, or its plain text as one block.
-
-    No two of its calls bear the same id: of those that do, the first one counts."""
-    stored = row.details.get("contentBlocks")
-    if not stored:
-        return (TextBlock(text=row.content),) if row.content else ()
-    blocks, seen = [], set()
-    for block in _blocks.validate_python(stored):
-        if isinstance(block, ToolCallBlock):
-            if block.id in seen:
-                continue
-            seen.add(block.id)
-        blocks.append(block)
-    return tuple(blocks)
-
-
-def user_message(row: Message) -> UserMessage:
-    """Return an operator's or the daemon's message as a model reads it."""
-    blocks: list[UserBlock] = []
-    for attachment in row.details.get("attachments", ()):
-        if attachment.get("media_type", "").startswith("image/"):
-            blocks.append(ImageBlock(media_type=attachment["media_type"], data=attachment["data"]))
-        else:
-            name = attachment.get("name", "attachment")
-            blocks.append(TextBlock(text=f"<attachment name={name!r}>\n{attachment['text']}\n</attachment>"))
-    blocks.append(TextBlock(text=row.content))
-    return UserMessage(blocks=tuple(blocks))
-
-
-def tool_result(row: Message) -> ToolResult:
-    """Return a stored tool message as the answer to its call."""
-    details: dict[str, Any] = row.details
-    return ToolResult(
-        tool_call_id=details.get("toolCallId", ""),
-        name=details.get("toolName", ""),
-        content=row.content,
-        is_error=bool(details.get("isError", False)),
-        images=tuple(ImageBlock.model_validate(image) for image in details.get("images", ())),
-    )
-
-
-def has_pictures(message: ModelMessage) -> bool:
-    """Tell whether a message holds pictures that tools gave."""
-    return isinstance(message, ToolResultsMessage) and any(result.images for result in message.results)
-
-
-def without_pictures(message: ModelMessage) -> ModelMessage:
-    """Return the message with a line of words for each picture that a tool gave."""
-    if not isinstance(message, ToolResultsMessage) or not has_pictures(message):
-        return message
-    return ToolResultsMessage(results=tuple(_in_words(result) for result in message.results))
-
-
-def _in_words(result: ToolResult) -> ToolResult:
-    told = [f"[{image.media_type}: not shown, this model takes no images]" for image in result.images]
-    return result.model_copy(update={"content": "\n".join((result.content, *told)), "images": ()})

@@ -28,6 +28,7 @@ from app.harness.providers.router import ProviderRouter
 from app.harness.run_context import RunContext
 from app.harness.session_rows import late_findings, placed_in, posted_event, put_all
 from app.harness.stuck import StuckDetector
+from app.harness.tool_calls import resumed_calls
 from app.harness.turn import Turn, TurnOutcome
 from app.storage.models import Message
 from app.tools.service import ToolService
@@ -36,6 +37,8 @@ CUT_OFF = "The answer broke off before this call could be started; it was not ru
 STOPPED = "The operator stopped the run before this call was started; it was not run."
 
 
+INTERACTION = "interaction"
+"""Why a run ends, and the reason of the checkpoint, when a call of it waits for a person."""
 AWAITING_COMPACTION = "awaiting_compaction"
 COMPACTION_PENDING = "compaction_pending"
 """The reason of the checkpoint at which an operator decides on a compaction."""
@@ -89,7 +92,9 @@ class AgentLoop:
         run = self._run
         if run.prepare is not None:
             await run.prepare(run)
-        while True:
+        if run.waiting_calls:
+            await self._go_on_with_waiting_calls()
+        while not run.history.waiting:
             stop = self._before_step()
             if stop is not None:
                 return stop
@@ -116,9 +121,12 @@ class AgentLoop:
                     return LoopOutcome("succeeded", outcome.stop_reason)
                 self._inject(steers)
                 continue
+            if run.history.waiting:
+                break
             self._inject(self._take_steers())
             if self._stuck.observe(run.history.messages):
                 return LoopOutcome("succeeded", "stuck")
+        return LoopOutcome("interrupted", INTERACTION, pause=INTERACTION)
 
     async def _step(self) -> TurnOutcome:
         """Make one model call and run the tools that it asks for."""
@@ -148,6 +156,18 @@ class AgentLoop:
         elif calls is not None:
             await calls.run()
         return outcome
+
+    async def _go_on_with_waiting_calls(self) -> None:
+        """Run the calls of an earlier run that have waited for a person's consent."""
+        run = self._run
+        calls = resumed_calls(run, self._tools, takes_images=self._takes_images())
+        if calls is not None:
+            await run.record(work=calls.mark_ready())
+            await calls.run()
+
+    def _takes_images(self) -> bool:
+        candidate = self._run.route.candidates[0]
+        return self._catalog.takes_images(candidate.provider, candidate.model)
 
     async def _made_room(self) -> bool:
         """Keep the context below the model's window; true when an operator must decide how."""

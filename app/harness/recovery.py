@@ -2,30 +2,33 @@
 
 Owns: what row 14 of the decisions asks for: runs become interrupted, every unfinished call gets
 an error result, every open message is closed, and the session pauses with a checkpoint that one
-resume goes on from. One unit of work per session, so that a crash in here changes nothing.
+resume goes on from. A call of the root agent that a person was asked about goes on waiting for the
+answer. One unit of work per session, so that a crash in here changes nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.errors import ToolError
 from app.events import (
+    ROOT_AGENT,
     CheckpointCreated,
     EventPayload,
     MessageEnd,
     MessageToolResult,
-    PermissionAnswered,
     RunEnded,
     SessionStateChanged,
     StepEnded,
 )
-from app.harness.consent_rows import answered_event
 from app.harness.delegation.rows import TASK_RESULT, task_result_row
 from app.harness.event_hub import EventHub
+from app.harness.interactions.rows import closed_event
+from app.harness.loop import INTERACTION
 from app.harness.session_rows import checkpoint_event, posted_event
 from app.ids import new_id, now_ms
 from app.messages import Usage
@@ -114,9 +117,18 @@ class _Told:
 
 
 def _expire_all(uow: UnitOfWork) -> None:
-    """Close the questions whose run had ended already, which only a failing database leaves open."""
+    """Close the questions that no call waits for, which only a failing database leaves open."""
     for row in uow.interactions.pending_anywhere():
-        _expire(uow, row, now_ms())
+        session = uow.sessions.get(row.session_id)
+        paused = session is not None and session.state == SessionState.PAUSED.value
+        if not (paused and _asked_by(row, uow.tool_calls.waiting(row.session_id))):
+            _expire(uow, row, now_ms())
+
+
+def _asked_by(question: Interaction, calls: Sequence[ToolCall]) -> bool:
+    """Tell whether one of the calls has asked this, and the root agent for it."""
+    ids = {call.call_id for call in calls if call.agent_path == ROOT_AGENT}
+    return question.agent_path == ROOT_AGENT and question.tool_call_id in ids
 
 
 def _expire(uow: UnitOfWork, row: Interaction, at: int) -> None:
@@ -137,8 +149,14 @@ class _Wreck:
         roots = [run for run in self.runs if run.parent_run_id is None]
         self.run_id = roots[-1].id if roots else None
         self.messages = uow.messages.incomplete(session.id)
-        self.calls = [call for call in uow.tool_calls.unfinished(session.id) if call.run_id is not None]
-        self.questions = uow.interactions.pending(session.id)
+        self.was_running = session.state == SessionState.RUNNING.value
+        unfinished = [call for call in uow.tool_calls.unfinished(session.id) if call.run_id is not None]
+        pending, waiting = uow.interactions.pending(session.id), uow.tool_calls.waiting(session.id)
+        kept = [one for one in unfinished if any(_asked_by(question, [one]) for question in pending)]
+        self.kept = kept if self.was_running else []
+        self.calls = [call for call in unfinished if call not in self.kept]
+        self.questions = [one for one in pending if not _asked_by(one, [*self.kept, *waiting])]
+        self.reason = INTERACTION if self.kept or waiting else REASON
         self.unanswered = {question.tool_call_id for question in self.questions}
         self.steps = [step for run in self.runs for step in uow.runs.steps(run.id) if step.ended_at is None]
         self.answered_steps = [
@@ -155,10 +173,9 @@ class _Wreck:
             run_id=self.run_id,
             created_at=self.at,
             created_by="daemon",
-            reason=REASON,
+            reason=self.reason,
             message_cursor=last,
         )
-        self.was_running = session.state == SessionState.RUNNING.value
         self.after = SessionState(session.state)
         if self.was_running:
             self.after, _ = move_session(self.after, SessionEvent.DAEMON_RESTARTED)
@@ -179,7 +196,7 @@ class _Wreck:
         if self.was_running:
             last.append(self._checkpoint_created())
             last.append(
-                SessionStateChanged(state=self.after.value, previous=self.session.state, reason=REASON)
+                SessionStateChanged(state=self.after.value, previous=self.session.state, reason=self.reason)
             )
         return [*told, _Told(last, self.run_id)]
 
@@ -195,7 +212,8 @@ class _Wreck:
             for message in self.messages
             if own(message.run_id)
         ]
-        events += [self._expired(question) for question in self.questions if own(question.run_id)]
+        expired = InteractionState.EXPIRED
+        events += [closed_event(one, expired) for one in self.questions if own(one.run_id)]
         answered = zip(self.calls, self.results, strict=True)
         events += [self._result_event(call, row) for call, row in answered if own(call.run_id)]
         events += [
@@ -237,6 +255,8 @@ class _Wreck:
             uow.tool_calls.update(
                 call.id, state=state, error_code="aborted", result_message_id=row.id, ended_at=self.at
             )
+        for call in self.kept:
+            uow.tool_calls.update(call.id, state=move(ToolCallState(call.state), ToolCallState.WAITING).value)
         for step in self.steps:
             uow.runs.update_step(step.run_id, step.number, stop_reason="aborted", ended_at=self.at)
         for run in self.runs:
@@ -248,7 +268,7 @@ class _Wreck:
             uow.messages.update(message_id, agent_path="primary")
         if self.was_running:
             uow.checkpoints.add(self.checkpoint)
-            values = {"state": self.after.value, "state_reason": REASON, "updated_at": self.at}
+            values = {"state": self.after.value, "state_reason": self.reason, "updated_at": self.at}
             uow.sessions.update(self.session.id, **values)
         uow.audit.add_many([self._audit()])
 
@@ -273,7 +293,7 @@ class _Wreck:
 
     def _open_steps(self) -> list[Step]:
         """Steps whose end was not told: the model call was cut off, or its calls were."""
-        cut_off_calls = {(call.run_id, call.step) for call in self.calls}
+        cut_off_calls = {(call.run_id, call.step) for call in (*self.calls, *self.kept)}
         answered = [step for step in self.answered_steps if (step.run_id, step.number) in cut_off_calls]
         return [*self.steps, *answered]
 
@@ -292,10 +312,6 @@ class _Wreck:
             details={"toolCallId": call.call_id, "toolName": call.name, "isError": True, "code": "aborted"},
             created_at=self.at,
         )
-
-    @staticmethod
-    def _expired(question: Interaction) -> PermissionAnswered:
-        return answered_event(question, state=InteractionState.EXPIRED)
 
     def _result_event(self, call: ToolCall, row: Message) -> MessageToolResult:
         return MessageToolResult(

@@ -38,8 +38,11 @@ if TYPE_CHECKING:
     from app.harness.compaction.requests import CompactionRequests
     from app.harness.consent import Consents
     from app.harness.delegation.delegations import Delegations
+    from app.harness.interactions.given import GivenConsent, WaitingCall
+    from app.harness.interactions.live import LiveQuestions
     from app.harness.permissions import PermissionRules
     from app.harness.todo_lists import SessionTodos
+    from app.harness.tool_calls import StepCalls
 
 
 async def at_once() -> None:
@@ -54,7 +57,9 @@ class RunContext:
     child's run has a `parent`, and the id of its parent's tool call; `children` are the runs that it
     waits for, by id, and `used_below` what all below it have used. `ending` is the reason for which
     it ends before its next step. `prepare` makes `system` ready, once, before the first step. `remind`
-    gives the reminder of open tasks, and `reminder` is that of the present step."""
+    gives the reminder of open tasks, and `reminder` is that of the present step.
+    `waiting_calls` are those of an earlier run that it goes on with, `consents_given` what a person has
+    answered for them, by call id, and `step_calls` the calls that are under way."""
 
     session_id: str
     project_id: str
@@ -76,6 +81,7 @@ class RunContext:
     redactor: Redactor
     permissions: PermissionRules
     consents: Consents
+    questions: LiveQuestions
     todos: SessionTodos
     own_tools: OwnTools = field(default_factory=dict)
     prepare: Callable[[RunContext], Awaitable[None]] | None = None
@@ -111,6 +117,9 @@ class RunContext:
     cost_below_usd: float | None = None
     compactor_cost: Cost | None = None
     ending: str | None = None
+    waiting_calls: tuple[WaitingCall, ...] = ()
+    consents_given: dict[str, tuple[GivenConsent, ...]] = field(default_factory=dict)
+    step_calls: StepCalls | None = None
     _audit: list[dict[str, Any]] = field(default_factory=list)
     _blobs: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     _kept: set[str] = field(default_factory=set)

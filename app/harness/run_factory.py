@@ -15,6 +15,7 @@ from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
 from app.harness.hooks.agent_plugins import Caller
+from app.harness.interactions.open_calls import waiting_calls
 from app.harness.limits import Limits
 from app.harness.loop import AgentLoop
 from app.harness.permissions import manifest_rules, rules_above
@@ -50,6 +51,7 @@ HANDED_DOWN = (
     "redactor",
     "permissions",
     "consents",
+    "questions",
     "todos",
     "on_overflow",
     "checkpoints",
@@ -80,6 +82,7 @@ async def build_run(
     surroundings = environment(root, date.today())
     await session.prompts.load()
     assert session.history is not None
+    waiting = await waiting_calls(services.storage, row.id) if session.history.waiting else ()
     context = RunContext(
         session_id=row.id,
         project_id=row.project_id,
@@ -114,6 +117,7 @@ async def build_run(
         redactor=services.redactor,
         permissions=services.permissions,
         consents=services.consents,
+        questions=services.questions,
         todos=SessionTodos(services.storage, row.id),
         remind=reminding(services, row.id),
         manifest_rules=manifest_rules(project, agent),
@@ -122,6 +126,7 @@ async def build_run(
         metrics=services.telemetry.metrics,
         delegations=session.delegations,
         compaction=services.compaction,
+        waiting_calls=waiting,
     )
     loop, record = _loop(services, context, session.take_steers), run_row(context, message, checkpoint)
     return ActiveRun(record, context, loop, session, services.spawn, over=services.run_over)

@@ -15,7 +15,8 @@ import orjson
 import xxhash
 
 from app.errors import Gone, NotFound
-from app.harness.history import History, without_pictures
+from app.harness.history import History
+from app.harness.pictures import without_pictures
 from app.harness.providers.provider import ModelRequest
 from app.harness.providers.router import ProviderRouter
 from app.harness.view import View, is_summary

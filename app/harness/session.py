@@ -7,17 +7,21 @@ before it is told.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from app.errors import Conflict, NotFound
+from app.errors import Conflict, KagedError, NotFound
 from app.events import EventPayload, RunQueued
 from app.harness.checkpoints.file_rollback import StagedFiles
 from app.harness.checkpoints.prompt_edits import PromptEditing
 from app.harness.checkpoints.rollback import Rollbacks, RollbackWish
 from app.harness.delegation.rows import TASK_RESULT
 from app.harness.inbox import Inbox, message_size
+from app.harness.interactions.answering import Answering, CheckedAnswer
+from app.harness.interactions.open_calls import STOPPED, close_open_calls
 from app.harness.issues.binding import refuse_binding
+from app.harness.loop import INTERACTION
 from app.harness.session_rows import (
     Mode,
     PostedMessage,
@@ -37,8 +41,10 @@ from app.harness.session_services import SessionServices
 from app.harness.session_stream import SessionStream
 from app.ids import now_ms
 from app.states import SessionEvent, SessionState
-from app.storage.models import Message, Rollback, Run
+from app.storage.models import Interaction, Message, Rollback, Run
 from app.storage.models import Session as SessionRow
+
+log = logging.getLogger("kaged.session")
 
 PAUSE_GRACE_SECONDS = 2.0
 
@@ -138,13 +144,15 @@ class Session:
                 run.stop("cancel", by=actor)
             if active is None and self._record.state is not SessionState.IDLE:
                 edited, apply_edits = await self._runs.edits_to_apply()
+                closed = await close_open_calls(self._runs, self._services.storage, STOPPED)
                 await self._record.move(
                     SessionEvent.CANCEL,
                     reason="cancelled",
-                    events=edited,
-                    work=both(held, apply_edits),
+                    events=[*closed.events, *edited],
+                    work=both(closed.store, both(held, apply_edits)),
                     durable=True,
                 )
+                closed.tell(await self._runs.conversation())
                 await self._runs.prompts.reload()
                 self._runs.release_place()
             else:
@@ -170,7 +178,8 @@ class Session:
                 return
 
     async def resume(self, checkpoint_id: str | None, actor: str) -> Run | None:
-        """Go on after a pause as a new run; None when there is nothing left to do."""
+        """Go on after a pause as a new run, without the answers to open questions; None when there is
+        nothing left to do."""
         async with self._lock:
             self._still_there()
             state, queued = self._record.state, self._runs.inbox.next()
@@ -179,26 +188,68 @@ class Session:
                 return (await self._runs.begin(queued, SessionEvent.RESUME_WITH_WORK)).row
             if state is not SessionState.PAUSED:
                 raise self._record.illegal("resume")
-            checkpoint = await self._services.open_checkpoint(self.id, checkpoint_id)
-            history = await self._runs.conversation()
-            # A model that asked for a look has answered, but is not done: it is let go on.
-            asked = checkpoint is not None and checkpoint.reason == "model" and queued is None
-            unanswered = bool(history.messages) and (asked or not history.answered)
-            if not unanswered and queued is None:
-                edited, apply_edits = await self._runs.edits_to_apply()
-                await self._record.move(
-                    SessionEvent.RESUME_WITHOUT_WORK,
-                    events=edited,
-                    work=both(mark_resumed(checkpoint), apply_edits),
-                    durable=True,
-                )
-                await self._runs.prompts.reload()
-                return None
-            await self._services.check_runnable(self.row, None)
-            self._services.capacity.force(self._runs.claim())
-            message = nudge(self.id, history, actor) if unanswered else queued
-            begun = await self._runs.begin(message, SessionEvent.RESUME_WITH_WORK, checkpoint)
-            return begun.row
+            return await self._resume_paused(checkpoint_id, actor)
+
+    async def answer(self, interaction_id: str, checked: CheckedAnswer, actor: str) -> Interaction | None:
+        """Store the answer to a question that no run waits for, and go on when it was the last one open;
+        None when it is not open. When going on fails, the answer is kept for the next resume."""
+        while True:
+            async with self._lock:
+                self._still_there()
+                answering = Answering(self._runs, self._services)
+                found = await answering.find(interaction_id)
+                if found is None:
+                    return None
+                active = self._runs.active
+                storable = answering.can_store(found)
+                answered = await answering.store(found, checked, actor) if storable else None
+                if active is None:
+                    await self._go_on_when_answered(actor)
+                if active is None or answering.taken_by_step:
+                    return answered
+            await active.ended()
+            if storable:
+                await self.go_on_when_answered(actor)
+                return answered
+
+    async def go_on_when_answered(self, actor: str) -> None:
+        """Resume a session that paused for questions which are all answered by now."""
+        async with self._lock:
+            await self._go_on_when_answered(actor)
+
+    async def _go_on_when_answered(self, actor: str) -> None:
+        if self._record.state is not SessionState.PAUSED or self.row.state_reason != INTERACTION:
+            return
+        if await Answering(self._runs, self._services).open_questions():
+            return
+        try:
+            self._services.refuse_when_stopping()
+            await self._resume_paused(None, actor)
+        except KagedError as problem:
+            log.warning("session %s is answered and stays paused: %s", self.id, problem.message)
+
+    async def _resume_paused(self, checkpoint_id: str | None, actor: str) -> Run | None:
+        queued = self._runs.inbox.next()
+        checkpoint = await self._services.open_checkpoint(self.id, checkpoint_id)
+        history = await self._runs.conversation()
+        # A model that asked for a look has answered, but is not done: it is let go on.
+        asked = checkpoint is not None and checkpoint.reason == "model" and queued is None
+        unanswered = bool(history.messages) and (asked or not history.answered)
+        if not unanswered and queued is None:
+            edited, apply_edits = await self._runs.edits_to_apply()
+            await self._record.move(
+                SessionEvent.RESUME_WITHOUT_WORK,
+                events=edited,
+                work=both(mark_resumed(checkpoint), apply_edits),
+                durable=True,
+            )
+            await self._runs.prompts.reload()
+            return None
+        await self._services.check_runnable(self.row, None)
+        self._services.capacity.force(self._runs.claim())
+        message = nudge(self.id, history, actor) if unanswered else queued
+        begun = await self._runs.begin(message, SessionEvent.RESUME_WITH_WORK, checkpoint)
+        return begun.row
 
     async def continue_run(self, actor: str) -> Run:
         """Let the agent go on after it stopped without having finished its answer."""
@@ -261,7 +312,15 @@ class Session:
             if self._busy:
                 raise self._record.illegal("archive")
             held = hold_all(self._runs.stop_what_waits())
-            await self._record.move(SessionEvent.ARCHIVE, work=held, durable=True, archived_at=now_ms())
+            closed = await close_open_calls(self._runs, self._services.storage, STOPPED)
+            await self._record.move(
+                SessionEvent.ARCHIVE,
+                events=closed.events,
+                work=both(closed.store, held),
+                durable=True,
+                archived_at=now_ms(),
+            )
+            closed.tell(await self._runs.conversation())
             self._services.capacity.withdraw(self.id)
             self._services.capacity.release(self.id)
             self._runs.inbox = Inbox()

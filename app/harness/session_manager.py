@@ -27,6 +27,8 @@ from app.harness.delegation.hooks import DelegationHooks
 from app.harness.direct_call import call_directly
 from app.harness.event_hub import EventHub
 from app.harness.hooks.plugin_hooks import PluginHooks
+from app.harness.interactions.live import LiveQuestions
+from app.harness.interactions.service import Interactions
 from app.harness.issues.binding import open_session
 from app.harness.issues.proposals import TodoProposals
 from app.harness.limits import Limits
@@ -42,6 +44,7 @@ from app.harness.session_runs import SessionRuns
 from app.harness.session_services import SessionServices
 from app.harness.transfer import export_session
 from app.harness.transfer_import import SessionImports
+from app.harness.workflows.taking_up import take_up
 from app.ids import new_id, now_ms
 from app.observability import Redactor, Telemetry
 from app.states import SessionState
@@ -86,7 +89,7 @@ class SessionManager:
         telemetry: Telemetry | None = None,
     ) -> None:
         self.capacity = capacity
-        self.consents = Consents(storage, permissions, self._spawn)
+        self.consents = Consents(permissions, self._spawn)
         self._storage = storage
         self._hub = hub
         self._session_over = session_over
@@ -113,6 +116,7 @@ class SessionManager:
             redactor=redactor,
             permissions=permissions,
             consents=self.consents,
+            questions=LiveQuestions(),
             run_over=run_over,
             compaction=CompactionServices(storage, router, router.catalog, plugins=hooks.compaction),
             telemetry=telemetry or Telemetry(),
@@ -123,6 +127,7 @@ class SessionManager:
         )
         hooks.attach(self._services.project_of, projects.root_of)
         self.compactions = CompactionCommands(self._services, self._runs_of)
+        self.interactions = Interactions(self._services, self._session, self._whole)
 
     # -- lifecycle --------------------------------------------------------------------------
 
@@ -134,6 +139,7 @@ class SessionManager:
             (await self._session(row.id)).line_up()
         for session_id in await to_wake(self._storage):
             await (await self._session(session_id)).wake()
+        await self.interactions.go_on()
 
     async def drain(self, grace: float) -> None:
         """Stop every run at a clean boundary; running tools get `grace` seconds."""
@@ -308,6 +314,11 @@ class SessionManager:
     async def line_up(self, session_id: str) -> None:
         """Let a session that was stored as waiting begin when there is capacity."""
         (await self._session(session_id)).line_up()
+
+    async def take_up(self, session_id: str, message_id: str) -> None:
+        """Let a session have a message that was stored as waiting in it, and run it when it is idle."""
+        session = await self._session(session_id)
+        await self._whole(take_up(self._storage, session.runs, message_id))
 
     # -- transfer ---------------------------------------------------------------------------
 

@@ -20,13 +20,15 @@ from app.harness.delegation.delegations import Delegations
 from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
 from app.harness.inbox import Inbox
-from app.harness.loop import LoopOutcome
+from app.harness.interactions.open_calls import RESUMED, STOPPED, close_open_calls
+from app.harness.loop import INTERACTION, LoopOutcome
 from app.harness.older_results import leave_out_results
 from app.harness.positions import Positions
 from app.harness.prompts.session_prompts import SessionPrompts
 from app.harness.run_factory import build_run
 from app.harness.session_record import SessionRecord, Work
 from app.harness.session_rows import (
+    both,
     checkpoint_event,
     checkpoint_of,
     hold_all,
@@ -180,6 +182,9 @@ class SessionRuns:
         pause_reason = outcome.pause
         if pause_reason is None and following is not None and self._services.stopping():
             pause_reason = "daemon_restart"  # so that one resume goes on with what waits
+        history = await self.conversation()
+        if pause_reason == "daemon_restart" and history.waiting:
+            pause_reason = INTERACTION  # what it waits for is an answer, not the daemon
         if pause_reason is not None:
             asked = active.context.checkpoints.made if pause_reason == "model" else None
             checkpoint = checkpoint_of(
@@ -187,8 +192,8 @@ class SessionRuns:
                 active.run_id,
                 reason=pause_reason,
                 detail=active.stop_detail if asked is None else asked.reason,
-                created_by=active.stopped_by if asked is None else "model",
-                cursor=(await self.conversation()).last_message_id,
+                created_by="model" if asked or pause_reason == INTERACTION else active.stopped_by,
+                cursor=history.last_message_id,
             )
 
             def pause(uow: UnitOfWork) -> None:
@@ -204,12 +209,16 @@ class SessionRuns:
             )
             self.note_files(checkpoint_id=checkpoint.id)
             return
+        closed = await close_open_calls(self, self._services.storage, STOPPED)
+        told, ended = [*closed.events, closing], both(closed.store, store)
         if following is None:
             await self.record.move(
-                SessionEvent.RUN_ENDED, events=[closing], work=store, run_id=active.run_id, **flag
+                SessionEvent.RUN_ENDED, events=told, work=ended, run_id=active.run_id, **flag
             )
+            closed.tell(history)
             return
-        await self.stream.record([closing], store, run_id=active.run_id)
+        await self.stream.record(told, ended, run_id=active.run_id)
+        closed.tell(history)
         try:
             await self._begin(following, SessionEvent.RUN_ENDED_MORE_QUEUED, **flag)
         except KagedError as problem:
@@ -253,6 +262,7 @@ class SessionRuns:
         When that fails nothing has changed: the message waits where it was."""
         self._services.refuse_when_stopping()
         history = await self.conversation()
+        closed = await close_open_calls(self, self._services.storage, RESUMED, only_unanswered=True)
         model = str(message.details["model"]) if message is not None and "model" in message.details else None
         active = await build_run(self._services, self, message, checkpoint, model)
         every_result = active.context.agent.include_tool_results_in_context
@@ -261,13 +271,14 @@ class SessionRuns:
         waiting = [*(self.inbox.held() if message is not None else []), *([message] if message else [])]
         rows = [placed_in(history, row, active.run_id) for row in waiting]
         active.message = rows[-1] if rows else None
-        told: list[EventPayload] = [posted_event(row, queued=False) for row in rows]
+        told = [*closed.events, *(posted_event(row, queued=False) for row in rows)]
         edited, apply_edits = await self.edits_to_apply()
         told += [*edited, active.started_event()]
         if not self.row.title and message is not None and message.role == "operator":
             values["title"] = title_from(message.content)
 
         def store(uow: UnitOfWork) -> None:
+            closed.store(uow)
             put_all(rows)(uow)
             uow.runs.add(active.row)
             mark_resumed(checkpoint)(uow)
@@ -277,6 +288,7 @@ class SessionRuns:
 
         await self.record.move(event, events=told, work=store, run_id=active.run_id, durable=True, **values)
         self.inbox.remove({row.id for row in rows})
+        closed.tell(history)
         for row in rows:
             history.add_user(row)
         if edited:

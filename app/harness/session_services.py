@@ -21,6 +21,7 @@ from app.harness.delegation.hooks import DelegationHooks
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.estimate import ConversationEstimate
 from app.harness.history import History
+from app.harness.interactions.live import LiveQuestions
 from app.harness.limits import Limits
 from app.harness.permissions import PermissionRules
 from app.harness.pipeline.runner import ProcessorPipeline
@@ -72,6 +73,7 @@ class SessionServices:
     redactor: Redactor
     permissions: PermissionRules
     consents: Consents
+    questions: LiveQuestions
     run_over: Callable[[str, str], Awaitable[None]]
     compaction: CompactionServices
     hooks: PluginHooks
@@ -89,6 +91,7 @@ class SessionServices:
                 uow.messages.history(session_id, "primary"),
                 positions=Positions(last + 1),
                 whole=not uow.messages.has_superseded(session_id),
+                waiting=[call.call_id for call in uow.tool_calls.waiting(session_id)],
             )
             history.tokens()
             return history, ConversationEstimate()

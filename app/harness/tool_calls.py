@@ -1,7 +1,8 @@
 """Runs the tool calls of one step, side by side where they do not collide.
 
 Owns: exactly one stored and published result for each call, also for calls that are refused,
-cancelled or never started. Never: a tool's own work (the tool service).
+cancelled or never started; a call that waits for a person has none yet. Never: a tool's own work (the
+tool service).
 """
 
 from __future__ import annotations
@@ -10,24 +11,28 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
-from app.events import MessageToolResult, ShownImage, StepEnded, head_of, message_address
+from app.events import StepEnded
 from app.harness.answer import RecordedCall
 from app.harness.call_order import CallOrder
 from app.harness.call_ports import CallPorts
 from app.harness.checkpoints.file_writes import as_details
+from app.harness.history import waiting_result
+from app.harness.interactions.rows import asked_row, requested_event
 from app.harness.run_context import RunContext
 from app.harness.telemetry import tool_ended, tool_span
+from app.harness.tool_results import result_event, result_row
 from app.ids import new_id, now_ms
-from app.messages import StopReason, ToolCallBlock, ToolResult
+from app.messages import AssistantMessage, ModelMessage, StopReason, ToolCallBlock, ToolResult
 from app.observability import Span
 from app.states import ToolCallState, move
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.arguments import validate
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import Effects
+from app.tools.ports import CallWaits, HumanQuestion
+from app.tools.redaction import redacted
 from app.tools.service import ToolService
 from app.workspace import locate
 
@@ -43,6 +48,7 @@ class _Call:
     record: RecordedCall
     position: int
     result: ToolResult | None = None
+    waiting: bool = False
     message_id: str = ""
     behind: list[_Call] = field(default_factory=list)
     task: asyncio.Task[None] | None = None
@@ -50,7 +56,7 @@ class _Call:
 
 
 class StepCalls:
-    """All tool calls of one model answer."""
+    """All tool calls of one model answer; with `resumed`, those of an earlier run's that have waited."""
 
     def __init__(
         self,
@@ -61,8 +67,11 @@ class StepCalls:
         recorded: dict[str, RecordedCall],
         *,
         takes_images: bool = False,
+        resumed: bool = False,
     ) -> None:
         self._run = run
+        self._resumed = resumed
+        self._step_closed = resumed
         self._service = service
         self._message_id = message_id
         self._takes_images = takes_images
@@ -97,6 +106,7 @@ class StepCalls:
         When cancelled, or when storing fails, no call goes on behind the run's back: what has not
         finished is stopped and answered as cancelled before this ends."""
         self._run.phase = "tools"
+        self._run.step_calls = self
         tasks: list[asyncio.Task[None]] = []
         try:
             await self._run.files_noted()
@@ -107,6 +117,17 @@ class StepCalls:
             self._refuse("cancelled", UNFINISHED)
             self._close()
 
+    def waiting_call(self, call_id: str) -> int | None:
+        """Return the place that the result of a call has, when the call waits for a person."""
+        found = (call for call in self._calls if call.block.id == call_id)
+        return next((call.position for call in found if call.waiting and call.result is None), None)
+
+    def take_result(self, message_id: str, result: ToolResult) -> None:
+        """Take the stored result of a call that has waited, before the step is over."""
+        for call in self._calls:
+            if call.block.id == result.tool_call_id:
+                call.result, call.message_id = result, message_id
+
     def close_refused(self, code: str, message: str, stop_reason: StopReason) -> None:
         """Answer all calls without running any; used when the answer was cut off."""
         self._stop_reason = stop_reason
@@ -114,9 +135,9 @@ class StepCalls:
         self._close()
 
     def _refuse(self, code: str, message: str) -> None:
-        """Answer every call that has no result yet with an error."""
+        """Answer every call that has no result yet, and waits for nobody, with an error."""
         for call in self._calls:
-            if call.result is None:
+            if call.result is None and not call.waiting:
                 envelope = ToolEnvelope.of_error(ToolError(code, message))
                 self._record(call, envelope, ToolCallState.CANCELLED)
 
@@ -160,13 +181,17 @@ class StepCalls:
         if behind:
             await self._mark_running(call)
         with tool_span(self._run, block) as span:
-            envelope = await self._service.call(
-                block.name,
-                block.arguments,
-                await self._context(call, span),
-                allowed=self._run.allowed_tools,
-                own=self._run.own_tools,
-            )
+            try:
+                envelope = await self._service.call(
+                    block.name,
+                    block.arguments,
+                    await self._context(call, span),
+                    allowed=self._run.allowed_tools,
+                    own=self._run.own_tools,
+                )
+            except CallWaits as waits:
+                self._wait(call, waits.question)
+                return
             known = self._service.find(block.name, self._run.own_tools) is not None
             tool_ended(self._run, span, block.name, envelope, known=known)
         self._record(call, envelope, ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED)
@@ -186,9 +211,28 @@ class StepCalls:
 
         await self._run.record(work=store)
 
+    def _wait(self, call: _Call, question: HumanQuestion | None) -> None:
+        """Store and publish that a call waits for a person; with its question, unless that is there."""
+        run, row_id = self._run, call.record.id
+        call.waiting = True
+        call.record = replace(call.record, state=move(call.record.state, ToolCallState.WAITING))
+        asked = None
+        if question is not None:
+            asked = asked_row(run.session_id, run.run_id, run.agent_path, call.block.id, question)
+            told = {"interaction_id": asked.id, "call_id": call.block.id, "kind": asked.kind}
+            run.audit("interaction.requested", {**told, "request": redacted(asked.request)})
+
+        def store(uow: UnitOfWork) -> None:
+            if asked is not None:
+                uow.interactions.add(asked)
+            uow.tool_calls.update(row_id, state=ToolCallState.WAITING.value)
+
+        events = () if asked is None else (requested_event(asked),)
+        run.record(*events, *self._closing(), work=store, durable=True)
+
     async def _context(self, call: _Call, span: Span) -> ToolCallContext:
         run, block = self._run, call.block
-        call.ports = CallPorts(run, block.id, span)
+        call.ports = CallPorts(run, block.id, span, given=run.consents_given.pop(block.id, ()))
         return ToolCallContext(
             session_id=run.session_id,
             run_id=run.run_id,
@@ -237,23 +281,37 @@ class StepCalls:
 
         duration = envelope.metadata.duration_ms
         event = result_event(run.session_id, self._message_id, call.message_id, call.result, duration)
-        closing = (self._step_ended(),) if all(other.result is not None for other in self._calls) else ()
-        run.record(event, *closing, work=store)
+        run.record(event, *self._closing(), work=store)
 
-    def _step_ended(self) -> StepEnded:
-        return StepEnded(
+    def _closing(self) -> tuple[StepEnded, ...]:
+        """Return the end of the step, once, when each call has a result or waits for a person."""
+        if self._step_closed or any(call.result is None and not call.waiting for call in self._calls):
+            return ()
+        self._step_closed = True
+        ended = StepEnded(
             step=self._run.step,
             message_id=self._message_id,
             stop_reason=self._stop_reason,
             tool_calls=len(self._calls),
         )
+        return (ended,)
 
     def _close(self) -> None:
+        """Put the results into the conversation; from now on a call that waits is the session's."""
+        self._run.step_calls = None
+        history = self._run.history
         done = [call for call in self._calls if call.result is not None]
-        if done:
-            self._run.history.add_results(
+        if self._resumed:
+            for call in done:
+                if call.result is not None:
+                    history.answer_call(call.block.id, call.message_id, call.result)
+            return
+        open_still = [call.block for call in self._calls if call.result is None and call.waiting]
+        if done or open_still:
+            history.add_results(
                 [call.message_id for call in done],
-                tuple(call.result for call in done if call.result is not None),
+                tuple(call.result or waiting_result(call.block) for call in self._calls),
+                waiting=[block.id for block in open_still],
             )
 
 
@@ -266,48 +324,28 @@ async def wind_down(tasks: Sequence[asyncio.Task[None]]) -> None:
             await asyncio.wait(tasks)
 
 
-def result_row(
-    run: RunContext, message_id: str, position: int, result: ToolResult, envelope: ToolEnvelope
-) -> dict[str, Any]:
-    """Return the columns of one tool result's message."""
-    details: dict[str, Any] = {"toolCallId": result.tool_call_id, "toolName": result.name}
-    if result.is_error:
-        details["isError"] = True
-        details["code"] = envelope.code
-    if result.images:
-        details["images"] = [image.model_dump(exclude={"type"}) for image in result.images]
-    metadata = envelope.metadata.model_dump(exclude_none=True)
-    if metadata:
-        details["metadata"] = metadata
-    return {
-        "id": message_id,
-        "session_id": run.session_id,
-        "run_id": run.run_id,
-        "agent_path": run.agent_path,
-        "position": position,
-        "role": "tool",
-        "content": result.content,
-        "details": details,
-        "created_at": now_ms(),
-    }
+def resumed_calls(run: RunContext, service: ToolService, *, takes_images: bool) -> StepCalls | None:
+    """Return the calls of an earlier run that a run goes on with; None when there are none."""
+    asked = {block.id: block for block in newest_calls(run.history.messages)}
+    rows = [one.call for one in run.waiting_calls if one.call.call_id in asked]
+    if not rows:
+        return None
+    run.consents_given.update({one.call.call_id: one.given for one in run.waiting_calls})
+    return StepCalls(
+        run,
+        service,
+        rows[0].message_id or "",
+        [asked[row.call_id] for row in rows],
+        {row.call_id: RecordedCall(row.id, ToolCallState(row.state)) for row in rows},
+        takes_images=takes_images,
+        resumed=True,
+    )
 
 
-def result_event(
-    session_id: str, message_id: str, row_id: str, result: ToolResult, duration_ms: float | None
-) -> MessageToolResult:
-    """Return the event of one result; a large one is shown by its head and an address, and so are
-    pictures."""
-    head = head_of(result.content)
-    images = tuple(
-        ShownImage(media_type=image.media_type, size=len(image.data) * 3 // 4) for image in result.images
-    )
-    return MessageToolResult(
-        message_id=message_id,
-        tool_call_id=result.tool_call_id,
-        name=result.name,
-        content=result.content if head is None else head,
-        is_error=result.is_error,
-        duration_ms=duration_ms,
-        content_ref=None if head is None and not images else message_address(session_id, row_id),
-        images=images or None,
-    )
+def newest_calls(messages: Sequence[ModelMessage]) -> tuple[ToolCallBlock, ...]:
+    """Return the calls of the newest answer in a conversation."""
+    answers = (message for message in reversed(messages) if isinstance(message, AssistantMessage))
+    newest = next(answers, None)
+    if newest is None:
+        return ()
+    return tuple(block for block in newest.blocks if isinstance(block, ToolCallBlock))

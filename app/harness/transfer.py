@@ -11,9 +11,12 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from app.errors import Conflict
+from app.events import ROOT_AGENT
+from app.harness.interactions.open_calls import open_calls, unanswered_results
 from app.harness.transfer_lines import FORMAT, line
-from app.states import SessionState
-from app.storage.models import Event, Step, ToolCall
+from app.ids import now_ms
+from app.states import SessionState, ToolCallState, move
+from app.storage.models import Event, Message, Step, ToolCall
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -30,16 +33,22 @@ async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[byt
             details={"state": row.state},
         )
     yield line("session", await _header(storage, row))
+    ended, results = await storage.read(lambda uow: _without_waiting(uow, row.id))
     async for run in _pages(storage, lambda uow, cursor: uow.runs.list(row.id, limit=100, cursor=cursor)):
         yield line("run", run.model_dump())
         for kind, part in await storage.read(lambda uow, run=run: _parts_of(uow, run.id)):  # type: ignore[misc]
-            yield line(kind, part.model_dump())
+            yield line(
+                kind,
+                ended.get(part.id, part).model_dump() if isinstance(part, ToolCall) else part.model_dump(),
+            )
     for call in await storage.read(lambda uow: uow.tool_calls.direct(row.id)):
         yield line("tool_call", call.model_dump())
     async for message in _pages(
         storage,
         lambda uow, cursor: uow.messages.page(row.id, include_superseded=True, limit=100, cursor=cursor),
     ):
+        yield line("message", message.model_dump())
+    for message in results:
         yield line("message", message.model_dump())
     async for checkpoint in _pages(
         storage, lambda uow, cursor: uow.checkpoints.list(row.id, limit=100, cursor=cursor)
@@ -57,6 +66,21 @@ async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[byt
         yield line("todo_list", todos.model_dump())
     async for event in _events(storage, row.id):
         yield line("event", {**event.model_dump(exclude={"session_id"}), "frame": event.frame.decode()})
+
+
+def _without_waiting(uow: UnitOfWork, session_id: str) -> tuple[dict[str, ToolCall], list[Message]]:
+    """Return the calls that wait for a person as they are exported, by id, with results that say so: who
+    imports them has nobody to ask, and no consent is carried over."""
+    waiting = open_calls(uow, session_id)
+    results = unanswered_results(waiting, uow.messages.history(session_id, ROOT_AGENT))
+    last = uow.messages.last_position(session_id)
+    ended: dict[str, ToolCall] = {}
+    for place, (one, result) in enumerate(zip(waiting, results, strict=False), last + 1):
+        result.position = place
+        state = move(ToolCallState(one.call.state), ToolCallState.INTERRUPTED).value
+        values = {"error_code": "not_answered", "result_message_id": result.id, "ended_at": now_ms()}
+        ended[one.call.id] = one.call.model_copy(update={"state": state, **values})
+    return ended, results
 
 
 async def _header(storage: Storage, row: SessionRow) -> dict[str, Any]:

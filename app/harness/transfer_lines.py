@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from app.errors import PayloadTooLarge, ValidationFailed
 from app.harness.checkpoints.prompt_edits import check_content
 from app.harness.dsl.compiler import stored_digest
-from app.harness.history import assistant_blocks, tool_result, user_message
+from app.harness.message_rows import assistant_blocks, tool_result, user_message
 from app.harness.todo_lists import items_of
 from app.ids import Prefix, is_id
 from app.states import RUN_MOVES, TOOL_CALL_MOVES, CompactionState, SessionState

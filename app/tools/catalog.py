@@ -17,6 +17,7 @@ from app.tools.ast_grep.listing import SourceFiles
 from app.tools.code import lsp
 from app.tools.compute import calc
 from app.tools.debug import debug
+from app.tools.dialogue import ask, form
 from app.tools.edit import ast_rewrite, text
 from app.tools.file import create, read, write
 from app.tools.locked import locked_set
@@ -90,6 +91,8 @@ def build_registry(
         issue.build(issues),
         todo.build(todos),
         *workflow.build(workflows),
+        ask.build(),
+        form.build(),
         *locked_set.build(
             files, children, environment, read=reading, write=writing, edit=editing, bash=running, kept=kept
         ),

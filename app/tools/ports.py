@@ -26,6 +26,27 @@ class TodoItem:
     status: TodoState
 
 
+QuestionKind = Literal["ask", "form", "question"]
+
+
+@dataclass(frozen=True, slots=True)
+class HumanQuestion:
+    """What a tool asks a person. `request` is JSON-ready and has the shape of the kind."""
+
+    kind: QuestionKind
+    request: dict[str, Any]
+
+
+class CallWaits(Exception):
+    """The call has no result before a person has answered, and its run does not wait for that.
+
+    `question` is None when it is stored already. Whoever raises it has done nothing of the call yet."""
+
+    def __init__(self, question: HumanQuestion | None = None) -> None:
+        super().__init__("the call waits for a person")
+        self.question = question
+
+
 @dataclass(frozen=True, slots=True)
 class ChildTask:
     """What an agent gives one of its subagents to do. `background`: it does not wait for the answer."""
@@ -65,6 +86,13 @@ class ToolPorts(Protocol):
 
         Never called for a headless call. `always` has stored the request's suggestions already.
         """
+        ...
+
+    async def ask(self, question: HumanQuestion) -> dict[str, Any]:
+        """Put a question to a person and return the answer, which fits the question.
+
+        Never called for a headless call. Raises `CallWaits` where the run ends until then; the tool
+        must have done nothing before, and let it through."""
         ...
 
     def children(self) -> Mapping[str, Mapping[str, Any]]:

@@ -2,7 +2,7 @@
 
 Owns: the order of the steps: look up, principal scope, enabled, validate, capabilities, permission
 rules, watchdogs, run, and asking after what an edit broke. Never: what a step decides, or a tool's
-own work. Never raises, except `asyncio.CancelledError`.
+own work. Never raises, except `asyncio.CancelledError`, and `CallWaits` when the call waits for a person.
 """
 
 from __future__ import annotations

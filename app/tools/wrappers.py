@@ -13,6 +13,7 @@ from typing import Any
 
 from app.errors import ToolError
 from app.tools.call import ToolCallContext, ToolEnvelope
+from app.tools.ports import CallWaits
 from app.tools.redaction import redacted
 
 log = logging.getLogger(__name__)
@@ -22,12 +23,15 @@ DENIALS = frozenset({"capability_denied", "principal_scope_violation", "watchdog
 
 
 async def contained(name: str, dispatch: Dispatch) -> ToolEnvelope:
-    """Turn every failure but cancellation into an error envelope, and fill in the duration."""
+    """Turn every failure but cancellation into an error envelope, and fill in the duration. That a call
+    waits for a person is no failure and goes through."""
     started = time.perf_counter_ns()
     try:
         envelope = await dispatch()
     except ToolError as error:
         envelope = ToolEnvelope.of_error(error)
+    except CallWaits:
+        raise
     except Exception:  # the edge: a defect in one tool must not end the agent's run
         log.exception("tool %s failed unexpectedly", name[:100])
         envelope = ToolEnvelope.of_error(
@@ -39,7 +43,8 @@ async def contained(name: str, dispatch: Dispatch) -> ToolEnvelope:
 async def audited(
     dispatch: Dispatch, name: str, arguments: Mapping[str, Any] | str, context: ToolCallContext
 ) -> ToolEnvelope:
-    """Record `tool.called` before and `tool.completed`, after `tool.denied` if so, when it ends."""
+    """Record `tool.called` before and `tool.completed`, after `tool.denied` if so, when it ends; of a
+    call that waits for a person `tool.waiting` in its place."""
     audit = context.ports.audit
     shown_name = name[:100].encode("utf-8", "replace").decode()
     audit(
@@ -62,6 +67,9 @@ async def audited(
     except asyncio.CancelledError:
         elapsed = (time.perf_counter_ns() - started) // 1_000_000
         audit("tool.completed", {**completed, "duration_ms": elapsed, "success": False, "code": "aborted"})
+        raise
+    except CallWaits:
+        audit("tool.waiting", completed)
         raise
     if is_denial(envelope):
         audit("tool.denied", _denial(shown_name, envelope, context))

@@ -17,6 +17,8 @@ from app.events import (
     CheckpointCreated,
     EventPayload,
     Heartbeat,
+    InteractionAnswered,
+    InteractionRequested,
     MessageDelta,
     MessageEnd,
     MessagePosted,
@@ -243,5 +245,32 @@ SAMPLES: tuple[EventPayload, ...] = (
         error={"code": "timeout", "message": "The run worked for more than 600 seconds."},
         duration_ms=600_012,
         cost_usd=0.42,
+    ),
+    InteractionRequested(
+        interaction_id=INTERACTION,
+        tool_call_id="call_1",
+        kind="ask",
+        request={
+            "summary": "Before I write the migration.",
+            "questions": [
+                {
+                    "id": "database",
+                    "title": "Which database?",
+                    "description": "",
+                    "options": [{"label": "PostgreSQL", "description": ""}],
+                    "multiple": False,
+                    "allow_other": True,
+                }
+            ],
+        },
+    ),
+    InteractionAnswered(
+        interaction_id=INTERACTION,
+        tool_call_id="call_1",
+        kind="ask",
+        state="answered",
+        answer={"answers": {"database": ["PostgreSQL"]}},
+        answer_ref=f"/api/v1/sessions/ses_01JZ0000000000000000000000/interactions/{INTERACTION}",
+        answered_by="operator",
     ),
 )

@@ -347,12 +347,15 @@ async def test_a_daemon_that_stops_in_good_order_does_not_wait_for_the_human(
             session_id = driver.session_id
     async with restarted(tmp_path / "data", **settings_overrides) as driver:
         driver.session_id = session_id
-        assert await driver.state() == "paused"
-        (closed,) = (await driver.session_call("GET", "/interactions"))["items"]
-        assert closed["state"] == "cancelled"
-        fake.script(text_reply("I will ask again."))
-        await driver.session_call("POST", "/resume", status=201)
-        await fake.until_requests(2)
+        detail = await driver.session_call("GET")
+        assert (detail["state"], detail["state_reason"]) == ("paused", "interaction")
+        (open_still,) = (await driver.session_call("GET", "/interactions"))["items"]
+        assert open_still["state"] == "pending"
+        fake.script(text_reply("Pushed."))
+        async with driver.watching(detail["last_seq"]) as watch:
+            await answer(driver, {"interaction_id": open_still["id"]}, answer="once")
+            await watch.until_state("idle")
+        assert tool.done == ["git push"]
 
 
 async def test_the_rules_of_a_call_are_read_once_and_again_after_a_change(

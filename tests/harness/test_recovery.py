@@ -11,7 +11,7 @@ import pytest
 
 from app.errors import StorageError
 from app.harness.event_hub import EventHub
-from app.harness.history import History
+from app.harness.history import WAITING_RESULT, History
 from app.harness.recovery import ABORTED, NOT_RUN, recover
 from app.messages import AssistantMessage, ToolCallBlock, ToolResultsMessage
 from app.storage.models import Message
@@ -81,6 +81,19 @@ def cut_off_while_a_call_waited_for_consent(uow: UnitOfWork) -> None:
     uow.interactions.add(rows.interaction(2, run_id="run_00001", state="answered", tool_call_id="call_3"))
 
 
+def cut_off_while_a_subagents_call_waited_for_consent(uow: UnitOfWork) -> None:
+    cut_off_between_calls_and_results(uow)
+    path = "primary.subagents.coder"
+    below = {"agent_path": path, "parent_run_id": "run_00001", "parent_call_id": "call_1"}
+    uow.runs.add(rows.run(2, state="running", **below))
+    uow.tool_calls.add(
+        rows.tool_call(7, run_id="run_00002", step=1, state="running", agent_path=path, call_id="call_7")
+    )
+    uow.interactions.add(
+        rows.interaction(1, run_id="run_00002", tool_call_id="call_7", agent_path=path)
+    )
+
+
 def cut_off_between_two_runs(uow: UnitOfWork) -> None:
     wreck(uow)
     uow.runs.update("run_00001", state="succeeded", ended_at=7)
@@ -96,9 +109,13 @@ WRECKS: list[tuple[Callable[[UnitOfWork], None], list[str]]] = [
         cut_off_between_calls_and_results,
         ["message.tool_result", "message.tool_result", "step.ended", "run.ended"],
     ),
+    (cut_off_while_a_call_waited_for_consent, ["message.tool_result", "step.ended", "run.ended"]),
     (
-        cut_off_while_a_call_waited_for_consent,
-        ["permission.answered", "message.tool_result", "message.tool_result", "step.ended", "run.ended"],
+        cut_off_while_a_subagents_call_waited_for_consent,
+        [
+            *("permission.answered", "message.tool_result", "run.ended"),
+            *("message.tool_result", "message.tool_result", "step.ended", "run.ended"),
+        ],
     ),
     (cut_off_between_two_runs, []),
 ]
@@ -125,20 +142,23 @@ async def test_everything_open_is_closed_and_the_session_pauses_with_a_checkpoin
     frames = await frames_of(storage)
     assert [frame["type"] for frame in frames] == [*closing, "checkpoint.created", "session.state"]
     assert [frame["seq"] for frame in frames] == list(range(101, 101 + len(frames)))
-    assert frames[-1]["payload"] == {"state": "paused", "previous": "running", "reason": "daemon_restart"}
+    waits = left is cut_off_while_a_call_waited_for_consent
+    reason = "interaction" if waits else "daemon_restart"
+    assert frames[-1]["payload"] == {"state": "paused", "previous": "running", "reason": reason}
 
     def look(uow: UnitOfWork) -> None:
         session = uow.sessions.get(SESSION)
         assert session is not None
-        assert (session.state, session.state_reason) == ("paused", "daemon_restart")
+        assert (session.state, session.state_reason) == ("paused", reason)
         (checkpoint,) = uow.checkpoints.open(SESSION)
-        assert (checkpoint.reason, checkpoint.created_by) == ("daemon_restart", "daemon")
+        assert (checkpoint.reason, checkpoint.created_by) == (reason, "daemon")
         assert checkpoint.message_cursor == uow.messages.history(SESSION, "primary")[-1].id
         assert not uow.runs.in_states(["pending", "running"])
         assert all(step.ended_at is not None for step in uow.runs.steps("run_00001"))
         assert not uow.tool_calls.unfinished(SESSION)
         assert not uow.messages.incomplete(SESSION)
-        assert not uow.interactions.pending(SESSION)
+        assert len(uow.interactions.pending(SESSION)) == waits
+        assert len(uow.tool_calls.waiting(SESSION)) == waits
         assert [row.content for row in uow.messages.queued(SESSION)] == ["And then"]
 
     await storage.read(look)
@@ -161,22 +181,40 @@ async def test_every_unfinished_call_gets_a_result_and_a_finished_one_keeps_its_
     assert {row.result_message_id for row in calls} <= {row.id for row in messages}
 
 
-@pytest.mark.requirement("R3.permit.ask")
-async def test_a_call_that_waited_for_consent_is_known_not_to_have_run(storage: Storage) -> None:
+@pytest.mark.requirement("R3.permit.ask", "R7.interactions.permission")
+async def test_a_call_of_the_root_agent_goes_on_waiting_for_consent(storage: Storage) -> None:
     await storage.write(cut_off_while_a_call_waited_for_consent)
     await recover(storage, EventHub(storage))
 
-    _, history = await history_of(storage)
-    answer = history.messages[-1]
+    def look(uow: UnitOfWork) -> tuple[list[Message], list[str], list[str]]:
+        calls = [call.call_id for call in uow.tool_calls.waiting(SESSION)]
+        states = [getattr(uow.interactions.get(f"itx_0000{n}"), "state", "") for n in (1, 2)]
+        return uow.messages.history(SESSION, "primary"), calls, states
+
+    messages, waiting, states = await storage.read(look)
+    answer = History(messages, waiting=waiting).messages[-1]
     assert isinstance(answer, ToolResultsMessage)
-    assert NOT_RUN in answer.results[0].content
+    assert waiting == ["call_1"]
+    assert answer.results[0].content == WAITING_RESULT
     assert ABORTED in answer.results[2].content
-    waited, answered = [
-        await storage.read(lambda uow, n=n: uow.interactions.get(f"itx_0000{n}")) for n in (1, 2)
-    ]
-    assert waited is not None and answered is not None
-    assert (waited.state, answered.state) == ("expired", "answered")
-    assert waited.closed_at is not None
+    assert states == ["pending", "answered"]
+
+
+@pytest.mark.requirement("R3.permit.ask")
+async def test_a_subagents_call_that_waited_for_consent_is_known_not_to_have_run(storage: Storage) -> None:
+    await storage.write(cut_off_while_a_subagents_call_waited_for_consent)
+    await recover(storage, EventHub(storage))
+
+    def look(uow: UnitOfWork) -> tuple[Message | None, str]:
+        (call,) = uow.tool_calls.for_run("run_00002")
+        assert call.state == "interrupted"
+        return uow.messages.get(call.result_message_id or ""), getattr(
+            uow.interactions.get("itx_00001"), "state", ""
+        )
+
+    result, state = await storage.read(look)
+    assert result is not None and NOT_RUN in result.content
+    assert state == "expired"
 
 
 @pytest.mark.requirement("R3.permit.ask")

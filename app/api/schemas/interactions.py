@@ -8,15 +8,25 @@ from pydantic import ConfigDict, Field
 
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.permissions import Pattern
+from app.errors import ValidationFailed
+from app.harness.consent import GivenAnswer
+from app.harness.interactions.given import Answers, FormValues
 
+Name = Annotated[str, Field(max_length=100)]
+Texts = Annotated[list[Annotated[str, Field(max_length=100_000)]], Field(max_length=100)]
 InteractionStateName = Literal["pending", "answered", "cancelled", "expired"]
 
 
 class InteractionAnswer(AnswerModel):
-    """A question and what became of it. For the kind `permission`, `request` has `tool`,
-    `permission`, `subjects` (what needs consent, whole), `reason`, `source` (`rule` or `watchdog`)
-    and `suggestions` (the rules that `always` stores); `answer` has `answer`, and `comment`,
-    `rules`, `scope` or `covered_by` where they apply."""
+    """A question and what became of it. `request` and `answer` have the shape of the `kind`.
+
+    `permission`: `request` has `tool`, `permission`, `subjects` (what needs consent, whole), `reason`,
+    `source` (`rule` or `watchdog`) and `suggestions` (the rules that `always` stores); `answer` has
+    `answer`, and `comment`, `rules`, `scope` or `covered_by` where they apply. `ask`: `summary` and
+    `questions`, each with `id`, `title`, `description`, `options`, `multiple`, `allow_other`; `answers` by
+    id. `question`: `questions`, each with `question`, `header`, `options`, `multi_select`; `answers` in
+    their order. `form`: `summary` and `fields`, each with `name`, `label`, `type`, `required`,
+    `description`; `values` by name, a file being `{upload_id, path, name, size}`."""
 
     id: str
     session_id: str
@@ -33,14 +43,20 @@ class InteractionAnswer(AnswerModel):
 
 
 class AnswerInteraction(RequestModel):
-    """An answer to a question of the kind `permission`. `rule` and `scope` belong to `always`,
-    `comment` to `reject`."""
+    """An answer: one of `answer` (to a `permission`), `answers` (to an `ask` or a `question`) and `values`
+    (to a `form`). `rule` and `scope` belong to the answer `always`, `comment` to `reject`."""
 
     model_config = ConfigDict(
-        json_schema_extra={"example": {"answer": "reject", "comment": "Run the tests first."}}
+        json_schema_extra={
+            "examples": [
+                {"answer": "reject", "comment": "Run the tests first."},
+                {"answers": {"database": ["PostgreSQL"]}},
+                {"values": {"title": "Spring sale", "rows": 12, "data": "upl_01JZ0000000000000000000000"}},
+            ]
+        }
     )
 
-    answer: Literal["once", "always", "reject"]
+    answer: Literal["once", "always", "reject"] | None = None
     rule: Annotated[int, Field(strict=True)] | Pattern | None = Field(
         default=None,
         description="What `always` stores: the number of one suggestion, from 0, or a pattern of your own "
@@ -50,3 +66,36 @@ class AnswerInteraction(RequestModel):
         default=None, description="Where `always` stores it; the session without."
     )
     comment: str | None = Field(default=None, max_length=2000, description="Said to the model.")
+    answers: dict[Name, Texts] | Annotated[list[Texts], Field(max_length=100)] | None = Field(
+        default=None,
+        description="By question id (`ask`), or in the order of the questions (`question`): the labels of "
+        "the options that are chosen, or a text of your own where that is possible.",
+    )
+    values: dict[Name, str | bool | int | float | None] | None = Field(
+        default=None, description="By field name; a file is the id of an upload."
+    )
+
+
+_BELONGS_TO = {"rule": "always", "scope": "always", "comment": "reject"}
+
+
+def given_in(body: AnswerInteraction) -> GivenAnswer | Answers | FormValues:
+    """Return what a body says; raises `ValidationFailed` when its parts do not fit together."""
+    wrong = {
+        name: f"belongs to the answer `{answer}`"
+        for name, answer in _BELONGS_TO.items()
+        if getattr(body, name) is not None and body.answer != answer
+    }
+    said = [name for name in ("answer", "answers", "values") if getattr(body, name) is not None]
+    if not said:
+        wrong["answer"] = "is required, or `answers` or `values`: see the kind of the question"
+    for name in said[1:]:
+        wrong[name] = f"does not go together with `{said[0]}`"
+    if wrong:
+        raise ValidationFailed("The answer does not fit together.", fields=wrong)
+    if body.answers is not None:
+        return Answers(body.answers)
+    if body.values is not None:
+        return FormValues(dict(body.values))
+    assert body.answer is not None
+    return GivenAnswer(body.answer, body.rule, body.scope or "session", body.comment)

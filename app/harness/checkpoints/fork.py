@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from app.harness.checkpoints.past import conversation_at
 from app.harness.checkpoints.point import ROOT_AGENT, point_at
+from app.harness.interactions.open_calls import open_calls, unanswered_results
 from app.ids import new_id, now_ms
 from app.storage.models import AuditEvent, Message, PromptEdit
 from app.storage.models import Session as SessionRow
@@ -21,9 +22,11 @@ MAX_TITLE = 200
 
 def fork_of(uow: UnitOfWork, session_id: str, message_id: str) -> tuple[list[Message], list[PromptEdit]]:
     """Return the messages as they were at a point, also those that were superseded since, and the edits
-    of prompts that hold. Raises `NotFound`, or `Conflict` for a message that is no point."""
+    of prompts that hold. A call that waits for a person has a result in the fork that says so: nobody
+    answers it there. Raises `NotFound`, or `Conflict` for a message that is no point."""
     point = point_at(uow, session_id, message_id)
     rows = [row for row in conversation_at(uow, session_id, point) if row.agent_path == ROOT_AGENT]
+    rows += unanswered_results(open_calls(uow, session_id), rows)
     edits = {row.target: row for row in uow.prompt_edits.of_session(session_id) if row.applied_at is not None}
     return rows, list(edits.values())
 

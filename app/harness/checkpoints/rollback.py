@@ -17,7 +17,8 @@ from app.harness.checkpoints.file_rollback import FileRollback, StagedFiles, as_
 from app.harness.checkpoints.file_writes import as_details
 from app.harness.checkpoints.restoring import FileChange, FilePlan
 from app.harness.checkpoints.superseding import Plan, find_undoable, plan_rollback, restore, roll_back
-from app.harness.consent_rows import answered_event
+from app.harness.interactions.open_calls import ROLLED_BACK, closing_of
+from app.harness.interactions.rows import closed_event
 from app.harness.session_rows import hold_all
 from app.ids import now_ms
 from app.states import InteractionState, SessionEvent
@@ -119,9 +120,12 @@ class Rollbacks:
 
     async def _supersede(self, plan: Plan, actor: str, files: dict[str, Any] | None) -> None:
         runs, rollback, row = self._runs, plan.rollback, self._runs.row
+        history = await runs.conversation()
+        closing = closing_of(plan.waiting, history.take_position(len(plan.waiting)), ROLLED_BACK)
         told: list[EventPayload] = [
-            answered_event(question, state=InteractionState.CANCELLED) for question in plan.questions
+            closed_event(question, InteractionState.CANCELLED) for question in plan.questions
         ]
+        told += closing.events
         told.append(
             SessionRolledBack(
                 rollback_id=rollback.id,
@@ -138,7 +142,7 @@ class Rollbacks:
         def work(uow: UnitOfWork) -> None:
             held(uow)
             apply_edits(uow)
-            roll_back(uow, plan, row, files)
+            roll_back(uow, plan, row, files, closing)
             uow.audit.add_many([self._audit("session.rolled_back", rollback, actor)])
 
         await runs.record.move(

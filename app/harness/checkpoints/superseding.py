@@ -7,7 +7,7 @@ state, what is in memory, or files. Both run inside one unit of work, so that al
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.errors import Conflict, NotFound
@@ -21,6 +21,7 @@ from app.harness.checkpoints.point import (
 )
 from app.harness.compaction.records import redo as redo_compaction
 from app.harness.compaction.records import undo as undo_compaction
+from app.harness.interactions.open_calls import Closing, OpenCall, open_calls
 from app.ids import new_id, now_ms
 from app.states import InteractionState, move
 from app.storage.models import Checkpoint, Compaction, Interaction, Rollback, Session
@@ -31,13 +32,14 @@ from app.storage.unit_of_work import UnitOfWork
 class Plan:
     """A rollback that is about to be made: its row, where it goes, what it undoes and closes.
 
-    `compactions` are in the order in which they were made."""
+    `compactions` are in the order in which they were made; `questions` are those of subagents."""
 
     rollback: Rollback
     point: Point
     checkpoint: Checkpoint | None
     compactions: tuple[Compaction, ...]
     questions: tuple[Interaction, ...]
+    waiting: tuple[OpenCall, ...]
 
 
 def plan_rollback(
@@ -67,7 +69,10 @@ def plan_rollback(
     )
     made = applied(uow.compactions.of_session(session_id))
     later = tuple(one for one in made if one.undone_by is None and compacted_after(one, point))
-    return Plan(rollback, point, checkpoint, later, tuple(uow.interactions.pending(session_id)))
+    waiting = tuple(open_calls(uow, session_id))
+    asked = {one.question.id for one in waiting if one.question is not None}
+    questions = tuple(one for one in uow.interactions.pending(session_id) if one.id not in asked)
+    return Plan(rollback, point, checkpoint, later, questions, waiting)
 
 
 def _taken_back(rollback_id: str) -> Conflict:
@@ -78,12 +83,22 @@ def _taken_back(rollback_id: str) -> Conflict:
     )
 
 
-def roll_back(uow: UnitOfWork, plan: Plan, session: Session, files: Mapping[str, Any] | None = None) -> None:
+def roll_back(
+    uow: UnitOfWork,
+    plan: Plan,
+    session: Session,
+    files: Mapping[str, Any] | None = None,
+    closing: Closing | None = None,
+) -> None:
     """Take out of the conversation everything after the point, and store the rollback.
 
-    Compactions made later are undone, pending questions closed, later checkpoints marked. `files` is
-    what was done to files with it."""
-    rollback, point, session_id = plan.rollback, plan.point, plan.rollback.session_id
+    Compactions made later are undone, pending questions closed, later checkpoints marked. `closing` ends
+    the calls that waited, and `files` is what was done to files with it."""
+    rollback, session_id = plan.rollback, plan.rollback.session_id
+    point = plan.point
+    if closing is not None:
+        closing.store(uow)
+        point = _with_results(uow, plan, closing)
     last_position = uow.messages.last_position(session_id)
     for compaction in reversed(plan.compactions):
         undo_compaction(uow, compaction, rollback.id)
@@ -114,6 +129,15 @@ def roll_back(uow: UnitOfWork, plan: Plan, session: Session, files: Mapping[str,
         **({} if files is None else {"files": dict(files)}),
     }
     uow.rollbacks.add(rollback)
+
+
+def _with_results(uow: UnitOfWork, plan: Plan, closing: Closing) -> Point:
+    """Return the point with the results of the calls that waited, where their step belongs to it."""
+    asked_in = [one.call.message_id for one in plan.waiting if one.call.message_id is not None]
+    asked_at = uow.messages.positions(plan.rollback.session_id, asked_in).values()
+    if not closing.rows or min(asked_at, default=0) > plan.point.position:
+        return plan.point
+    return replace(plan.point, position=max(row.position or 0 for row in closing.rows))
 
 
 def find_undoable(uow: UnitOfWork, session_id: str, rollback_id: str) -> Rollback:

@@ -136,7 +136,7 @@ def is_open(status: str) -> bool:
 
 def question_of(kind: str, request: dict[str, Any]) -> str:
     """Return what a human was asked, in one line."""
-    asked = request.get("question") or request.get("prompt") or request.get("title")
-    if asked is None:
+    asked = request.get("summary") or "; ".join(one["question"] for one in request.get("questions", ()))
+    if not asked:
         asked = f"{request.get('tool', kind)}: {request.get('reason', 'waits for consent')}"
     return " ".join(str(asked).split())

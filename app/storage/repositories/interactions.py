@@ -34,6 +34,11 @@ class InteractionRepository(RowsById[Interaction]):
         statement = select(Interaction).where(self.c.session_id == session_id, self.c.state == _PENDING)
         return self._all(statement.order_by(self.c.created_at, self.c.id))
 
+    def of_call(self, session_id: str, call_id: str) -> builtins.list[Interaction]:
+        """Return what the root agent's calls with this id have asked, the oldest first."""
+        where = (self.c.session_id == session_id, self.c.tool_call_id == call_id)
+        return self._all(select(Interaction).where(*where).order_by(self.c.created_at, self.c.id))
+
     def pending_anywhere(self) -> builtins.list[Interaction]:
         """Return every pending interaction, the oldest of each session first."""
         statement = select(Interaction).where(self.c.state == _PENDING)

@@ -28,6 +28,11 @@ class ToolCallRepository(RowsById[ToolCall]):
         )
         return self._all(statement.order_by(self.c.run_id, self.c.step, self.c.id))
 
+    def waiting(self, session_id: str) -> list[ToolCall]:
+        """Return the calls that wait for a person while no run waits for them, in the order asked."""
+        statement = select(ToolCall).where(self.c.session_id == session_id, self.c.state == "waiting")
+        return self._all(statement.order_by(self.c.id))
+
     def interrupt_direct(self, at: int) -> None:
         """End the operators' own calls that were under way when the daemon stopped."""
         open_states = self.c.state.in_(("pending", "running"))

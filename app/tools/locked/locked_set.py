@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from app.bridges.process import ChildProcesses
 from app.tools.definition import ToolDefinition
 from app.tools.locked import command, files, searches
+from app.tools.locked.question import question
 from app.tools.locked.task import task
 from app.tools.locked.todo import todo
 from app.tools.project_files import ProjectFiles
 from app.tools.search import glob, grep
 from app.tools.search.kept_lists import KeptLists
 
-NAMES = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task")
+NAMES = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question")
 
 
 def build(
@@ -42,4 +43,5 @@ def build(
         command.bash(bash),
         todo(),
         task(),
+        question(),
     )

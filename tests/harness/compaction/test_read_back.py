@@ -15,7 +15,8 @@ from app.harness.compaction.prune import ToolOutputPruner
 from app.harness.compaction.records import summary_row
 from app.harness.compaction.units import rows_of, units_of
 from app.harness.dsl.spec import PruneSpec
-from app.harness.history import History, assistant_blocks, tool_result
+from app.harness.history import History
+from app.harness.message_rows import assistant_blocks, tool_result
 from app.harness.older_results import leave_out_results
 from app.harness.view import View, is_summary
 from app.messages import ModelMessage

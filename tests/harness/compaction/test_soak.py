@@ -11,7 +11,8 @@ import pytest
 
 from app.harness.compaction.compactor import Compactor
 from app.harness.compaction.threshold import threshold_of
-from app.harness.history import Entry, tool_result
+from app.harness.history import Entry
+from app.harness.message_rows import tool_result
 from app.harness.run_context import RunContext
 from app.harness.run_factory import build_run
 from app.messages import TextBlock, ToolCallBlock

@@ -1,0 +1,150 @@
+"""An answer to a question that no run waits for: stored, and made the result of its call.
+
+Owns: the one unit of work that closes the question and ends the call. Never: checking the answer
+(`checking`), or whether the session goes on (`session`, which holds its lock while it calls this).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from app.events import EventPayload
+from app.harness.interactions.live import answered_audit
+from app.harness.interactions.open_calls import OpenCall, open_calls, result_message
+from app.harness.interactions.rows import PERMISSION, closed_values
+from app.harness.message_rows import tool_result
+from app.harness.tool_results import result_event
+from app.ids import now_ms
+from app.states import InteractionState, ToolCallState, move
+from app.storage.models import AuditEvent, Interaction, Message
+from app.storage.unit_of_work import UnitOfWork
+from app.tools.call import ToolEnvelope
+from app.tools.redaction import redacted
+
+if TYPE_CHECKING:
+    from app.harness.session_runs import SessionRuns
+    from app.harness.session_services import SessionServices
+    from app.harness.tool_calls import StepCalls
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAnswer:
+    """An answer that fits its question. `envelope` is the result of the call, None when the call is let run
+    by the next run; `event` tells the answer, and `work` stores what comes with it in the same unit."""
+
+    answer: dict[str, Any]
+    event: EventPayload
+    envelope: ToolEnvelope | None
+    work: Callable[[UnitOfWork], None]
+
+
+class Answering:
+    """The answers of one session. Callers hold its lock."""
+
+    def __init__(self, runs: SessionRuns, services: SessionServices) -> None:
+        self._runs = runs
+        self._services = services
+        self.taken_by_step = False
+        """Whether the run that asked has taken the answer, and goes on with it."""
+
+    async def find(self, interaction_id: str) -> OpenCall | None:
+        """Return the call that waits for an answer; None when none does."""
+        found = await self._open()
+        return next((one for one in found if one.question and one.question.id == interaction_id), None)
+
+    async def open_questions(self) -> bool:
+        """Tell whether the session waits for any answer still."""
+        return any(one.question is not None for one in await self._open())
+
+    def can_store(self, one: OpenCall) -> bool:
+        """Tell whether the call's result has its place now: the session is at rest, or the other calls of
+        the step are still at work. A run that is just ending has to end first."""
+        return self._runs.active is None or self._step_of(one) is not None
+
+    async def store(self, one: OpenCall, checked: CheckedAnswer, actor: str) -> Interaction | None:
+        """Store the answer with all that comes of it; None when the question was closed meanwhile."""
+        question = one.question
+        assert question is not None
+        step, history = self._step_of(one), await self._runs.conversation()
+        place = None if step is None else step.waiting_call(one.call.call_id)
+        row: Message | None = None
+        told = [checked.event]
+        if checked.envelope is not None:
+            row = result_message(one.call, place or history.take_position(), checked.envelope)
+            told.append(
+                result_event(row.session_id, one.call.message_id or "", row.id, tool_result(row), None)
+            )
+        state = InteractionState.ANSWERED
+        values = closed_values(question, state, answer=checked.answer, actor=actor)
+        audit = self._audit(one, checked, actor)
+
+        def work(uow: UnitOfWork) -> bool:
+            if not uow.interactions.close(question.id, **values):
+                return False
+            checked.work(uow)
+            if row is not None and checked.envelope is not None:
+                uow.messages.add(row)
+                uow.tool_calls.update(one.call.id, **_ended(one, checked.envelope, row))
+            uow.audit.add_many(audit)
+            return True
+
+        stored = await asyncio.shield(
+            self._runs.stream.record(
+                told, work, run_id=question.run_id, agent_path=question.agent_path, durable=True
+            )
+        )
+        if not stored:
+            return None
+        if row is not None:
+            result = tool_result(row)
+            if step is not None and self._step_of(one) is step:
+                step.take_result(row.id, result)
+                self.taken_by_step = True
+            else:
+                history.answer_call(one.call.call_id, row.id, result)
+        return question.model_copy(update=values)
+
+    # -- inside -----------------------------------------------------------------------------
+
+    async def _open(self) -> list[OpenCall]:
+        return await self._services.storage.read(lambda uow: open_calls(uow, self._runs.id))
+
+    def _step_of(self, one: OpenCall) -> StepCalls | None:
+        """Return the step that the call belongs to while its other calls are at work."""
+        active = self._runs.active
+        step = None if active is None else active.context.step_calls
+        waits = step is not None and step.waiting_call(one.call.call_id) is not None
+        return step if waits and one.question is not None and one.question.kind != PERMISSION else None
+
+    def _audit(self, one: OpenCall, checked: CheckedAnswer, actor: str) -> list[AuditEvent]:
+        question, call, at = one.question, one.call, now_ms()
+        assert question is not None
+        project_id, redactor = self._runs.row.project_id, self._services.redactor
+        noted = answered_audit(question, project_id, actor, redactor.data(redacted(checked.answer)))
+        if question.kind == PERMISSION:
+            noted.event, noted.data = "permission.answered", {**noted.data, **noted.data.pop("answer")}
+        if checked.envelope is None:
+            return [noted]
+        completed: dict[str, Any] = {
+            "tool_name": call.name,
+            "call_id": call.call_id,
+            "duration_ms": at - question.created_at,
+            "success": not checked.envelope.is_error,
+        }
+        if checked.envelope.is_error:
+            completed["code"] = checked.envelope.code
+        ended = noted.model_copy(update={"event": "tool.completed", "data": completed})
+        return [noted, ended]
+
+
+def _ended(one: OpenCall, envelope: ToolEnvelope, row: Message) -> dict[str, Any]:
+    state = ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED
+    return {
+        "state": move(ToolCallState(one.call.state), state).value,
+        "error_code": envelope.code,
+        "result_message_id": row.id,
+        "ended_at": now_ms(),
+    }

@@ -1,0 +1,94 @@
+"""What a question to a person looks like, stored and told. Pure: values in, values out.
+
+Owns: the rows and events of questions and of their end, of every kind. Never: waiting or storing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+
+import orjson
+
+from app.events import INLINE_BYTES, EventPayload, InteractionAnswered, InteractionRequested
+from app.harness.consent_rows import answered_event
+from app.ids import new_id, now_ms
+from app.states import InteractionState, move
+from app.storage.models import Interaction
+from app.tools.ports import HumanQuestion
+
+PERMISSION = "permission"
+AskedKind = Literal["ask", "form", "question"]
+
+
+def asked_row(
+    session_id: str, run_id: str, agent_path: str, call_id: str, question: HumanQuestion
+) -> Interaction:
+    """Return the row of a new question of a tool call."""
+    return Interaction(
+        id=new_id("itx"),
+        session_id=session_id,
+        run_id=run_id,
+        agent_path=agent_path,
+        tool_call_id=call_id,
+        kind=question.kind,
+        request=question.request,
+        created_at=now_ms(),
+    )
+
+
+def requested_event(row: Interaction) -> InteractionRequested:
+    """Return the event of a new question."""
+    inline = _inline(row.request)
+    return InteractionRequested(
+        interaction_id=row.id,
+        tool_call_id=row.tool_call_id or "",
+        kind=cast(AskedKind, row.kind),
+        request=row.request if inline else None,
+        request_ref=None if inline else address_of(row),
+    )
+
+
+def closed_event(
+    row: Interaction,
+    state: InteractionState,
+    *,
+    answer: dict[str, Any] | None = None,
+    actor: str | None = None,
+) -> EventPayload:
+    """Return the event of a question that is not open any more. An answer that consents, or does not, has
+    an event of its own (`consent_rows`)."""
+    if row.kind == PERMISSION:
+        return answered_event(row, state=state)
+    inline = answer is None or _inline(answer)
+    return InteractionAnswered(
+        interaction_id=row.id,
+        tool_call_id=row.tool_call_id or "",
+        kind=cast(AskedKind, row.kind),
+        state=state.value,
+        answer=answer if inline else None,
+        answer_ref=None if inline else address_of(row),
+        answered_by=actor,
+    )
+
+
+def closed_values(
+    row: Interaction,
+    state: InteractionState,
+    *,
+    answer: dict[str, Any] | None = None,
+    actor: str | None = None,
+) -> dict[str, Any]:
+    """Return the columns of a question that is closed now."""
+    values: dict[str, Any] = {"state": move(InteractionState(row.state), state).value, "closed_at": now_ms()}
+    if state is InteractionState.ANSWERED:
+        values |= {"answer": answer, "answered_by": actor}
+    return values
+
+
+def address_of(row: Interaction) -> str:
+    """Return where the whole question can be read."""
+    return f"/api/v1/sessions/{row.session_id}/interactions/{row.id}"
+
+
+def _inline(value: dict[str, Any]) -> bool:
+    return len(orjson.dumps(value)) <= INLINE_BYTES

@@ -1,0 +1,237 @@
+"""Answering what people are asked: one way for permissions, questions and forms, wherever they wait.
+
+Owns: finding out who waits for an answer, checking it, taking in its files, and saying what became of a
+question that is not open. Never: who may answer (`api`), or a session's state (`session`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from app.errors import Conflict, KagedError, NotFound, ValidationFailed
+from app.harness.consent import GivenAnswer
+from app.harness.interactions.answering import CheckedAnswer
+from app.harness.interactions.checking import checked_ask, checked_form, checked_question
+from app.harness.interactions.consenting import rules_of, stored_consent
+from app.harness.interactions.given import Answers, FormValues
+from app.harness.interactions.rows import PERMISSION, closed_event
+from app.harness.permissions import RuleScope
+from app.states import InteractionState, SessionState
+from app.storage.models import Interaction
+from app.storage.models import Session as SessionRow
+from app.storage.unit_of_work import UnitOfWork
+from app.tools.call import ToolEnvelope
+from app.tools.definition import ToolResult
+from app.tools.dialogue import ask, form
+from app.tools.locked import question
+
+if TYPE_CHECKING:
+    from app.harness.session import Session
+    from app.harness.session_services import SessionServices
+    from app.harness.uploads.service import UploadService
+
+log = logging.getLogger("kaged.interactions")
+
+T = TypeVar("T")
+Given = GivenAnswer | Answers | FormValues
+
+_BODIES = {
+    PERMISSION: (GivenAnswer, "answer", "`once`, `always` or `reject`"),
+    "ask": (Answers, "answers", "an object: texts by question id"),
+    "question": (Answers, "answers", "one list of texts for each question"),
+    "form": (FormValues, "values", "an object: values by field name"),
+}
+"""By kind: what an answer is, its name in a request, and what it holds."""
+
+
+class Interactions:
+    """All questions of this daemon. `find` loads a session; `whole` carries a command out to its end, also
+    when the client that gave it goes away."""
+
+    def __init__(
+        self,
+        services: SessionServices,
+        find: Callable[[str], Awaitable[Session]],
+        whole: Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]],
+    ) -> None:
+        self._storage = services.storage
+        self._consents = services.consents
+        self._questions = services.questions
+        self._rules = services.permissions
+        self._projects = services.projects
+        self._find = find
+        self._whole = whole
+        self._uploads: UploadService | None = None
+
+    def attach(self, uploads: UploadService) -> None:
+        """Hand over who keeps the files of forms."""
+        self._uploads = uploads
+
+    async def get(self, session_id: str, interaction_id: str) -> Interaction:
+        """Return a question of the session; raises `NotFound`."""
+        row = await self._storage.read(lambda uow: uow.interactions.get(interaction_id))
+        if row is None or row.session_id != session_id:
+            raise NotFound(f"There is no interaction {interaction_id} in this session.")
+        return row
+
+    async def open_form(self, session_id: str, interaction_id: str) -> Interaction:
+        """Return a form that waits for its answer; raises `NotFound`, `Conflict`."""
+        row = await self.get(session_id, interaction_id)
+        if row.kind != "form":
+            raise Conflict(f"A question of the kind {row.kind} takes no files.", reason="no_form")
+        if row.state != InteractionState.PENDING.value:
+            raise _not_open(row)
+        return row
+
+    async def answer(self, session_id: str, interaction_id: str, given: Given, actor: str) -> Interaction:
+        """Store an answer, and let the call or the session that waits for it go on.
+
+        Raises `NotFound`; `Conflict`, with what became of it, when it is not open any more;
+        `ValidationFailed`, by field, when the answer does not fit the question."""
+        row = await self.get(session_id, interaction_id)
+        if row.state != InteractionState.PENDING.value:
+            raise _not_open(row)
+        fitting, field, wanted = _BODIES[row.kind]
+        if not isinstance(given, fitting):
+            raise ValidationFailed(
+                f"A question of the kind {row.kind} has another answer.",
+                fields={field: f"is needed: {wanted}"},
+            )
+        answered: Interaction | None = await self._whole(self._answer(row, given, actor))
+        if answered is None:
+            raise _not_open(await self.get(session_id, interaction_id))
+        return answered
+
+    async def go_on(self) -> None:
+        """Resume the sessions that stopped for questions which were answered before the daemon ended."""
+        for session_id in await self._storage.read(_answered_and_paused):
+            try:
+                await (await self._find(session_id)).go_on_when_answered("daemon")
+            except KagedError as problem:
+                log.warning("session %s is answered and stays paused: %s", session_id, problem.message)
+
+    # -- inside -----------------------------------------------------------------------------
+
+    async def _answer(self, row: Interaction, given: Given, actor: str) -> Interaction | None:
+        if isinstance(given, GivenAnswer):
+            return await self._consent(row, given, actor)
+        if isinstance(given, FormValues):
+            answer = checked_form(row.request, given)
+            return await self._form(row, answer, actor)
+        answer = (
+            checked_ask(row.request, given) if row.kind == "ask" else checked_question(row.request, given)
+        )
+        if self._questions.get(row.id) is not None:
+            return await self._questions.answer(row.id, answer, actor)
+        return await self._store(row, answer, actor)
+
+    async def _consent(self, row: Interaction, given: GivenAnswer, actor: str) -> Interaction | None:
+        answered = await self._consents.answer(row.session_id, row.id, given, actor)
+        if answered is not None:
+            return answered
+        session = await self._find(row.session_id)
+        scope = RuleScope(session.row.project_id, row.session_id if given.scope == "session" else None)
+        rules = rules_of(row, given)
+        stored = stored_consent(row, given, actor, rules)
+        work = stored.work
+
+        def with_rules(uow: UnitOfWork) -> None:
+            work(uow)
+            self._rules.put_all(uow, scope, rules, actor, interaction_id=row.id)
+
+        checked = CheckedAnswer(stored.answer, stored.event, stored.envelope, with_rules)
+        answered = await session.answer(row.id, checked, actor)
+        if answered is not None and rules:
+            self._rules.changed(scope)
+            await self._consents.apply_rules(scope, actor, row.id)
+        return answered
+
+    async def _form(self, row: Interaction, answer: dict[str, Any], actor: str) -> Interaction | None:
+        """Take in the files of a form, then store it. Files of an answer that came too late are let go."""
+        files = {
+            field["name"]: answer["values"][field["name"]]
+            for field in row.request["fields"]
+            if field["type"] == "file" and answer["values"][field["name"]] is not None
+        }
+        session = await self._find(row.session_id)
+        placed = await self._placed(row, session.row, files)
+        answer = {"values": {**answer["values"], **placed}}
+        answered = await self._store(row, answer, actor)
+        if answered is None and files:
+            await self._storage.write(lambda uow: _let_go(uow, row.id, list(files.values())))
+        return answered
+
+    async def _placed(
+        self, row: Interaction, session: SessionRow, files: dict[str, str]
+    ) -> dict[str, dict[str, Any]]:
+        """Claim the uploads and put them where the agent reads them; return what is stored of each."""
+        uploads = self._uploads
+        if not files:
+            return {}
+        if uploads is None:
+            raise Conflict("This daemon takes no files.", reason="no_uploads")
+        fields = [f"values.{name}" for name in files]
+        owned = await self._storage.write(
+            lambda uow: uploads.claim(uow, list(files.values()), session.project_id, row.id, fields=fields),
+            durable=True,
+        )
+        root = self._projects.root_of(session.project_id)
+        placed: dict[str, dict[str, Any]] = {}
+        for name, upload in zip(files, owned, strict=True):
+            path = await uploads.place(upload, root, row.id)
+            told = {"path": path, "name": path.rpartition("/")[2], "size": upload.size_bytes}
+            placed[name] = {"upload_id": upload.id, **told}
+        return placed
+
+    async def _store(self, row: Interaction, answer: dict[str, Any], actor: str) -> Interaction | None:
+        event = closed_event(row, InteractionState.ANSWERED, answer=answer, actor=actor)
+        checked = CheckedAnswer(answer, event, _envelope(row, answer), lambda uow: None)
+        return await (await self._find(row.session_id)).answer(row.id, checked, actor)
+
+
+def _envelope(row: Interaction, answer: dict[str, Any]) -> ToolEnvelope:
+    """Return an answer as the result of its call."""
+    result: ToolResult
+    if row.kind == "ask":
+        result = ask.result_of(row.request, answer)
+    elif row.kind == "form":
+        result = form.result_of(row.request, answer)
+    else:
+        result = question.result_of(answer)
+    return ToolEnvelope(type="output", data=result.model_dump(mode="json", exclude_none=True))
+
+
+def _answered_and_paused(uow: UnitOfWork) -> list[str]:
+    """Return the sessions that paused for a question and wait for none; imported ones have asked nothing
+    here, and are left as they are."""
+    paused = [
+        row
+        for row in uow.sessions.in_states([SessionState.PAUSED.value])
+        if row.state_reason == "interaction" and not uow.interactions.pending(row.id)
+    ]
+    return [row.id for row in paused if uow.interactions.list(row.id, limit=1).items]
+
+
+def _let_go(uow: UnitOfWork, interaction_id: str, upload_ids: list[str]) -> None:
+    """Let go of files that came too late, but not of those of the answer that counts."""
+    row = uow.interactions.get(interaction_id)
+    values = ((row.answer if row is not None else None) or {}).get("values", {})
+    kept = {value["upload_id"] for value in values.values() if isinstance(value, dict)}
+    for upload_id in upload_ids:
+        upload = uow.uploads.get(upload_id)
+        if upload is not None and upload.used_by == interaction_id and upload_id not in kept:
+            uow.uploads.update(upload_id, used_by=None, used_at=None)
+
+
+def _not_open(row: Interaction) -> Conflict:
+    """Return what became of a question, for somebody who answers too late."""
+    details: dict[str, Any] = {"state": row.state, "answer": row.answer, "answered_by": row.answered_by}
+    if row.state == InteractionState.ANSWERED.value:
+        word = (row.answer or {}).get("answer")
+        what = f": {word}, by {row.answered_by}" if isinstance(word, str) else f", by {row.answered_by}"
+        return Conflict(f"This was answered already{what}.", reason="already_answered", details=details)
+    return Conflict(
+        "The session does not wait for this answer any more.", reason="not_waiting", details=details
+    )

@@ -1,0 +1,66 @@
+"""Stored messages as a model reads them.
+
+Owns: an answer's blocks, an operator's message with its attachments, a tool's result. Pure. Never: which of
+them a conversation has (`history`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from app.messages import (
+    AssistantBlock,
+    ImageBlock,
+    TextBlock,
+    ToolCallBlock,
+    ToolResult,
+    UserBlock,
+    UserMessage,
+)
+from app.storage.models import Message
+
+_blocks: TypeAdapter[tuple[AssistantBlock, ...]] = TypeAdapter(tuple[AssistantBlock, ...])
+
+
+def assistant_blocks(row: Message) -> tuple[AssistantBlock, ...]:
+    """Return the structured answer of a stored row, or its plain text as one block.
+
+    No two of its calls bear the same id: of those that do, the first one counts."""
+    stored = row.details.get("contentBlocks")
+    if not stored:
+        return (TextBlock(text=row.content),) if row.content else ()
+    blocks, seen = [], set()
+    for block in _blocks.validate_python(stored):
+        if isinstance(block, ToolCallBlock):
+            if block.id in seen:
+                continue
+            seen.add(block.id)
+        blocks.append(block)
+    return tuple(blocks)
+
+
+def user_message(row: Message) -> UserMessage:
+    """Return an operator's or the daemon's message as a model reads it."""
+    blocks: list[UserBlock] = []
+    for attachment in row.details.get("attachments", ()):
+        if attachment.get("media_type", "").startswith("image/"):
+            blocks.append(ImageBlock(media_type=attachment["media_type"], data=attachment["data"]))
+        else:
+            name = attachment.get("name", "attachment")
+            blocks.append(TextBlock(text=f"<attachment name={name!r}>\n{attachment['text']}\n</attachment>"))
+    blocks.append(TextBlock(text=row.content))
+    return UserMessage(blocks=tuple(blocks))
+
+
+def tool_result(row: Message) -> ToolResult:
+    """Return a stored tool message as the answer to its call."""
+    details: dict[str, Any] = row.details
+    return ToolResult(
+        tool_call_id=details.get("toolCallId", ""),
+        name=details.get("toolName", ""),
+        content=row.content,
+        is_error=bool(details.get("isError", False)),
+        images=tuple(ImageBlock.model_validate(image) for image in details.get("images", ())),
+    )

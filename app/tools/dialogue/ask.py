@@ -1,0 +1,112 @@
+"""`kaged.ask`: structured questions to the operator, with options to choose from.
+
+Owns: the tool's parameters, and its result made of an answer. Never: checking the answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from app.tools.call import ToolCallContext
+from app.tools.definition import Boolean, ToolDefinition, ToolParams, ToolResult
+from app.tools.description import load_description
+from app.tools.dialogue.asking import ask_human
+
+MAX_QUESTIONS = 20
+MAX_OPTIONS = 50
+NAME_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
+"""What answers name questions and fields by."""
+
+
+class Option(ToolParams):
+    label: str = Field(min_length=1, max_length=200, description="What is chosen, in a few words.")
+    description: str = Field(default="", max_length=1_000, description="What choosing it means.")
+
+
+class Question(ToolParams):
+    id: str = Field(pattern=NAME_PATTERN, description="The answer has this id.")
+    title: str = Field(min_length=1, max_length=300, description="The question itself, in one sentence.")
+    description: str = Field(
+        default="", max_length=4_000, description="What the operator needs to know for it."
+    )
+    options: list[Option] = Field(
+        min_length=1, max_length=MAX_OPTIONS, description="What there is to choose from; each label once."
+    )
+    multiple: Boolean = Field(default=False, description="Whether several options may be chosen.")
+    allow_other: Boolean = Field(
+        default=False, description="Whether the operator may write an answer of their own instead."
+    )
+
+    @model_validator(mode="after")
+    def _labels_differ(self) -> Self:
+        labels = [option.label for option in self.options]
+        if len(set(labels)) < len(labels):
+            raise ValueError("two options have the same label; an answer could not tell them apart")
+        return self
+
+
+class AskParams(ToolParams):
+    summary: str = Field(
+        min_length=1,
+        max_length=4_000,
+        description="Brief context explaining why you are asking. Shown above the questions.",
+    )
+    questions: list[Question] = Field(
+        min_length=1,
+        max_length=MAX_QUESTIONS,
+        description="One or more questions to present to the operator.",
+    )
+
+    @model_validator(mode="after")
+    def _ids_differ(self) -> Self:
+        ids = [question.id for question in self.questions]
+        if len(set(ids)) < len(ids):
+            raise ValueError("two questions have the same id; give each its own")
+        return self
+
+
+class Answered(BaseModel):
+    """One question's answer: the labels that were chosen, or in `other` what the operator wrote."""
+
+    title: str
+    chosen: list[str]
+    other: str | None = None
+
+
+class AskResult(ToolResult):
+    answers: dict[str, Answered]
+
+
+def result_of(request: dict[str, Any], answer: dict[str, Any]) -> AskResult:
+    """Return what the model is told of a checked answer: `answers` is a list of texts by question id."""
+    answers: dict[str, Answered] = {}
+    for question in request["questions"]:
+        labels = {option["label"] for option in question["options"]}
+        given = answer["answers"][question["id"]]
+        other = next((text for text in given if text not in labels), None)
+        answers[question["id"]] = Answered(
+            title=question["title"], chosen=[text for text in given if text in labels], other=other
+        )
+    return AskResult(answers=answers)
+
+
+def build() -> ToolDefinition:
+    """Return the tool."""
+
+    async def run(params: AskParams, context: ToolCallContext) -> AskResult:
+        request = params.model_dump()
+        return result_of(request, await ask_human(context, "ask", request))
+
+    return ToolDefinition(
+        name="kaged.ask",
+        title="Ask the operator",
+        description=load_description("app.tools.dialogue", "ask.md"),
+        parameters=AskParams,
+        result=AskResult,
+        run=run,
+        acp_kind="other",
+        principal_scope="root-only",
+        root_default=True,
+    )
