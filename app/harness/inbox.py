@@ -22,6 +22,9 @@ class Inbox:
         self._steers: list[Message] = []
         self._held: list[Message] = []
 
+    def __contains__(self, message_id: object) -> bool:
+        return any(row.id == message_id for row in (*self._queued, *self._steers, *self._held))
+
     def __len__(self) -> int:
         return len(self._queued) + len(self._steers) + len(self._held)
 

@@ -14,7 +14,11 @@ from app.harness.issues.changes import IssueChanges
 from app.harness.issues.proposals import TodoProposals
 from app.harness.issues.service import IssueService
 from app.harness.issues.todos import TodoService
+from app.harness.projects import ProjectRegistry
+from app.harness.session_manager import SessionManager
 from app.harness.uploads.service import UploadService
+from app.harness.workflows.assignment import Assignments
+from app.harness.workflows.issue_progress import IssueProgress
 from app.harness.workflows.runs import WorkflowRuns
 from app.harness.workflows.service import WorkflowService
 from app.harness.workflows.tool_port import WorkflowTools
@@ -33,6 +37,7 @@ class ProjectManagement:
     uploads: UploadService
     workflows: WorkflowService
     agent_workflows: WorkflowTools
+    progress: IssueProgress
 
     @classmethod
     def of(cls, settings: Settings, storage: Storage, hub: EventHub, redactor: Redactor) -> ProjectManagement:
@@ -48,4 +53,19 @@ class ProjectManagement:
             uploads=uploads,
             workflows=workflows,
             agent_workflows=WorkflowTools(workflows),
+            progress=IssueProgress(storage, hub, issues),
         )
+
+    async def start(self, hub: EventHub, projects: ProjectRegistry, sessions: SessionManager) -> None:
+        """Take up what was under way; projects are restored, sessions recovered and not yet started."""
+        self.workflows.attach(hub, projects, sessions)
+        assignments = Assignments(self.workflows, sessions)
+        self.issues.assign_to(assignments)
+        await sessions.start()
+        await self.workflows.start()
+        await assignments.start()
+
+    async def aclose(self) -> None:
+        """Begin nothing more; sessions are drained after it."""
+        await self.workflows.aclose()
+        await self.progress.aclose()

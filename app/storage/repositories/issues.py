@@ -93,6 +93,11 @@ class IssueRepository(RowsById[Issue]):
         statement = select(Issue).where(*page).order_by(self.c.number.desc())
         return self._all(statement.limit(limit).offset(offset)), self._count(where)
 
+    def assigned_to_sessions(self, status: str) -> builtins.list[Issue]:
+        """Return the issues in a status that are assigned to sessions, the oldest first."""
+        where = (self.c.status == storable(status), self.c.assignment.startswith("session:"))
+        return self._all(select(Issue).where(*where).order_by(self.c.created_at, self.c.id))
+
 
 class IssueUpdateRepository(RowsById[IssueUpdate]):
     """Comments are indexed for the search."""
