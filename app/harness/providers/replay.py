@@ -19,6 +19,7 @@ from pydantic import Field
 
 from app.config import ProviderSettings
 from app.errors import ConfigError
+from app.harness.providers.captures import captured, filled
 from app.harness.providers.deltas import (
     Delta,
     Finished,
@@ -187,14 +188,17 @@ class ReplayProvider:
         if step.expect is None:
             return step.answer
         found = {"user": _last_user(request.messages), "tool_result": _last_results(request.messages)}
+        groups: dict[str, str] = {}
         for what, text in found.items():
             pattern = getattr(step.expect, what)
-            if pattern is not None and not re.search(pattern, text):
+            taken = {} if pattern is None else captured(pattern, text)
+            if taken is None:
                 if step.otherwise is not None:
                     return step.otherwise
                 message = f"{place.title}, step {place.index + 1} expects {what} to match {pattern!r}, got: "
                 raise self._error(message + text[:500], request.model)
-        return step.answer
+            groups |= taken
+        return filled(step.answer, groups)
 
     def _fail(self, error: ErrorPart, request: ModelRequest, step: int, part: int) -> None:
         if error.times is not None:

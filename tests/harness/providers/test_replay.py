@@ -212,6 +212,14 @@ async def test_a_step_may_say_what_to_answer_when_its_expectation_is_not_met(tmp
     assert await text(provider(tmp_path), *talk, results("def broken", "a")) == "Fixed."
 
 
+async def test_an_answer_may_name_what_its_expectation_has_found(tmp_path: Path) -> None:
+    expect = 'expect: {user: "fix #(?P<number>[0-9]+)", tool_result: "def (?P<name>broken)"}'
+    demo = DEMO.replace('expect: {tool_result: "def broken"}', expect)
+    write(tmp_path, demo.replace("text: Fixed.", 'text: "Fixed ${name}, #${number}."'))
+    talk = (user("fix #42"), called("a"), results("def broken", "a"))
+    assert await text(provider(tmp_path), *talk) == "Fixed broken, #42."
+
+
 async def test_a_step_that_was_cut_off_is_played_again_when_the_run_goes_on(tmp_path: Path) -> None:
     write(tmp_path, DEMO)
     cut_off = (user("fix"), called("a"), results("def broken", "a"), said("Fi"), user(NUDGE))
