@@ -66,6 +66,12 @@ PROJECT_MANAGEMENT: dict[str, str] = {
 }
 
 SHOWN: tuple[str, ...] = (
+    "R7.todos.bound",
+    "R7.todos.coaching",
+    "R7.todos.criteria",
+    "R7.todos.echo",
+    "R7.todos.rest",
+    "R7.todos.tool",
     "R7.cli.issue",
     "R7.cli.run",
     "R7.page.issues",
