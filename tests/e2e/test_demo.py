@@ -153,7 +153,17 @@ def test_the_demo_compiles_without_a_finding_and_its_transcript_is_valid() -> No
     assert result.project is not None
     assert set(result.project.root.children) == {"reviewer", "tester"}
     names = [call.name for step in _steps() for part in step.answer if (call := part.tool_call) is not None]
-    assert set(names) == {"file.read", "file.create", "edit.text", "search.grep", "shell.bash"}
+    assert set(names) == {
+        "file.read",
+        "file.create",
+        "edit.text",
+        "search.grep",
+        "shell.bash",
+        "kaged.ask",
+        "kaged.issue",
+        "kaged.todo",
+    }
+    assert set(names) <= set(result.project.root.enabled_tools())
 
 
 def _steps() -> list[Any]:
