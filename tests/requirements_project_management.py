@@ -66,20 +66,19 @@ PROJECT_MANAGEMENT: dict[str, str] = {
 }
 
 SHOWN: tuple[str, ...] = (
+    "R7.cli.answer",
+    "R7.cli.issue",
+    "R7.cli.run",
+    "R7.page.issues",
+    "R7.page.workflows",
     "R7.todos.bound",
     "R7.todos.coaching",
     "R7.todos.criteria",
     "R7.todos.echo",
     "R7.todos.rest",
     "R7.todos.tool",
-    "R7.cli.issue",
-    "R7.cli.run",
-    "R7.page.issues",
-    "R7.page.workflows",
     "R7.uploads",
-    "R7.workflows.cancel",
-    "R7.workflows.re",
-    "R7.workflows.session",
+    "R7.workflows",
 )
 """Beginnings of the names that have tests."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from app.cli.client import DaemonClient, ReceivedFrame
 from app.cli.conversation import LAST, find_session, session_path, show_missed
 from app.cli.daemon_address import daemon_options, find_daemon
 from app.cli.output import json_option
-from app.cli.questions import Questions
+from app.cli.questions import ANSWERED, Questions
 from app.cli.stream_view import StreamView
 
 
@@ -28,7 +28,7 @@ from app.cli.stream_view import StreamView
 @click.option(
     "--after-seq", type=click.IntRange(min=0), help="Begin after this event (default: show the history)."
 )
-@click.option("--until-idle", is_flag=True, help="Leave when no run is active.")
+@click.option("--until-idle", is_flag=True, help="Leave when no run is active and nothing is asked here.")
 @click.option(
     "--project", type=click.Path(path_type=Path), help="With `last`: the newest session of this project."
 )
@@ -79,21 +79,10 @@ async def _follow(
         if after_seq is None:
             await questions.catch_up()
         async with aclosing(frames):
-            await _show_live(
-                client, view, session_id, _with(questions, frames), as_json=as_json, until_idle=until_idle
-            )
+            await _show_live(client, view, session_id, frames, questions, as_json, until_idle)
     finally:
         questions.close()
         view.finish()
-
-
-async def _with(
-    questions: Questions, frames: AsyncGenerator[ReceivedFrame, None]
-) -> AsyncIterator[ReceivedFrame]:
-    """Give the frames on, each to the questions as soon as it has been shown."""
-    async for frame in frames:
-        yield frame
-        await questions.take(frame)
 
 
 async def _show_live(
@@ -101,11 +90,12 @@ async def _show_live(
     view: StreamView,
     session_id: str,
     frames: AsyncIterator[ReceivedFrame],
-    *,
+    questions: Questions,
     as_json: bool,
     until_idle: bool,
 ) -> None:
     through_seq: int | None = None
+    answered = False
     async for frame in frames:
         if as_json:
             sys.stdout.write(frame.text + "\n")
@@ -120,11 +110,19 @@ async def _show_live(
                 view.operator(frame.payload["content"])
             elif frame.type == "run.ended":
                 view.summary(frame.payload)
+        await questions.take(frame)
+        if frame.type in ANSWERED and frame.payload.get("state") == "answered":
+            answered = True  # a run is about to go on with it
+        elif frame.type in ("run.started", "run.ended") and not frame.of_subagent:
+            answered = False
         if frame.type == "sync":
             through_seq = frame.payload["through_seq"]
+        if answered or questions.asks:
+            continue
         if until_idle and through_seq is not None and frame.seq >= through_seq:
-            state = (await client.request("GET", session_path(session_id)))["state"]
-            if state not in ("running", "queued"):
+            now = await client.request("GET", session_path(session_id))
+            through_seq = max(through_seq, now["last_seq"])  # what has happened meanwhile is shown first
+            if now["state"] not in ("running", "queued") and frame.seq >= through_seq:
                 return
 
 

@@ -19,6 +19,9 @@ from app.cli.dialogs import Dialog, Line, NotUnderstood, dialog_of
 from app.cli.output import CommandFailed
 from app.cli.stream_view import StreamView
 
+ANSWERED = ("permission.answered", "interaction.answered")
+"""The frames that say that a question is closed."""
+
 
 class Questions:
     """The open questions of one session; the oldest is answered first. Close it when done."""
@@ -36,9 +39,9 @@ class Questions:
         self._listening = False
 
     @property
-    def is_open(self) -> bool:
-        """Whether something waits for an answer."""
-        return bool(self._open)
+    def asks(self) -> bool:
+        """Whether something waits for an answer that can be typed here."""
+        return self._reads and bool(self._open)
 
     async def catch_up(self) -> None:
         """Ask what was open before anybody looked."""
@@ -55,7 +58,7 @@ class Questions:
         match frame.type:
             case "permission.requested" | "interaction.requested":
                 await self._requested(frame.payload)
-            case "permission.answered" | "interaction.answered":
+            case one if one in ANSWERED:
                 self._closed(frame.payload)
             case _:
                 return

@@ -19,12 +19,11 @@ from app.cli.client import DaemonClient, ReceivedFrame
 from app.cli.conversation import find_session, open_session, session_path, show_missed
 from app.cli.daemon_address import daemon_options, find_daemon
 from app.cli.output import CommandFailed, json_option
-from app.cli.questions import Questions
+from app.cli.questions import ANSWERED, Questions
 from app.cli.stream_view import StreamView
 
 WAITS_FOR_ANSWER = "interaction"
 """Why a run has ended that goes on with the answer to a question."""
-ANSWERED = ("permission.answered", "interaction.answered")
 
 
 @dataclass(frozen=True, slots=True)
