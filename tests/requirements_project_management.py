@@ -70,6 +70,7 @@ SHOWN: tuple[str, ...] = (
     "R7.cli.issue",
     "R7.cli.run",
     "R7.page.issues",
+    "R7.page.questions",
     "R7.page.workflows",
     "R7.todos.bound",
     "R7.todos.coaching",

@@ -63,7 +63,7 @@ export class Conversation {
   answered(question) {
     const card = this.#card(question.run_id, question.tool_call_id);
     if (question.kind === "permission" && question.state !== "answered") return;
-    card?.answered(answered(question));
+    card?.answered(answered(question), { open: question.kind !== "permission" });
   }
 
   /** The connection was away: whatever is being streamed may have lost something. */

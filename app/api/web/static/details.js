@@ -7,7 +7,7 @@ import { clock, dollars, tokens, words } from "/static/format.js";
 import { pluginsOf } from "/static/plugins.js";
 
 const AUDIT_PAGE = 50;
-const TABS = { use: "Use", issue: "Issue", prompts: "Prompts", tools: "Tools", audit: "Audit", session: "Session" };
+const TABS = { issue: "Issue", use: "Use", prompts: "Prompts", tools: "Tools", audit: "Audit", session: "Session" };
 const CHANGES = { use: ["message.end"], prompts: ["prompt.reloaded"], issue: ["issue.changed", "todo.changed", "session.updated", "run.ended"] };
 
 export class Details {

@@ -111,8 +111,7 @@ export class OpenSession {
       this.detail = { ...this.detail, state: payload.state, state_reason: payload.reason };
       if (payload.state !== "running") this.refresh().catch(this.handlers.onError);
     } else if (type === "session.updated") {
-      this.detail = { ...this.detail, title: payload.title };
-      this.refresh().catch(this.handlers.onError);
+      this.detail = { ...this.detail, title: payload.title, issue_number: payload.issue_number };
     } else if (type === "run.ended" && (agentPath ?? "primary") === "primary") {
       this.lastRun = { ...payload, id: payload.run_id };
     }

@@ -34,12 +34,12 @@ export class ToolCard {
     this.#set("waiting", "waits for an answer");
   }
 
-  /** Show what a person answered, as an element; what the agent sent and got moves behind it. */
-  answered(shown) {
+  /** Show what a person answered, as an element, before what the agent sent and got. */
+  answered(shown, { open }) {
     this.root.querySelector(":scope > .answered")?.remove();
     this.root.querySelector("summary").after(shown);
     this.root.dataset.answered = "";
-    this.root.open = true;
+    if (open) this.root.open = true;
   }
 
   /** Show what the tool says while it works: each text goes on where the last one ended. */
