@@ -1,0 +1,80 @@
+"""People asked by subagents, and by a root agent whose subagents are at work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.fakes.provider_script import Hold, Reply, Text, text_reply
+from tests.harness.delegation.conftest import Drive
+from tests.harness.delegation.family import Cast, agent, calling, enabled
+from tests.harness.driving import check_stream
+from tests.harness.interactions.asking import DATABASE, answer, until_asked
+
+
+@pytest.mark.requirement("R7.interactions.question")
+async def test_a_subagents_question_waits_as_its_parent_waits_for_it(drive: Drive, cast: Cast) -> None:
+    family = agent("primary", subagents={"coder": agent("coder", tools=enabled("question"))})
+    cast.script("primary", calling(("agent-coder", {"task": "Write."})), text_reply("Thanks."))
+    cast.script("coder", calling(("question", {"questions": [{"question": "Why?"}]})), text_reply("I see."))
+    async with drive(family) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        (asked_for,) = await until_asked(watch)
+        (frame,) = watch.of("interaction.requested")
+        waiting = await driver.session_call("GET")
+        wrong = await answer(driver, asked_for, status=400, answers=[[]])
+        closed = await answer(driver, asked_for, answers=[["Because."]])
+        late = await answer(driver, asked_for, status=409, answers=[["No."]])
+        await watch.until_state("idle")
+    check_stream(watch.frames)
+    assert frame["agent_path"] == "primary.subagents.coder"
+    assert (waiting["state"], waiting["pending_interactions"]) == ("running", 1)
+    assert set(wrong["error"]["details"]["fields"]) == {"answers.0"}
+    assert closed["state"] == "answered"
+    assert late["error"]["details"]["reason"] == "already_answered"
+    assert cast.messages("coder")[-1]["content"] == '{"answers":[["Because."]]}'
+
+
+@pytest.mark.requirement("R7.interactions.question", "R7.interactions.ended")
+async def test_a_subagents_question_ends_with_its_run(drive: Drive, cast: Cast) -> None:
+    family = agent("primary", subagents={"coder": agent("coder", tools=enabled("question"))})
+    cast.script("primary", calling(("agent-coder", {"task": "Write."})), text_reply("Thanks."))
+    cast.script("coder", calling(("question", {"questions": [{"question": "Why?"}]})))
+    async with drive(family) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        (asked_for,) = await until_asked(watch)
+        await driver.session_call("POST", "/cancel")
+        await watch.until_state("idle")
+        closed: Any = await driver.session_call("GET", f"/interactions/{asked_for['interaction_id']}")
+        await answer(driver, asked_for, status=409, answers=[["Because."]])
+    check_stream(watch.frames)
+    assert closed["state"] == "cancelled"
+
+
+@pytest.mark.requirement("R7.interactions.pause")
+async def test_tasks_in_the_background_go_on_while_the_root_agent_waits(drive: Drive, cast: Cast) -> None:
+    hold = Hold()
+    family = agent("primary", tools=enabled("task"), subagents={"coder": agent("coder")})
+    started = {"agent": "coder", "prompt": "Write it.", "background": True}
+    cast.script(
+        "primary",
+        calling(("task", started), ("kaged_ask", {"summary": "Before.", "questions": [DATABASE]})),
+        text_reply("Both."),
+        text_reply("Good."),
+    )
+    cast.script("coder", Reply((hold, Text("Written."))))
+    async with drive(family) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        (asked_for,) = await until_asked(watch)
+        await watch.until_state("paused")
+        assert len((await driver.session_call("GET"))["background_runs"]) == 1
+        hold.gate.set()
+        coder = "primary.subagents.coder"
+        ended = await watch.until(lambda f: f["type"] == "run.ended" and f.get("agent_path") == coder)
+        assert ended["payload"]["state"] == "succeeded"
+        assert await driver.state() == "paused"
+        await answer(driver, asked_for, answers={"database": ["SQLite"]})
+        await watch.until_state("idle")
+    check_stream(watch.frames)
+    assert any("is done" in str(message["content"]) for message in cast.messages("primary"))
