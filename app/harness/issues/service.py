@@ -144,14 +144,16 @@ class IssueService:
         def work(uow: UnitOfWork) -> Changed[Edited]:
             issue = require_issue(uow, project_id, number)
             edited, fields = apply_edit(uow, issue, edit, author)
-            if "assignment" in fields and edited.assignment is not None:
-                edited = self._targets.assigned(uow, edited, author) or edited
             if not fields:
                 return Changed(Edited(issue, ()))
             told = {"issue_id": issue.id, "number": number, "updated_fields": list(fields)}
             if "assignment" in fields:
                 told |= {"assignment": edited.assignment, "old_assignment": issue.assignment}
             self.changes.audit(uow, "kaged.issue.updated", author, project_id, told)
+            if edited.status != issue.status:
+                self.note_move(uow, issue, edited, author)
+            if "assignment" in fields and edited.assignment is not None:
+                edited = self._targets.assigned(uow, edited, author) or edited
             change: IssueChange = "assigned" if "assignment" in fields else "edited"
             return Changed(Edited(edited, fields), [changed_event(edited, change, author)])
 

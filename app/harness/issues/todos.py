@@ -135,7 +135,7 @@ class TodoService:
             made.append(new[0].id)
             if position is not None:
                 checklist.place(new[0], position)
-            return [Done("added", {"todo_id": new[0].id, "count": 1, "kind": kind})]
+            return [Done("added", {**done_to("added", new[0]).told, "count": 1})]
 
         state = await self.change(project_id, number, author, work)
         return state.entry(made[-1])
