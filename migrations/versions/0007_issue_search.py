@@ -28,11 +28,13 @@ def upgrade() -> None:
         op.execute(
             "CREATE VIRTUAL TABLE issue_search_index USING fts5("
             "scope, title, body, comments, internal, content='issue_search', content_rowid='id', "
-            "columnsize=0, tokenize=\"ascii tokenchars '_'\")"
+            "columnsize=0, prefix='1 2 3', tokenize=\"ascii tokenchars '_'\")"
         )
         return
     op.execute(
         "CREATE TABLE issue_search_index (id BIGINT PRIMARY KEY, words TSVECTOR NOT NULL) "
         "WITH (toast_tuple_target = 128)"
     )
-    op.execute("CREATE INDEX ix_issue_search_index_words ON issue_search_index USING gin (words)")
+    op.execute(
+        "CREATE INDEX ix_issue_search_index_words ON issue_search_index USING gin (words) WITH (fastupdate = off)"
+    )

@@ -55,15 +55,19 @@ WORDS = Table(
 SQLITE_INDEX = (
     "CREATE VIRTUAL TABLE issue_search_index USING fts5("
     "scope, title, body, comments, internal, content='issue_search', content_rowid='id', "
-    "columnsize=0, tokenize=\"ascii tokenchars '_'\")"
+    "columnsize=0, prefix='1 2 3', tokenize=\"ascii tokenchars '_'\")"
 )
 POSTGRESQL_INDEX = (
-    # Vectors lie beside the rows: a common word is counted without reading them.
+    # Vectors lie beside the rows: a common word is counted without reading them. Entries that wait
+    # to be sorted in would be read through by every search.
     (
         "CREATE TABLE issue_search_index (id BIGINT PRIMARY KEY, words TSVECTOR NOT NULL) "
         "WITH (toast_tuple_target = 128)"
     ),
-    "CREATE INDEX ix_issue_search_index_words ON issue_search_index USING gin (words)",
+    (
+        "CREATE INDEX ix_issue_search_index_words ON issue_search_index USING gin (words) "
+        "WITH (fastupdate = off)"
+    ),
 )
 _COLUMNS = ("scope", *FIELDS)
 _NAMED = ", ".join(_COLUMNS)
@@ -91,6 +95,12 @@ _PAGE = {
         "ORDER BY id DESC LIMIT :limit OFFSET :offset"
     ),
 }
+_FEW = text(
+    # Before PostgreSQL has counted words, it would go through all rows in their order to find these.
+    "WITH hits AS MATERIALIZED (SELECT id FROM issue_search_index WHERE words @@ CAST(:query AS tsquery)) "
+    "SELECT id FROM hits WHERE id < :below ORDER BY id DESC LIMIT :limit OFFSET :offset"
+)
+_FEW_HITS = 2_000
 _FIRST = 2**62
 
 
@@ -170,10 +180,6 @@ class IssueSearchRepository:
 
     # -- asking it --------------------------------------------------------------------------
 
-    def count(self, query: SearchQuery, scope: Scope) -> int:
-        """Return how many issues are found."""
-        return self._count(query, scope, len(TIERS) - 1)
-
     def hits(
         self,
         query: SearchQuery,
@@ -182,8 +188,10 @@ class IssueSearchRepository:
         limit: int,
         offset: int = 0,
         after: tuple[int, int] | None = None,
-    ) -> builtins.list[tuple[int, int]]:
-        """Return the places of hits, the best first: their tiers and keys. `after` is such a place."""
+    ) -> tuple[builtins.list[tuple[int, int]], int]:
+        """Return the places of hits, the best first: their tiers and keys; and how many hits there are in
+        all. `after` is such a place: those behind it only."""
+        total = self._count(query, scope, len(TIERS) - 1)
         found: builtins.list[tuple[int, int]] = []
         first = 0 if after is None else after[0]
         for tier in range(first, len(TIERS)):
@@ -201,12 +209,14 @@ class IssueSearchRepository:
                 "limit": limit - len(found),
                 "offset": offset,
             }
-            keys = self.connection.execute(_PAGE[self._database], parameters).scalars()
+            few = self._database == "postgresql" and total <= _FEW_HITS
+            statement = _FEW if few else _PAGE[self._database]
+            keys = self.connection.execute(statement, parameters).scalars()
             found += [(tier, key) for key in keys]
             offset = 0
             if len(found) >= limit:
                 break
-        return found
+        return found, total
 
     def issue_ids(self, keys: builtins.list[int]) -> dict[int, str]:
         """Return the issues of keys."""

@@ -66,11 +66,11 @@ class IssueRepository(RowsById[Issue]):
         """Return hits of a search, the best first, each with its place, and how many there are in all.
 
         `after` is the place of a hit: those behind it only."""
-        places = self.search.hits(query, scope, limit=limit, offset=offset, after=after)
+        places, total = self.search.hits(query, scope, limit=limit, offset=offset, after=after)
         ids = self.search.issue_ids([key for _, key in places])
         rows = {row.id: row for row in self._all(select(Issue).where(self.c.id.in_(list(ids.values()))))}
         hits = [((tier, key), rows[ids[key]]) for tier, key in places]
-        return hits, self.search.count(query, scope)
+        return hits, total
 
     def page(
         self,
