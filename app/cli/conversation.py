@@ -52,12 +52,16 @@ async def find_session(client: DaemonClient, session: str, project: Path | None)
     return found
 
 
-async def open_session(client: DaemonClient, project: Path | None, title: str | None) -> dict[str, Any]:
-    """Return a new session of the project."""
-    project_id = (await open_project(client, project))["id"]
-    created: dict[str, Any] = await client.request(
-        "POST", "/sessions", body={"project_id": project_id, **({"title": title} if title else {})}
-    )
+async def open_session(
+    client: DaemonClient, project: Path | None, title: str | None, issue_number: int | None = None
+) -> dict[str, Any]:
+    """Return a new session of the project, bound to an issue when one is given."""
+    wanted: dict[str, Any] = {"project_id": (await open_project(client, project))["id"]}
+    if title:
+        wanted["title"] = title
+    if issue_number is not None:
+        wanted["issue_number"] = issue_number
+    created: dict[str, Any] = await client.request("POST", "/sessions", body=wanted)
     return created
 
 

@@ -36,6 +36,7 @@ class Posting:
     title: str | None
     model: str | None
     mode: str | None
+    issue_number: int | None
 
 
 @click.command(name="send")
@@ -45,6 +46,9 @@ class Posting:
     "--project", type=click.Path(path_type=Path), help="The project's folder (default: where you are)."
 )
 @click.option("--title", help="The title of a new session.")
+@click.option(
+    "--issue", "issue_number", type=click.IntRange(min=1), help="The issue that a new session works on."
+)
 @click.option("--model", help="An alias or provider:model, for this message alone.")
 @click.option(
     "--mode",
@@ -58,6 +62,7 @@ def command(
     session: str | None,
     project: Path | None,
     title: str | None,
+    issue_number: int | None,
     model: str | None,
     mode: str | None,
     url: str | None,
@@ -76,11 +81,13 @@ def command(
         raise click.UsageError("TEXT is empty; say what the agent should do.")
     if session is not None and title is not None:
         raise click.UsageError("--title is for a new session; leave out --session or --title.")
+    if session is not None and issue_number is not None:
+        raise click.UsageError("--issue is for a new session; leave out --session or --issue.")
     address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
 
     async def run() -> int:
         async with DaemonClient(address) as client:
-            posting = Posting(text, session, project, title, model, mode)
+            posting = Posting(text, session, project, title, model, mode, issue_number)
             return await _Answer(client, posting, StreamView(), as_json).follow()
 
     return asyncio.run(run())
@@ -108,7 +115,7 @@ class _Answer:
         if posting.session is not None:
             session = await find_session(self.client, posting.session, posting.project)
         else:
-            session = await open_session(self.client, posting.project, posting.title)
+            session = await open_session(self.client, posting.project, posting.title, posting.issue_number)
         self.session_id = session["id"]
         if posting.session is None and not self.as_json:
             self.view.note(f"session {self.session_id}", dim=True)

@@ -19,16 +19,17 @@ from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
 from app.cli.file_upload import save
 from app.cli.output import json_option, print_json, print_table, print_text
 from app.cli.session_history import fork, roll_back, undo
+from app.cli.session_proposals import proposals
 
 _CHUNK_BYTES = 256 * 1024
 
 
 @click.group(name="session")
 def command() -> None:
-    """List, export and import sessions; go back in one, or fork it."""
+    """List, export and import sessions; go back in one, or fork it; see what its subagents propose."""
 
 
-for _command in (roll_back, undo, fork):
+for _command in (roll_back, undo, fork, proposals):
     command.add_command(_command)
 
 
