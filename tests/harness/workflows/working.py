@@ -100,6 +100,11 @@ class Shop(Driver):
                         return session
                 await asyncio.sleep(0.02)
 
+    async def questions(self, session_id: str) -> list[dict[str, Any]]:
+        found = await self.call("GET", f"/sessions/{session_id}/interactions")
+        items: list[dict[str, Any]] = found["items"]
+        return items
+
     async def audit(self, event: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = (await self.call("GET", f"/audit?event={event}"))["items"]
         return found

@@ -1,0 +1,99 @@
+"""A run that works for too long fails; the time in which it waits for a human does not count."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.daemon import running_daemon
+from tests.fakes.provider_script import Reply, Stall, Text, ToolCall
+from tests.fakes.provider_server import FakeProvider
+from tests.harness.laboratory import Laboratory
+from tests.harness.workflows.working import WORKFLOWS_YAML, Shop, says, waits, write_shop
+
+pytestmark = pytest.mark.requirement("R7.workflows.timeout")
+
+SECONDS = 3
+SHORT_YAML = WORKFLOWS_YAML.replace("timeout_seconds: 600", f"timeout_seconds: {SECONDS}") + (
+    "permissions: [{ permission: file.read, pattern: '*', action: ask }]\n"
+)
+
+
+@pytest.fixture
+async def short(lab: Laboratory, tmp_path: Path, settings_overrides: dict[str, Any]) -> Any:
+    root = write_shop(
+        tmp_path / "shop", SHORT_YAML.replace("tools: [lab.wait, ", "tools: [lab.wait, file.read, ")
+    )
+    async with running_daemon(tmp_path / "data", **settings_overrides) as daemon, daemon.client() as client:
+        shop = Shop(daemon, client)
+        await shop.load(root)
+        yield shop
+
+
+async def test_a_run_that_works_too_long_fails_and_its_session_is_stopped(
+    short: Shop, fake: FakeProvider, lab: Laboratory
+) -> None:
+    fake.script(waits("a"))
+    run = await short.until((await short.invoke("nap"))["id"], "failed")
+    assert run["error"]["code"] == "timeout"
+    assert f"{SECONDS} seconds" in run["error"]["message"]
+    assert run["elapsed_ms"] >= SECONDS * 1000
+    session = await short.call("GET", f"/sessions/{run['session_id']}")
+    assert session["state"] == "idle"
+    assert lab.running == 0
+    (last,) = (await short.call("GET", f"/sessions/{run['session_id']}/runs"))["items"]
+    assert last["state"] == "cancelled"
+
+
+async def test_a_pause_does_not_count(short: Shop, fake: FakeProvider) -> None:
+    fake.script(Reply((Text("Let me see."), Stall())), says("Done."))
+    run = await short.invoke("nap")
+    await fake.until_requests(1)
+    session = f"/sessions/{(await short.run_of(run['id']))['session_id']}"
+    await short.call("POST", f"{session}/pause")
+    worked = (await short.run_of(run["id"]))["elapsed_ms"]
+    await asyncio.sleep(SECONDS + 0.2)
+    paused = await short.run_of(run["id"])
+    assert (paused["state"], paused["elapsed_ms"]) == ("running", worked)
+    await short.call("POST", f"{session}/resume", {})
+    assert (await short.until(run["id"], "succeeded", "failed"))["state"] == "succeeded"
+
+
+async def test_waiting_for_consent_does_not_count(short: Shop, fake: FakeProvider) -> None:
+    read = ToolCall("file_read", {"path": "README.md"})
+    fake.script(Reply((read,)), says("Done."))
+    run = await short.invoke("nap")
+    session_id = (await short.run_of(run["id"]))["session_id"]
+    async with asyncio.timeout(10):
+        while not (found := await short.questions(session_id)):  # noqa: ASYNC110 - over HTTP
+            await asyncio.sleep(0.02)
+    await asyncio.sleep(SECONDS + 0.2)
+    assert (await short.run_of(run["id"]))["state"] == "running"
+    path = f"/sessions/{session_id}/interactions/{found[0]['id']}/answer"
+    await short.call("POST", path, {"answer": "once"})
+    assert (await short.until(run["id"], "succeeded", "failed"))["state"] == "succeeded"
+
+
+async def test_the_time_that_was_used_counts_after_a_restart(
+    lab: Laboratory, fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    root, data = write_shop(tmp_path / "shop", SHORT_YAML), tmp_path / "data"
+    fake.script(waits("a"))
+    settings = {**settings_overrides, "daemon": {"shutdown_grace_seconds": 0}}
+    async with running_daemon(data, **settings) as daemon, daemon.client() as client:
+        shop = Shop(daemon, client)
+        await shop.load(root)
+        run = await shop.invoke("nap")
+        await lab.until_started("a")
+        async with asyncio.timeout(10):
+            while (await shop.run_of(run["id"]))["elapsed_ms"] < 500:  # noqa: ASYNC110 - over HTTP
+                await asyncio.sleep(0.02)
+    fake.script(waits("b"))
+    async with running_daemon(data, **settings) as daemon, daemon.client() as client:
+        shop = Shop(daemon, client)
+        used = (await shop.run_of(run["id"]))["elapsed_ms"]
+        assert used >= 500
+        assert (await shop.until(run["id"], "failed"))["error"]["code"] == "timeout"
