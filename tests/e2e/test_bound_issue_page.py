@@ -23,6 +23,23 @@ PLANNING = """
       - answer:
           - tool_call: { name: kaged.todo, arguments: { action: start, content: "read the basket" } }
       - answer: [text: "It is planned."]
+
+  - says: ask the reviewer
+    steps:
+      - answer:
+          - tool_call: { name: agent-reviewer, arguments: { task: review it all } }
+      - answer: [text: "The reviewer has spoken."]
+
+  - says: review it all
+    steps:
+      - answer:
+          - text: |
+              Two things are left.
+
+              ```todos
+              - [ ] Round <u>up</u>
+              - [ ] Say why
+              ```
 """
 
 
@@ -57,4 +74,47 @@ async def test_a_session_is_bound_and_shows_what_the_agent_does_to_the_checklist
         await page.click("#unbind")
         await page.wait_for_selector("#bind")
         assert not await page.is_visible("#bound-issue")
+        assert complaints.found == []
+
+
+async def test_what_subagents_propose_is_taken_or_turned_down(demo: Demo) -> None:
+    daemon = await demo.start()
+    api = Api(daemon)
+    await api("POST", "", {"title": "Wrong sum"})
+    async with daemon.client() as client:
+        body = {"project_id": daemon.project_id, "issue_number": 1}
+        session_id = (await client.post("/sessions", json=body)).json()["id"]
+    async with open_page(daemon) as (page, complaints):
+        await page.goto(f"{daemon.url}/#{session_id}")
+        await page.click("#tab-issue")
+        await page.wait_for_selector("#composer:not([hidden])")
+        await send(page, "ask the reviewer")
+        await page.wait_for_selector("text=The reviewer has spoken.")
+        await page.wait_for_selector("#details .proposals >> text=Round <u>up</u>")
+        await page.click("#bound-issue")
+        first = page.locator("[data-proposal]", has_text="Round <u>up</u>")
+        await first.locator("[data-act=accept]").click()
+        await entry(page, "Round <u>up</u>").wait_for()
+        assert "proposed by primary.subagents.reviewer" in await entry(page, "Round").inner_text()
+        await page.locator("[data-proposal]", has_text="Say why").locator("[data-act=reject]").click()
+        await page.wait_for_selector("[data-proposal]", state="detached")
+        assert await page.locator(".todo-content").all_inner_texts() == ["Round <u>up</u>"]
+        assert complaints.found == []
+
+
+async def test_an_assigned_issue_is_worked_on_in_a_session_that_the_page_leads_to(demo: Demo) -> None:
+    daemon = await demo.start()
+    api = Api(daemon)
+    await api("POST", "", {"title": "Hello there"})
+    async with open_page(daemon) as (page, complaints):
+        await page.goto(f"{daemon.url}/#issues/{daemon.project_id}/1")
+        await page.wait_for_selector("#assignee option[value=primary]", state="attached")
+        await page.select_option("#assignee", "primary")
+        await page.click("#assign")
+        await page.click(".bound-sessions a")
+        await page.wait_for_selector(".run-end")
+        assert "Hello there" in await page.inner_text("#conversation")
+        await page.go_back()
+        await page.wait_for_selector(".history-list >> text=assigned it to the primary agent")
+        await page.wait_for_selector(".moves .pill[data-status=in_progress]")
         assert complaints.found == []

@@ -64,6 +64,7 @@ CONVERSATIONS = """
                   - { question: "Which colour?", options: [{ label: red }, { label: blue }] }
       - answer: [text: "So it is."]
 """
+LARGEST = 2_000_000
 SEND = ".question [data-answer=send]:enabled"
 
 
@@ -73,6 +74,7 @@ async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     demo.add_conversation(CONVERSATIONS)
     file = demo.root / ".kaged" / "project.yaml"
     file.write_text(file.read_text().replace("  tools:\n", "  tools:\n    question: { enabled: true }\n", 1))
+    demo.config.write_text(f"{demo.config.read_text()}\n[limits]\nmax_upload_bytes = {LARGEST}\n")
     yield demo
     await demo.stop()
 
@@ -150,6 +152,11 @@ async def test_a_form_is_checked_here_and_there_and_takes_a_file(demo: Demo, tmp
         await page.fill("[data-field=site] input", "oven.example")
         await page.fill("[data-field=seats] input", "12.5")
         await page.check("[data-field=open] input")
+        await page.set_input_files(
+            "[data-field=prices] input",
+            {"name": "all.csv", "mimeType": "text/csv", "buffer": bytes(LARGEST + 1)},
+        )
+        assert "at most 2.0 MB" in await page.inner_text("[data-field=prices] .field-error")
         await page.set_input_files("[data-field=prices] input", prices)
         await page.wait_for_selector(".file-taken >> text=prices.csv (1.6 MB)")
         await page.click(SEND)

@@ -77,6 +77,7 @@ export class Composer {
     });
     this.buttons.resume.textContent = state === "queued" ? "Start now" : "Resume";
     const asks = state === "paused" && detail.state_reason === "interaction";
+    this.text.hidden = asks;
     const hint = byId("hint");
     hint.hidden = !HINTS[state];
     hint.textContent = asks ? ASKING : (HINTS[state] ?? "");

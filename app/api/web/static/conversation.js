@@ -242,7 +242,8 @@ export class Conversation {
     for (const answer of this.#answers.values()) if (answer.complete && (root || answer.runId === id)) answer.cards.forEach((card) => card.abandon());
     const why = reason && !["stop", state].includes(reason) ? words(reason) : "";
     const spent = usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
-    const facts = [`Run ${state}`, why, `${steps} step${steps === 1 ? "" : "s"}`, spent ? tokens(spent) : "", dollars(cost), duration(took)];
+    const asked = reason === "interaction";
+    const facts = [asked ? "Run paused for an answer" : `Run ${state}`, asked ? "" : why, `${steps} step${steps === 1 ? "" : "s"}`, spent ? tokens(spent) : "", dollars(cost), duration(took)];
     const line = h("p", { class: "run-end quiet", data: { state } }, facts.filter(Boolean).join(" · "));
     place.append(line);
     const told = [...this.#answers.values()].at(-1)?.root.querySelector(".failure")?.textContent;

@@ -11,9 +11,10 @@ const SESSIONS = 30;
 export class IssueAssignment {
   #targets = null;
 
-  constructor({ path, project, onError, onChanged }) {
+  constructor({ path, project, number, onError, onChanged }) {
     this.path = path;
     this.project = project;
+    this.number = number;
     this.onError = onError;
     this.onChanged = onChanged;
     this.now = h("p", {});
@@ -36,7 +37,7 @@ export class IssueAssignment {
       request("GET", `/projects/${project}/workflows`),
       request("GET", address("/sessions", { project_id: this.project, kind: "chat", limit: SESSIONS })),
     ]);
-    const live = sessions.items.filter((session) => session.state !== "archived" && !session.issue_number);
+    const live = sessions.items.filter((session) => session.state !== "archived" && [null, this.number].includes(session.issue_number));
     const option = (value, text) => h("option", { value, selected: value === (assignment ?? "") }, text);
     const group = (label, options) => (options.length ? h("optgroup", { label }, options) : null);
     redraw(

@@ -34,12 +34,15 @@ export class ToolCard {
     this.#set("waiting", "waits for an answer");
   }
 
-  /** Show what a person answered, as an element, before what the agent sent and got. */
+  /** Show what a person answered, as an element, before what the agent sent and got; `open`: it is
+   * what one looks for at this call. */
   answered(shown, { open }) {
     this.root.querySelector(":scope > .answered")?.remove();
     this.root.querySelector("summary").after(shown);
-    this.root.dataset.answered = "";
-    if (open) this.root.open = true;
+    if (!open) return;
+    this.root.open = true;
+    this.raw ??= h("details", { class: "tool-raw" }, h("summary", { class: "quiet" }, "As the agent sent and got it"), [...this.root.querySelectorAll(":scope > :is(.tool-arguments, .tool-result)")]);
+    this.root.append(this.raw);
   }
 
   /** Show what the tool says while it works: each text goes on where the last one ended. */
