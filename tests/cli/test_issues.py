@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
-from tests.cli.kaged import DaemonProcess
+from app.cli.root import COMMANDS
+from tests.cli.kaged import DaemonProcess, Home
 
 pytestmark = pytest.mark.requirement("R7.cli.issue")
 
@@ -188,3 +192,76 @@ def test_words_that_mean_no_entry_or_several_are_told(daemon: DaemonProcess) -> 
     assert "Buy a brush" in several
     assert "takes one ENTRY" in refused(daemon, "todo", number, "done", "Buy", "red", code=2)
     assert "go with add" in refused(daemon, "todo", number, "done", "Buy red paint", "--criterion", code=2)
+
+
+CREW = """\
+version: 1
+project: library
+primary:
+  model: demo
+  system_prompt: prompts/primary.md
+  cage: disabled
+  tools:
+    file.*: { enabled: true }
+  subagents:
+    clerk:
+      description: Knows the shelves
+      model: demo
+      system_prompt: prompts/primary.md
+      cage: disabled
+      tools:
+        file.*: { enabled: true }
+"""
+ASKED = """\
+chunk_delay: 0
+conversations:
+  - when: ask the clerk
+    steps:
+      - answer:
+          - tool_call: { name: agent-clerk, arguments: { task: what is to be done } }
+      - answer:
+          - text: The clerk has spoken.
+  - when: what is to be done
+    steps:
+      - answer:
+          - text: "This:\\n\\n```todos\\n- [ ] Dust the shelves\\n- [ ] Feed the cat\\n```\\n"
+"""
+
+
+def test_what_subagents_propose_is_put_on_the_list_or_refused(home: Home) -> None:
+    (home.project / ".kaged" / "project.yaml").write_text(CREW)
+    (home.folder / "demo.yaml").write_text(ASKED)
+    daemon = DaemonProcess(home).start()
+    try:
+        number = str(new(daemon, "Spring cleaning")["number"])
+        sent = home.run("send", "--issue", number, "ask the clerk")
+        assert sent.returncode == 0, sent.stderr
+
+        listed = home.run("session", "proposals").stdout.splitlines()
+        ids = {line.partition("clerk  ")[2]: line.split()[0] for line in listed[1:]}
+        assert set(ids) == {"Dust the shelves", "Feed the cat"}
+        decided = home.run(
+            "session",
+            "proposals",
+            "last",
+            "--accept",
+            ids["Dust the shelves"],
+            "--reject",
+            ids["Feed the cat"],
+        )
+        assert decided.returncode == 0, decided.stderr
+        assert [line.split()[1] for line in decided.stdout.splitlines()[1:]] == ["rejected", "accepted"]
+        assert "nothing is proposed" in home.run("session", "proposals").stdout
+        todos = home.json("issue", "todo", number)["items"]
+        assert [todo["content"] for todo in todos] == ["Dust the shelves"]
+        assert todos[0]["origin_agent"].endswith("clerk")
+    finally:
+        daemon.stop()
+
+
+def test_the_page_of_the_command_line_has_every_command() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    words = set(re.findall(r"[a-z-]+", page))
+    groups = [importlib.import_module(f"app.cli.{name}").command for name in COMMANDS]
+    below = [name for group in groups if isinstance(group, click.Group) for name in group.commands]
+    assert [name for name in (*COMMANDS, *below) if name not in words] == []
