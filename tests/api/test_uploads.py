@@ -244,7 +244,7 @@ async def test_a_content_that_is_gone_is_told_as_gone(
     assert answer.json()["error"]["code"] == "gone"
 
 
-async def test_unused_uploads_are_removed_after_a_day_and_lost_contents_at_once(
+async def test_unused_uploads_are_removed_after_a_day_and_so_are_lost_contents(
     daemon: Daemon, client: httpx2.AsyncClient, project_id: str
 ) -> None:
     old, fresh, used = [(await _send(client, project_id)).json()["id"] for _ in range(3)]
@@ -254,16 +254,20 @@ async def test_unused_uploads_are_removed_after_a_day_and_lost_contents_at_once(
     await storage.write(lambda uow: uow.uploads.update(used, created_at=yesterday))
     await storage.write(lambda uow: uploads.claim(uow, [used], project_id, "iss_1"))
     folder = daemon.services.settings.daemon.data_dir / "uploads"
-    (folder / "upl_01JZ0000000000000000000000").write_bytes(b"left by a killed daemon")
+    lost = "upl_01JZ0000000000000000000000"
+    (folder / "upl_01JZ0000000000000000000001.part").write_bytes(b"left by a killed daemon")
+    (folder / lost).write_bytes(b"its row is gone, or not back yet")
     (folder / "something else").write_bytes(b"not ours")
 
     assert await uploads.trim() == 2
 
-    assert _kept(daemon) == sorted([fresh, used, "something else"])
+    assert _kept(daemon) == sorted([fresh, used, lost, "something else"])
     assert (await client.get(f"{UPLOADS}/{old}")).status_code == 404
     await storage.write(lambda uow: uploads.release(uow, "iss_1"))
     assert await uploads.trim() == 1
-    assert _kept(daemon) == sorted([fresh, "something else"])
+    assert _kept(daemon) == sorted([fresh, lost, "something else"])
+    assert await uploads.trim(now_ms() + 25 * 60 * 60 * 1000) == 2
+    assert _kept(daemon) == ["something else"]
 
 
 async def test_a_reader_may_look_and_not_hand_in(

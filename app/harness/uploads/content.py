@@ -26,6 +26,9 @@ SILENCE_SECONDS = 60.0
 WHOLE_SECONDS = 3_600.0
 """How long a sender may send nothing, and how long a whole file may take."""
 
+_PART = ".part"
+"""Ends the name of a file until all of it is there."""
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -45,17 +48,20 @@ class ContentFolder:
         return IncomingFile(self.path_of(upload_id))
 
     def remove(self, upload_id: str) -> None:
-        """Remove a content; that it is gone already is no error."""
-        with suppress(FileNotFoundError):
-            self.path_of(upload_id).unlink()
+        """Remove a content, or what has arrived of it; that it is gone already is no error."""
+        for path in (self.path_of(upload_id), _unfinished(self.path_of(upload_id))):
+            with suppress(FileNotFoundError):
+                path.unlink()
 
-    def present(self) -> set[str]:
-        """Return the ids of all contents that lie there."""
+    def present(self) -> tuple[set[str], set[str]]:
+        """Return the ids of the contents that lie there, and of those that have not arrived whole."""
         try:
             with os.scandir(self._folder) as entries:
-                return {entry.name for entry in entries if is_id(entry.name, "upl")}
+                names = {entry.name for entry in entries}
         except FileNotFoundError:
-            return set()
+            return set(), set()
+        parts = {name.removesuffix(_PART) for name in names if name.endswith(_PART)}
+        return {name for name in names if is_id(name, "upl")}, {name for name in parts if is_id(name, "upl")}
 
 
 class IncomingFile:
@@ -63,7 +69,8 @@ class IncomingFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = open(path, "xb", buffering=0, opener=private)  # noqa: SIM115 - closed by finish or discard
+        self._part = _unfinished(path)
+        self._file = open(self._part, "xb", buffering=0, opener=private)  # noqa: SIM115 - closed by finish or discard
         self._digest = hashlib.sha256()
         # The task that writes may be cancelled while a thread still does so.
         self._writing = threading.Lock()
@@ -86,6 +93,7 @@ class IncomingFile:
         """Wait until the disk has all of it, name included. Raises OSError."""
         with self._writing, self._file:
             os.fsync(self._file.fileno())
+            self._part.rename(self._path)
         folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(folder)
@@ -96,8 +104,13 @@ class IncomingFile:
         """Close and remove it, whatever its state."""
         with self._writing:
             self._file.close()
-            with suppress(FileNotFoundError):
-                self._path.unlink()
+            for path in (self._part, self._path):
+                with suppress(FileNotFoundError):
+                    path.unlink()
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(path.name + _PART)
 
 
 async def write_all(file: IncomingFile, pieces: AsyncIterator[bytes], max_bytes: int) -> None:

@@ -44,6 +44,7 @@ class UploadService:
         self._data_dir = data_dir
         self._contents = ContentFolder(data_dir / "uploads")
         self._arriving: set[str] = set()
+        self._lost_since: dict[str, int] = {}
         self.max_bytes = max_bytes
 
     @asynccontextmanager
@@ -181,21 +182,30 @@ class UploadService:
         except OSError as problem:
             raise disk_problem(problem) from problem
 
-    async def trim(self) -> int:
-        """Remove uploads that nothing uses for a day, and contents without a row; return how many.
+    async def trim(self, at: int | None = None) -> int:
+        """Remove uploads that nothing uses for a day, contents that never arrived whole, and contents
+        that have been without a row for a day; return how many. `at` is the time (milliseconds).
 
         Raises StorageError."""
+        at = now_ms() if at is None else at
         removed = 0
-        before = now_ms() - UNUSED_MS
-        while ids := await self._storage.write(lambda uow: uow.uploads.remove_unused(before)):
+        while ids := await self._storage.write(lambda uow: uow.uploads.remove_unused(at - UNUSED_MS)):
             await asyncio.to_thread(self._remove_all, ids)
             removed += len(ids)
-        present = await asyncio.to_thread(self._contents.present)
-        # Asked after the folder was read: what arrives from now on is not in `present`.
-        candidates = present - self._arriving
-        known = await self._storage.read(lambda uow: uow.uploads.existing(candidates))
-        await asyncio.to_thread(self._remove_all, candidates - known)
-        return removed + len(candidates - known)
+        present, unfinished = await asyncio.to_thread(self._contents.present)
+        # Asked after the folder was read: what arrives from now on is in neither.
+        arriving = set(self._arriving)
+        lost = present - arriving
+        known = await self._storage.read(lambda uow: uow.uploads.existing(lost))
+        gone = self._long_lost(lost - known, at) | (unfinished - arriving)
+        await asyncio.to_thread(self._remove_all, gone)
+        return removed + len(gone)
+
+    def _long_lost(self, lost: set[str], at: int) -> set[str]:
+        """Return which contents have had no row for a day. Not at once: the rows may be about to come
+        back, as when a daemon was started before a backup was restored."""
+        self._lost_since = {one: self._lost_since.get(one, at) for one in lost}
+        return {one for one, since in self._lost_since.items() if at - since >= UNUSED_MS}
 
     def _remove_all(self, ids: Sequence[str] | set[str]) -> None:
         for upload_id in ids:
