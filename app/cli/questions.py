@@ -19,8 +19,9 @@ from app.cli.dialogs import Dialog, Line, NotUnderstood, dialog_of
 from app.cli.output import CommandFailed
 from app.cli.stream_view import StreamView
 
+ASKED = ("permission.requested", "interaction.requested")
 ANSWERED = ("permission.answered", "interaction.answered")
-"""The frames that say that a question is closed."""
+"""The frames that say that something is asked, and that it is no more."""
 
 
 class Questions:
@@ -56,7 +57,7 @@ class Questions:
         if self._silent:
             return
         match frame.type:
-            case "permission.requested" | "interaction.requested":
+            case one if one in ASKED:
                 await self._requested(frame.payload)
             case one if one in ANSWERED:
                 self._closed(frame.payload)

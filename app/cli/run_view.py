@@ -18,7 +18,7 @@ import click
 from app.cli.client import DaemonClient, ReceivedFrame
 from app.cli.conversation import show_missed
 from app.cli.output import CommandFailed, print_text, printable
-from app.cli.questions import Questions
+from app.cli.questions import ASKED, Questions
 from app.cli.stream_view import StreamView
 
 ENDED = ("succeeded", "failed", "cancelled")
@@ -81,6 +81,9 @@ class FollowedRun:
                     if not self._silent:
                         await self._draw(frame, session_id)
                         await questions.take(frame)
+                    elif frame.type in ASKED:
+                        waits = frame.payload["interaction_id"]
+                        click.echo(f"waits for an answer: kaged answer {waits}", err=True)
                     if frame.type == "workflow.ended" and frame.payload["workflow_run_id"] == run["id"]:
                         return
         finally:
