@@ -14,6 +14,7 @@ LONGEST = (
     "tests/harness/delegation/test_tree.py",
     "tests/harness/compaction/test_soak.py",
     "tests/e2e/test_kill_tree.py",
+    "tests/e2e/test_kill_workflow.py",
     "tests/tools/code/test_every_server.py",
     "tests/bridges/lsp/test_freshness.py",
     "tests/e2e/test_web_page.py",
