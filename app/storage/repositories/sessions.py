@@ -24,6 +24,7 @@ from app.storage.models import (
     TodoList,
     TodoProposal,
     ToolCall,
+    Upload,
     Worktree,
 )
 from app.storage.pages import Page
@@ -124,7 +125,13 @@ class SessionRepository(RowsById[Session]):
     def delete(self, session_id: str) -> bool:
         """Delete a session and everything below it, its own permission rules and todos included.
 
-        Its audit rows stay. False when there is no such session."""
+        Its audit rows stay; files that were given to its questions belong to nothing then. False when
+        there is no such session."""
+        asked, upload = table_of(Interaction), table_of(Upload)
+        questions = select(asked.c.id).where(asked.c.session_id == session_id)
+        self.connection.execute(
+            update(upload).where(upload.c.used_by.in_(questions)).values(used_by=None, used_at=None)
+        )
         run = table_of(Run)
         step = table_of(Step)
         runs = select(run.c.id).where(run.c.session_id == session_id)

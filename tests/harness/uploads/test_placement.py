@@ -14,7 +14,7 @@ import pytest
 from app.errors import Conflict, Gone, InsufficientStorage, ValidationFailed
 from app.harness.uploads.service import UploadService
 from app.ids import new_id, now_ms
-from app.storage.models import Project, Upload
+from app.storage.models import Interaction, Project, Session, Upload
 from app.storage.storage import Storage
 
 pytestmark = pytest.mark.requirement("R7.uploads.two_stage")
@@ -170,3 +170,17 @@ def files_of_at_most(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+async def test_files_of_a_deleted_session_belong_to_nothing(desk: Desk) -> None:
+    at = now_ms()
+    session = Session(id=new_id("ses"), project_id=desk.project_id, created_at=at, updated_at=at)
+    question = Interaction(id=new_id("itx"), session_id=session.id, kind="form", created_at=at)
+    await desk.storage.write(lambda uow: (uow.sessions.add(session), uow.interactions.add(question)))
+    (mine,) = await desk.claim(await desk.upload(b"1"), by=question.id)
+    (other,) = await desk.claim(await desk.upload(b"2"))
+
+    await desk.storage.write(lambda uow: uow.sessions.delete(session.id))
+
+    assert (await desk.uploads.get(mine.id)).used_by is None
+    assert (await desk.uploads.get(other.id)).used_by == "iss_1"
