@@ -367,9 +367,7 @@ REQUIREMENTS: dict[str, str] = {
     **PROJECT_MANAGEMENT,
 }
 
-DEFERRED: dict[str, str] = {
-    "R3.locked.question": "questions come with the interactions",
-}
+DEFERRED: dict[str, str] = {}
 """Id to why a later issue shows it."""
 
 PENDING: dict[str, str] = dict(IN_HAND)

@@ -69,6 +69,7 @@ SHOWN: tuple[str, ...] = (
     "R7.cli.answer",
     "R7.cli.issue",
     "R7.cli.run",
+    "R7.interactions",
     "R7.page.issues",
     "R7.page.questions",
     "R7.page.workflows",

@@ -1,4 +1,4 @@
-"""kill -9 while a call waits for a human: the question is closed, the model is told that nothing ran."""
+"""kill -9 while a call waits for consent: the question stays, and its answer counts after the restart."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import pytest
 from websockets.asyncio.client import ClientConnection
 
 from tests.e2e.daemon_process import DaemonProcess, write_config
+from tests.e2e.ledger import check_closed, get
+from tests.e2e.test_question_restart import replay
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.driving import PROJECT_YAML, write_project
 
-pytestmark = pytest.mark.requirement("R3.permit.ask")
+pytestmark = pytest.mark.requirement("R3.permit.ask", "R7.interactions.permission")
 
 RULES = 'permissions: [{ permission: file.write, pattern: "**", action: ask }]\n'
 
@@ -28,14 +30,91 @@ async def frame_of(socket: ClientConnection, *types: str) -> dict[str, Any]:
                 return frame
 
 
-async def test_a_question_of_a_killed_daemon_is_expired_and_the_work_goes_on_with_one_resume(
+async def test_a_call_that_waited_is_run_after_the_restart_and_another_is_refused(
     tmp_path: Path,
 ) -> None:
     root = write_project(tmp_path / "shop", PROJECT_YAML + RULES)
     async with FakeProvider() as model:
         config = write_config(tmp_path / "config.toml", model.port)
+        calls = [
+            ToolCall("file_write", {"path": name, "content": "hello\n"}, f"call_{name}")
+            for name in ("notes.txt", "secret.txt")
+        ]
+        model.script(Reply((*calls, ToolCall("file_read", {"path": "README.md"}, "call_read"))))
+        daemon = await DaemonProcess.start(tmp_path / "data", config, root)
+        async with daemon.client() as client:
+            made = await client.post("/sessions", json={"project_id": daemon.project_id})
+            session = f"/sessions/{made.json()['id']}"
+            async with daemon.websocket(f"{session}/ws?after_seq=0") as socket:
+                await client.post(f"{session}/messages", json={"content": "Write"})
+                asked = [await frame_of(socket, "permission.requested") for _ in calls]
+                await frame_of(socket, "message.tool_result")  # of the call that need not wait
+        await daemon.kill()
+
+        daemon = await DaemonProcess.start(tmp_path / "data", config, root)
+        try:
+            async with daemon.client() as client:
+                detail = await get(client, session)
+                pending = {
+                    one["request"]["subjects"][0]: one["id"]
+                    for one in (await get(client, f"{session}/interactions?state=pending"))["items"]
+                }
+                model.script(text_reply("Written."))
+                async with daemon.websocket(f"{session}/ws?after_seq={detail['last_seq']}") as socket:
+                    path = f"{session}/interactions/{{}}/answer"
+                    refused = {"answer": "reject", "comment": "Not that one."}
+                    first = await client.post(path.format(pending["secret.txt"]), json=refused)
+                    between = await get(client, session)
+                    assert not (root / "notes.txt").exists()
+                    second = await client.post(path.format(pending["notes.txt"]), json={"answer": "once"})
+                    await frame_of(socket, "run.ended")
+                    late = await client.post(path.format(pending["notes.txt"]), json={"answer": "reject"})
+                after = await get(client, session)
+                (run, before) = (await get(client, f"{session}/runs"))["items"]
+                calls_after = (await get(client, f"/runs/{before['id']}"))["tool_calls"]
+                audit = await get(client, f"/audit?session_id={after['id']}&limit=100")
+                frames = await replay(daemon, session, after["last_seq"])
+        finally:
+            assert await daemon.stop() == 0
+
+    assert (detail["state"], detail["state_reason"], detail["pending_interactions"]) == (
+        "paused",
+        "interaction",
+        2,
+    )
+    assert set(pending.values()) == {frame["payload"]["interaction_id"] for frame in asked}
+    assert (first.status_code, second.status_code, late.status_code) == (200, 200, 409)
+    assert late.json()["error"]["details"]["reason"] == "already_answered"
+    assert (between["state"], between["pending_interactions"]) == ("paused", 1)
+    assert (after["state"], run["state"]) == ("idle", "succeeded")
+    assert (root / "notes.txt").read_text() == "hello\n"
+    assert not (root / "secret.txt").exists()
+    assert [call["state"] for call in calls_after] == ["succeeded", "failed", "succeeded"]
+    check_closed(frames)
+    results = [one["content"] for one in model.requests[-1].json["messages"] if one["role"] == "tool"]
+    assert "notes.txt" in results[0]
+    assert "Not that one." in results[1]
+    assert "Shop" in results[2]
+    written = [row for row in audit["items"] if row["event"] == "tool.completed"]
+    assert [row["data"]["success"] for row in written if row["data"]["call_id"] == "call_notes.txt"] == [True]
+    told = [row for row in audit["items"] if row["event"] == "permission.answered"]
+    answered = {row["data"]["interaction_id"]: row for row in told}
+    assert {row["actor"] for row in answered.values()} == {"operator"}
+    assert set(answered) == set(pending.values())
+
+
+async def test_a_subagents_question_of_a_killed_daemon_is_expired(
+    tmp_path: Path,
+) -> None:
+    coder = (
+        "  subagents:\n    coder:\n      model: main\n      system_prompt: project:/prompts/primary.md\n"
+        '      cage: disabled\n      description: Codes.\n      tools: { "file.*": { enabled: true } }\n'
+    )
+    root = write_project(tmp_path / "shop", PROJECT_YAML + coder + RULES)
+    async with FakeProvider() as model:
+        config = write_config(tmp_path / "config.toml", model.port)
         write = ToolCall("file_write", {"path": "notes.txt", "content": "hello\n"})
-        model.script(Reply((write,)))
+        model.script(Reply((ToolCall("agent-coder", {"task": "Write"}),)), Reply((write,)))
         daemon = await DaemonProcess.start(tmp_path / "data", config, root)
         async with daemon.client() as client:
             made = await client.post("/sessions", json={"project_id": daemon.project_id})
@@ -48,21 +127,16 @@ async def test_a_question_of_a_killed_daemon_is_expired_and_the_work_goes_on_wit
         daemon = await DaemonProcess.start(tmp_path / "data", config, root)
         try:
             async with daemon.client() as client:
-                detail = (await client.get(session)).json()
-                (expired,) = (await client.get(f"{session}/interactions")).json()["items"]
-                late = await client.post(
-                    f"{session}/interactions/{expired['id']}/answer", json={"answer": "once"}
-                )
+                detail = await get(client, session)
+                (expired,) = (await get(client, f"{session}/interactions"))["items"]
+                path = f"{session}/interactions/{expired['id']}/answer"
+                late = await client.post(path, json={"answer": "once"})
                 async with daemon.websocket(f"{session}/ws?after_seq={question['seq']}") as socket:
                     told = await frame_of(socket, "permission.answered")
                     result = await frame_of(socket, "message.tool_result")
-                assert not (root / "notes.txt").exists()
-                model.script(Reply((write,)), text_reply("Written."))
-                async with daemon.websocket(f"{session}/ws?after_seq={result['seq']}") as socket:
+                    model.script(text_reply("I ask again."))
                     await client.post(f"{session}/resume")
-                    again = await frame_of(socket, "permission.requested")
-                    path = f"{session}/interactions/{again['payload']['interaction_id']}/answer"
-                    assert (await client.post(path, json={"answer": "once"})).status_code == 200
+                    await frame_of(socket, "run.started")
                     await frame_of(socket, "run.ended")
         finally:
             assert await daemon.stop() == 0
@@ -71,13 +145,7 @@ async def test_a_question_of_a_killed_daemon_is_expired_and_the_work_goes_on_wit
     assert detail["pending_interactions"] == 0
     assert expired["id"] == question["payload"]["interaction_id"]
     assert (expired["state"], expired["answer"], expired["answered_by"]) == ("expired", None, None)
-    assert expired["closed_at"] is not None
-    assert told["payload"] == {
-        "interaction_id": expired["id"],
-        "tool_call_id": "call_1",
-        "state": "expired",
-    }
+    assert told["payload"]["state"] == "expired"
     assert result["payload"]["content"].endswith("while it waited for consent; it was not run")
-    assert late.status_code == 409
-    assert late.json()["error"]["details"]["state"] == "expired"
-    assert (root / "notes.txt").read_text() == "hello\n"
+    assert (late.status_code, late.json()["error"]["details"]["state"]) == (409, "expired")
+    assert not (root / "notes.txt").exists()

@@ -13,7 +13,7 @@ from app.tools.catalog import GROUPS
 from app.tools.naming import LOCKED_TWINS
 from app.tools.ports import TodoItem
 
-LOCKED = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task")
+LOCKED = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question")
 
 
 @pytest.mark.requirement("R3.locked.shapes")
@@ -43,6 +43,17 @@ def test_a_todo_is_a_content_and_one_of_three_states(desk):
     assert todos["type"] == "array"
     assert set(todos["items"]["required"]) == {"content", "status"}
     assert todos["items"]["properties"]["status"]["enum"] == ["pending", "in_progress", "completed"]
+
+
+@pytest.mark.requirement("R3.locked.shapes", "R3.locked.question")
+async def test_questions_have_options_that_may_be_left_out_and_nothing_else(desk):
+    schema = desk.service.registry.spec("question").parameters
+    asked = schema["properties"]["questions"]["items"]
+    assert (set(schema["properties"]), schema["required"]) == ({"questions"}, ["questions"])
+    assert set(asked["properties"]) == {"question", "header", "options", "multi_select"}
+    assert asked["required"] == ["question"]
+    envelope = await desk.call("question", {"questions": [{"question": "Why?"}], "unknown": 1})
+    assert (envelope.code, set(envelope.detail["fields"])) == ("invalid_params", {"unknown"})
 
 
 @pytest.mark.requirement("R3.locked.shapes")

@@ -5,9 +5,10 @@ Owns: the tool's parameters, and its result made of an answer. Never: checking t
 
 from __future__ import annotations
 
-from typing import Any, Self
+import re
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from app.tools.call import ToolCallContext
 from app.tools.definition import Boolean, ToolDefinition, ToolParams, ToolResult
@@ -16,8 +17,17 @@ from app.tools.dialogue.asking import ask_human
 
 MAX_QUESTIONS = 20
 MAX_OPTIONS = 50
-NAME_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
-"""What answers name questions and fields by."""
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def _plain(name: str) -> str:
+    if _NAME.fullmatch(name) is None:
+        raise ValueError("has only letters, digits, `_` and `-`")
+    return name
+
+
+Name = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_plain)]
+"""What answers name a question or field by."""
 
 
 class Option(ToolParams):
@@ -26,7 +36,7 @@ class Option(ToolParams):
 
 
 class Question(ToolParams):
-    id: str = Field(pattern=NAME_PATTERN, description="The answer has this id.")
+    id: Name = Field(description="The answer has this id: letters, digits, `_` and `-`.")
     title: str = Field(min_length=1, max_length=300, description="The question itself, in one sentence.")
     description: str = Field(
         default="", max_length=4_000, description="What the operator needs to know for it."

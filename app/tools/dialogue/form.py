@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from app.tools.call import ToolCallContext
 from app.tools.definition import Boolean, ToolDefinition, ToolParams, ToolResult
 from app.tools.description import load_description
-from app.tools.dialogue.ask import NAME_PATTERN
+from app.tools.dialogue.ask import Name
 from app.tools.dialogue.asking import ask_human
 
 FieldType = Literal["text", "textarea", "url", "number", "boolean", "file"]
@@ -21,7 +21,7 @@ MAX_FIELDS = 50
 
 
 class FormField(ToolParams):
-    name: str = Field(pattern=NAME_PATTERN, description="The value has this name.")
+    name: Name = Field(description="The value has this name: letters, digits, `_` and `-`.")
     label: str = Field(min_length=1, max_length=300, description="What the operator reads beside the field.")
     type: FieldType = Field(description="text, textarea, url, number, boolean or file.")
     required: Boolean = Field(default=False, description="Whether it must be filled in.")
