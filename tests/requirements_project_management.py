@@ -66,6 +66,17 @@ PROJECT_MANAGEMENT: dict[str, str] = {
 }
 
 SHOWN: tuple[str, ...] = (
+    "R7.issues.attachments",
+    "R7.issues.audit",
+    "R7.issues.events",
+    "R7.issues.links",
+    "R7.issues.rest",
+    "R7.issues.search",
+    "R7.issues.states",
+    "R7.issues.tool",
+    "R7.issues.updates",
+    "R7.issues.visibility",
+    "R7.issues.writers",
     "R7.cli.answer",
     "R7.cli.issue",
     "R7.cli.run",

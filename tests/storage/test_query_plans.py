@@ -9,11 +9,14 @@ import pytest
 from sqlalchemy import Connection, event, text
 
 from app.messages import Usage
+from app.storage.search_query import Alternative, Scope, SearchQuery, Term
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.storage import rows
 
 Query = Callable[[UnitOfWork], Any]
+
+FOUND = SearchQuery((Alternative((Term(("text",)),)),))
 
 QUERIES: dict[str, Query] = {
     "projects.by_root": lambda u: u.projects.by_root("/x"),
@@ -115,6 +118,20 @@ QUERIES: dict[str, Query] = {
     "access.get_key": lambda u: u.access.get_key("s", "k"),
     "access.purge_keys": lambda u: u.access.purge_keys(1),
     "blobs.get": lambda u: u.blobs.get("d"),
+    "issues.by_number": lambda u: u.issues.by_number("prj_00001", 2),
+    "issues.page": lambda u: u.issues.page("prj_00001", limit=2),
+    "issues.page, second page": lambda u: u.issues.page("prj_00001", below=3, limit=2),
+    "issues.page of a status": lambda u: u.issues.page("prj_00001", statuses=["open"], limit=2),
+    "issues.found": lambda u: u.issues.found(FOUND, Scope("prj_00001"), limit=2),
+    "issues.found of a status": lambda u: u.issues.found(FOUND, Scope("prj_00001", ["open"]), limit=2),
+    "issues.found, second page": lambda u: u.issues.found(FOUND, Scope("prj_00001"), limit=2, after=(1, 2)),
+    "issues.add": lambda u: u.issues.add(rows.issue(9)),
+    "issues.update": lambda u: u.issues.update("iss_00001", title="x"),
+    "issue_updates.of_issue": lambda u: u.issue_updates.of_issue("iss_00001"),
+    "issue_updates.add": lambda u: u.issue_updates.add(rows.issue_update(9, body="text")),
+    "issue_links.of_issue": lambda u: u.issue_links.of_issue("iss_00001"),
+    "issue_links.remove": lambda u: u.issue_links.remove("isl_00001"),
+    "sessions.bound_to": lambda u: u.sessions.bound_to("prj_00001", 1),
 }
 
 
@@ -158,6 +175,10 @@ def fill(unit: UnitOfWork) -> None:
     unit.logs.add_many(rows.log_entry(number) for number in range(1, 5))
     unit.interactions.add_many(rows.interaction(number, state="answered") for number in range(1, 5))
     unit.interactions.add(rows.interaction(5))
+    for number in range(1, 5):
+        unit.issues.add(rows.issue(number))
+        unit.issue_updates.add(rows.issue_update(number, body="text"))
+    unit.issue_links.add(rows.issue_link(1, target_id="iss_00002"))
     unit.permissions.add_many(rows.permission(number) for number in range(1, 5))
     unit.permissions.add(rows.permission(5, session_id="ses_00001"))
 

@@ -17,6 +17,7 @@ from app.event_base import EventPayload
 from app.harness.event_hub import EventHub
 from app.harness.frames import Frame
 from app.harness.issues.author import Author
+from app.harness.issues.fields import MAX_NUMBER
 from app.harness.session_stream import HeldPlace, SessionStream
 from app.ids import now_ms
 from app.issue_events import IssueChange, IssueChanged
@@ -89,7 +90,7 @@ class IssueChanges:
         uow.audit.add_many([row])
 
     async def _bound(self, project_id: str, number: int | None) -> list[SessionStream]:
-        if number is None:
+        if number is None or not 0 < number <= MAX_NUMBER:
             return []
         ids = await self.storage.read(lambda uow: uow.sessions.bound_to(project_id, number))
         streams: list[SessionStream] = []

@@ -26,10 +26,12 @@ _COMMENT_REQUIRED = {
 
 
 def issue_not_found(project_id: str, number: int) -> NotFound:
+    possible = abs(number) <= MAX_NUMBER  # others may have thousands of digits
     return NotFound(
-        f"There is no issue #{number} in this project. List the issues to see which there are.",
+        f"There is no issue {f'#{number}' if possible else 'of this number'} in this project. "
+        "List the issues to see which there are.",
         reason="issue_not_found",
-        details={"project_id": project_id, "number": number},
+        details={"project_id": project_id, **({"number": number} if possible else {})},
     )
 
 

@@ -42,7 +42,7 @@ class IssueRelations:
             issue = require_issue(uow, project_id, number)
             other = uow.issues.by_number(project_id, target) if 0 < target <= MAX_NUMBER else None
             if other is None:
-                raise wrong("target", f"there is no issue #{target} in this project")
+                raise wrong("target", f"there is no issue #{str(target)[:20]} in this project")
             if other.id == issue.id:
                 raise wrong("target", "an issue cannot be linked with itself; name another one")
             _require_new(uow, issue, other, kind)
