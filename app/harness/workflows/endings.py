@@ -45,7 +45,8 @@ def timed_out(run: WorkflowRun) -> Ending:
 
 
 def ending_of(uow: UnitOfWork, run: WorkflowRun, decided: Ending | None = None) -> Ending | None:
-    """Return how a running run has ended; None while it goes on, or waits for somebody.
+    """Return how a running run has ended; None while it goes on, its tasks in the background do, or it
+    waits for somebody.
 
     `decided` is why its session was stopped, if it was: a session that was done by then succeeds."""
     session = uow.sessions.get(run.session_id or "")
@@ -53,7 +54,7 @@ def ending_of(uow: UnitOfWork, run: WorkflowRun, decided: Ending | None = None) 
         return cancelled("session_deleted", "The session of the run was deleted.")
     if session.state == SessionState.ARCHIVED.value:
         return cancelled("session_archived", "The session of the run was archived.")
-    if session.state in _AT_WORK:
+    if session.state in _AT_WORK or uow.runs.in_background(session.id):
         return None
     return _of_idle(uow, session, decided)
 
@@ -62,6 +63,8 @@ def _of_idle(uow: UnitOfWork, session: SessionRow, decided: Ending | None) -> En
     newest = uow.runs.list(session.id, roots_only=True, limit=1).items
     last = newest[0] if newest else None
     state = None if last is None else last.state
+    if any(message.delivery != "held" for message in uow.messages.queued(session.id)):
+        return decided  # it is about to go on
     if session.state_reason == "cannot_run":
         return failed("cannot_run", "The session could not begin to run; the daemon's log says why.")
     if session.state_reason in _IN_HAND:

@@ -38,6 +38,7 @@ DAEMON = "daemon"
 _MOVES = frozenset(
     {
         "session.state",
+        "run.ended",
         "interaction.requested",
         "interaction.answered",
         "permission.requested",
@@ -49,18 +50,20 @@ _MOVES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A run and its session as they are stored. `worked`: the session has run; `waits`: a human is asked."""
+    """A run and its session as they are stored. `worked`: the session has run; `background`: a task goes on
+    that no agent waits for; `waits`: a human is asked."""
 
     run: WorkflowRun | None
     session: SessionRow | None
     worked: bool
+    background: bool
     waits: bool
     ending: Ending | None
 
     @property
     def working(self) -> bool:
         running = self.session is not None and self.session.state == SessionState.RUNNING.value
-        return running and not self.waits
+        return (running or self.background) and not self.waits
 
 
 class WorkflowWatch:
@@ -172,6 +175,14 @@ class WorkflowWatch:
             log.info("session %s of workflow run %s: %s", session_id, run.id, problem.message)
         await self._look_at(session_id)
 
+    async def _stop_late(self, run: WorkflowRun) -> None:
+        """Stop a run that nobody waits for; what cannot be stored now is tried again."""
+        try:
+            await self._stop(run, DAEMON)
+        except KagedError as problem:
+            log.error("the end of workflow run %s could not be stored: %s", run.id, problem.message)
+            self._note(run.session_id or "")
+
     async def _go_on(self, run: WorkflowRun, session: SessionRow) -> None:
         """Let a run go on that the end of the daemon has cut off."""
         if session.state != SessionState.PAUSED.value or run.elapsed_ms >= run.timeout_seconds * 1000:
@@ -228,7 +239,7 @@ class WorkflowWatch:
         if run is None or run.state != RUNNING:
             return
         self._decided.setdefault(run_id, timed_out(run))
-        self._spawn(self._stop(run, DAEMON))
+        self._spawn(self._stop_late(run))
 
     async def _look_at(self, session_id: str) -> None:
         """Do what the state of a session asks for."""
@@ -279,12 +290,13 @@ class WorkflowWatch:
 def _seen(uow: UnitOfWork, run_id: str, decided: Ending | None) -> _Seen:
     run = uow.workflow_runs.get(run_id)
     if run is None or run.state != RUNNING:
-        return _Seen(run, None, worked=False, waits=False, ending=None)
+        return _Seen(run, None, worked=False, background=False, waits=False, ending=None)
     session_id = run.session_id or ""
     return _Seen(
         run,
         uow.sessions.get(session_id),
         worked=bool(uow.runs.list(session_id, roots_only=True, limit=1).items),
+        background=bool(uow.runs.in_background(session_id)),
         waits=bool(uow.interactions.pending(session_id)),
         ending=ending_of(uow, run, decided),
     )

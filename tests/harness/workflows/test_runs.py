@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.provider_script import Document, text_reply
+from app.harness.dsl.compiler import compile_project
+from app.harness.workflows.narrowed import narrowed
+from tests.fakes.provider_script import Document, Hold, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
-from tests.harness.workflows.working import Shop, says, waits
+from tests.harness.workflows.working import Shop, says, waits, write_shop
+from tests.tool_registry import tool_registry
 
 
 @pytest.mark.requirement("R7.workflows.result", "R7.workflows.rest")
@@ -172,3 +176,81 @@ async def test_workflows_and_runs_are_listed(shop: Shop, fake: FakeProvider, lab
     assert page["items"][0]["id"] == first["id"]
     lab.release("a")
     await shop.until(first["id"], "succeeded")
+
+
+@pytest.mark.requirement("R7.workflows.result")
+async def test_a_run_waits_for_its_tasks_in_the_background(shop: Shop, fake: FakeProvider) -> None:
+    hold = Hold()
+    task = ToolCall("task", {"agent": "helper", "prompt": "Help.", "background": True})
+
+    def answer(request: Any) -> Reply:
+        messages = request.json["messages"]
+        if messages[-1]["content"] == "Help.":
+            return Reply((hold, Text("Helped.")))
+        said = [message for message in messages if message["role"] == "assistant"]
+        return [Reply((task,)), says("Later."), says("All is done.")][len(said)]
+
+    fake.respond = answer
+    run = await shop.invoke("nap")
+    session = await shop.until_session(run["id"], "idle")
+    assert len(session["background_runs"]) == 1
+    assert (await shop.run_of(run["id"]))["state"] == "running"
+    hold.gate.set()
+    assert (await shop.until(run["id"], "succeeded"))["output"] == "All is done."
+
+
+@pytest.mark.requirement("R7.workflows.result", "R7.workflows.cancel")
+@pytest.mark.parametrize("end", ["answer", "cancel"])
+async def test_a_run_that_asks_its_operator_goes_on_until_it_is_answered(
+    shop: Shop, fake: FakeProvider, end: str
+) -> None:
+    question = {"id": "q", "title": "Which?", "description": "One of them.", "options": [{"label": "A"}]}
+    fake.script(
+        Reply((ToolCall("kaged_ask", {"summary": "To go on.", "questions": [question]}),)), says("Then A.")
+    )
+    run = await shop.invoke("nap")
+    session = await shop.until_session(run["id"], "paused")
+    assert (await shop.run_of(run["id"]))["state"] == "running"
+    if end == "answer":
+        (asked,) = await shop.questions(session["id"])
+        path = f"/sessions/{session['id']}/interactions/{asked['id']}/answer"
+        await shop.call("POST", path, {"answers": {"q": ["A"]}})
+        assert (await shop.until(run["id"], "succeeded"))["output"] == "Then A."
+    else:
+        assert (await shop.call("POST", f"/workflow-runs/{run['id']}/cancel"))["state"] == "cancelled"
+        assert (await shop.call("GET", f"/sessions/{session['id']}"))["state"] == "idle"
+
+
+@pytest.mark.requirement("R7.workflows.inputs")
+async def test_a_file_is_uploaded_first_and_lies_in_the_project_for_the_agent(
+    shop: Shop, fake: FakeProvider
+) -> None:
+    fake.script(says("A picture."), says("Again."))
+    upload = await shop.client.post(
+        f"/api/v1/uploads?project_id={shop.project_id}&name=cat.png", content=b"\x89PNG picture"
+    )
+    upload_id = upload.json()["id"]
+    refused = await shop.invoke("photo", {"picture": "upl_01JZ0000000000000000000000"}, status=400)
+    assert "inputs.picture" in refused["error"]["details"]["fields"]
+    run = await shop.invoke("photo", {"picture": upload_id})
+    await shop.until(run["id"], "succeeded")
+    first = fake.requests[0].json["messages"][1]["content"]
+    shown = json.loads(first.split("<inputs>\n")[1].split("\n</inputs>")[0])["picture"]
+    assert (shown["name"], shown["size_bytes"]) == ("cat.png", 12)
+    root = shop.daemon.services.projects.root_of(shop.project_id)
+    assert (root / shown["path"]).read_bytes() == b"\x89PNG picture"
+    refused = await shop.invoke("photo", {"picture": upload_id}, status=400)  # it belongs to the first run
+    assert "inputs.picture" in refused["error"]["details"]["fields"]
+
+
+@pytest.mark.requirement("R7.workflows.session")
+def test_a_workflow_bounds_the_tools_of_plugins_and_the_actions_of_tools(tmp_path: Path) -> None:
+    project = compile_project(write_shop(tmp_path / "shop"), catalog=tool_registry()).require()
+    agent = narrowed(project.root, "nap", project.workflows["nap"])
+    issue = agent.tools["kaged.issue"]
+    assert {name for name, action in issue.actions.items() if action.enabled} == {"get"}
+    assert issue.actions["create"].origin == "workflow:nap"
+    assert (agent.tools["file.read"].enabled, agent.tools["file.read"].origin) == (False, "workflow:nap")
+    assert agent.plugin_tools_within is not None and "memory.recall" not in agent.plugin_tools_within
+    whole = narrowed(project.root, "photo", project.workflows["photo"])
+    assert (whole.tools, whole.plugin_tools_within) == (project.root.tools, None)

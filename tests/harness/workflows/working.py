@@ -19,6 +19,7 @@ primary:
   tools:
     "file.*": { enabled: true }
     "lab.*": { enabled: true }
+    task: { enabled: true }
   subagents:
     helper:
       model: main
@@ -44,7 +45,7 @@ workflows:
   nap:
     description: Wait for a while.
     system_prompt: project:/prompts/repair.md
-    tools: [lab.wait, "kaged.workflow.*", kaged.issue.get]
+    tools: [lab.wait, task, "kaged.workflow.*", kaged.issue.get, kaged.ask]
     timeout_seconds: 600
     concurrency: 2
   photo:
