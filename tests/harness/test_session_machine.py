@@ -22,22 +22,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from app.errors import Conflict
+from app.harness.interactions.given import Answers
 from app.lifespan import Services, open_services
 from app.observability import Redactor
 from app.states import (
-    RUN_MOVES,
-    SESSION_MOVES,
-    TOOL_CALL_MOVES,
-    RunState,
-    SessionEvent,
     SessionState,
-    ToolCallState,
     legal_for_operators,
-    move,
-    move_session,
 )
 from tests.api.daemon import settings_for
-from tests.fakes.provider_script import Document, Hold, RecordedRequest, Reply, Text
+from tests.fakes.provider_script import Document, Hold, RecordedRequest, Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.driving import write_project
 
@@ -46,37 +39,7 @@ T = TypeVar("T")
 PLACES = 2
 SESSIONS = 3
 ACTOR = "operator"
-
-
-@pytest.mark.requirement("R2.12.1")
-@pytest.mark.parametrize("state", SessionState)
-@pytest.mark.parametrize("event", SessionEvent)
-def test_every_event_in_every_state_moves_by_the_table_or_names_what_is_legal(
-    state: SessionState, event: SessionEvent
-) -> None:
-    if (state, event) in SESSION_MOVES:
-        assert move_session(state, event) == SESSION_MOVES[state, event]
-        return
-    with pytest.raises(Conflict) as refused:
-        move_session(state, event)
-    assert refused.value.details == {
-        "reason": "invalid_transition",
-        "state": state.value,
-        "legal_events": legal_for_operators(state),
-    }
-
-
-@pytest.mark.requirement("R2.12.1")
-@pytest.mark.parametrize(("kind", "table"), [(RunState, RUN_MOVES), (ToolCallState, TOOL_CALL_MOVES)])
-def test_runs_and_calls_end_once(kind: Any, table: Any) -> None:
-    for current in kind:
-        for target in kind:
-            if target in table[current]:
-                assert move(current, target) is target
-            else:
-                with pytest.raises(Conflict):
-                    move(current, target)
-    assert all(not table[state] for state in kind if state not in (kind.PENDING, kind.RUNNING))
+QUESTION = {"summary": "x", "questions": [{"id": "a", "title": "Which?", "options": [{"label": "b"}]}]}
 
 
 @dataclass
@@ -92,6 +55,8 @@ class Expected:
     answered: bool = True
     started: int = 0
     ended: int = 0
+    asks: deque[bool] = field(default_factory=deque)
+    question: bool = False
 
     def hold(self) -> None:
         self.held.extend([*self.steers, *self.queue])
@@ -120,6 +85,8 @@ class SessionMachine(RuleBasedStateMachine):
         self.waiting: list[str] = []
         self.forced: set[str] = set()
         self.number = 0
+        self.next_asks = False
+        self.calls = 0
         self.services: Services = self.run(self._open())
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -143,9 +110,13 @@ class SessionMachine(RuleBasedStateMachine):
     def _respond(self, request: RecordedRequest) -> Reply | Document:
         """Begin to answer, and wait for the test; the session's name stands in its first message."""
         first = next(m for m in request.json["messages"] if m["role"] == "user")["content"]
-        hold = Hold()
-        self.holds.setdefault(first.split(" ")[0], deque()).append(hold)
-        return Reply((Text("Working "), hold, Text("done.")))
+        hold, session_id = Hold(), first.split(" ")[0]
+        self.holds.setdefault(session_id, deque()).append(hold)
+        asks, self.next_asks = self.next_asks, False
+        next(one for one in self.sessions if one.id == session_id).asks.append(asks)
+        self.calls += 1
+        end = ToolCall("kaged_ask", QUESTION, f"call_{self.calls}") if asks else Text("done.")
+        return Reply((Text("Working "), hold, end))
 
     def teardown(self) -> None:
         for session in self.sessions:
@@ -162,6 +133,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     def begin(self, session: Expected, message: str) -> None:
         session.state, session.running, session.answered = "running", message, False
+        session.question = False
         session.started += 1
         session.held.clear()
 
@@ -244,8 +216,9 @@ class SessionMachine(RuleBasedStateMachine):
             return
         self.run(work)
         session.hold()
+        session.question = False
         if session.state == "running":
-            self.holds[session.id].popleft()
+            self.take(session)
             session.ended += 1
         if session.id in self.waiting:
             self.waiting.remove(session.id)
@@ -261,7 +234,7 @@ class SessionMachine(RuleBasedStateMachine):
             self.run(self._refused(session, work))
             return
         self.run(work)
-        self.holds[session.id].popleft()
+        self.take(session)
         session.state, session.running = "paused", None
         session.ended += 1
         self.free(session)
@@ -310,6 +283,7 @@ class SessionMachine(RuleBasedStateMachine):
         if session.id in self.waiting:
             self.waiting.remove(session.id)
         session.hold()
+        session.question = False
         session.state = "archived"
         self.run(self._settled())
 
@@ -319,8 +293,15 @@ class SessionMachine(RuleBasedStateMachine):
         """Let a model finish: its run ends, or goes on with what was steered."""
         running = self.running()
         session = running[which % len(running)]
-        self.holds[session.id].popleft().gate.set()
-        if session.steers:
+        hold, asked = self.take(session)
+        hold.gate.set()
+        if asked:
+            session.question, session.state, session.running = True, "paused", None
+            session.ended += 1
+            ended = session.ended
+            self.run(until(lambda: self._has_ended(session, ended)))
+            self.free(session)
+        elif session.steers:
             session.steers.clear()  # one more step of the same run
         else:
             session.answered = True
@@ -328,6 +309,38 @@ class SessionMachine(RuleBasedStateMachine):
             self.end(session)
             self.run(until(lambda: self._has_ended(session, ended + 1)))
         self.run(self._settled())
+
+    def take(self, session: Expected) -> tuple[Hold, bool]:
+        """Return what holds the newest request of a session, and whether its answer asks."""
+        return self.holds[session.id].popleft(), session.asks.popleft()
+
+    @rule()
+    def ask_next(self) -> None:
+        """The next request of any session is answered by a question to a person."""
+        self.next_asks = True
+
+    @rule(which=st.integers(0, SESSIONS - 1))
+    def reply(self, which: int) -> None:
+        """Answer the newest question of a session, whether it is open or not."""
+        session = self.sessions[which]
+        newest = self.run(self._newest_question(session))
+        if newest is None:
+            return
+        given = Answers({"a": ["b"]})
+        work = self.services.sessions.interactions.answer(session.id, newest, given, ACTOR)
+        if not session.question:
+            with pytest.raises(Conflict) as refused:
+                self.run(work)
+            assert refused.value.details["reason"] in ("already_answered", "not_waiting")
+            return
+        self.run(work)
+        self.forced.add(session.id)
+        self.begin(session, "answer")
+        self.run(self._settled())
+
+    async def _newest_question(self, session: Expected) -> str | None:
+        page = await self.services.storage.read(lambda uow: uow.interactions.list(session.id, limit=1))
+        return page.items[0].id if page.items else None
 
     async def _has_ended(self, session: Expected, count: int) -> bool:
         page = await self.services.storage.read(lambda uow: uow.runs.list(session.id, limit=100))
@@ -346,13 +359,16 @@ class SessionMachine(RuleBasedStateMachine):
 
     async def _compare(self) -> None:
         for expected in self.sessions:
-            runs, waiting, row = await self.services.storage.read(
+            runs, waiting, row, pending, calls = await self.services.storage.read(
                 lambda uow, key=expected.id: (  # type: ignore[misc]
                     uow.runs.list(key, limit=100).items,
                     uow.messages.queued(key),
                     uow.sessions.get(key),
+                    uow.interactions.pending(key),
+                    uow.tool_calls.waiting(key),
                 )
             )
+            assert len(pending) == len(calls) == expected.question
             assert row.state == expected.state
             assert len(runs) == expected.started
             open_runs = [run for run in runs if run.state == "running"]

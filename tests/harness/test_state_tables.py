@@ -1,0 +1,53 @@
+"""The tables of legal moves: every event in every state, and states that nothing follows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.errors import Conflict
+from app.states import (
+    RUN_MOVES,
+    SESSION_MOVES,
+    TOOL_CALL_MOVES,
+    RunState,
+    SessionEvent,
+    SessionState,
+    ToolCallState,
+    legal_for_operators,
+    move,
+    move_session,
+)
+
+
+@pytest.mark.requirement("R2.12.1")
+@pytest.mark.parametrize("state", SessionState)
+@pytest.mark.parametrize("event", SessionEvent)
+def test_every_event_in_every_state_moves_by_the_table_or_names_what_is_legal(
+    state: SessionState, event: SessionEvent
+) -> None:
+    if (state, event) in SESSION_MOVES:
+        assert move_session(state, event) == SESSION_MOVES[state, event]
+        return
+    with pytest.raises(Conflict) as refused:
+        move_session(state, event)
+    assert refused.value.details == {
+        "reason": "invalid_transition",
+        "state": state.value,
+        "legal_events": legal_for_operators(state),
+    }
+
+
+@pytest.mark.requirement("R2.12.1")
+@pytest.mark.parametrize(("kind", "table"), [(RunState, RUN_MOVES), (ToolCallState, TOOL_CALL_MOVES)])
+def test_runs_and_calls_end_once(kind: Any, table: Any) -> None:
+    for current in kind:
+        for target in kind:
+            if target in table[current]:
+                assert move(current, target) is target
+            else:
+                with pytest.raises(Conflict):
+                    move(current, target)
+    under_way = {"pending", "running", "waiting"}
+    assert all(bool(table[state]) is (state.value in under_way) for state in kind)
