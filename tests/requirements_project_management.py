@@ -70,6 +70,7 @@ SHOWN: tuple[str, ...] = (
     "R7.issues.audit",
     "R7.issues.events",
     "R7.issues.links",
+    "R7.issues.machine",
     "R7.issues.rest",
     "R7.issues.search",
     "R7.issues.states",
