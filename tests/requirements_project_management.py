@@ -86,6 +86,7 @@ SHOWN: tuple[str, ...] = (
     "R7.page.questions",
     "R7.page.workflows",
     "R7.scope",
+    "R7.story",
     "R7.todos.bound",
     "R7.todos.coaching",
     "R7.todos.criteria",

@@ -16,7 +16,12 @@ from app.harness.run_context import RunContext
 from app.observability import Span
 from app.tools.agents.answer import ChildAnswer
 from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
+from app.tools.planning import issue, todo
 from app.tools.ports import CallWaits, ChildTask, FileWrite, HumanQuestion, TodoItem
+
+_AUDITED_THEMSELVES = frozenset({issue.NAME, todo.NAME})
+"""Tools whose changes are audited in the unit that stores them. That they were called is stored at once, not
+with the run's next write: it stands before what they do, also in the same millisecond."""
 
 
 class CallPorts:
@@ -36,6 +41,8 @@ class CallPorts:
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
         self._run.audit(event, data)
+        if event == "tool.called" and data.get("tool_name") in _AUDITED_THEMSELVES:
+            self._run.record()
 
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
         known = next((one for one in self._given if one.is_about(request)), None)

@@ -178,7 +178,8 @@ class SessionStream:
 
     def hold(self, room: int) -> HeldPlace:
         """Keep places for up to `room` durable events of a unit of work; later frames wait until it is
-        settled. Numbers that are not used are left out."""
+        settled. Numbers that are not used are left out. What was recorded before is stored before it."""
+        self._flush()
         first_seq = self._next_seq
         self._next_seq += room
         pending = _Pending((), ready=False)
@@ -250,9 +251,10 @@ class SessionStream:
             self._flush()
 
     def _flush(self) -> None:
-        """Submit what was recorded in this turn of the loop as one unit."""
+        """Submit what was recorded in the last turns of the loop as one unit."""
         batch, self._batch = self._batch, []
-        self._submit(batch)
+        if batch:
+            self._submit(batch)
 
     def _submit(self, batch: list[_Record]) -> None:
         def unit(uow: UnitOfWork) -> list[Any]:
