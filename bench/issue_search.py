@@ -47,7 +47,8 @@ SEARCHES = {
 }
 
 
-def _issues() -> list[tuple[Issue, IssueUpdate | None]]:
+def issues_to_search() -> list[tuple[Issue, IssueUpdate | None]]:
+    """Return the issues, some with a comment."""
     chance = random.Random(7)
     words = [f"w{n}" for n in range(VOCABULARY)]
     weights = [1 / (n + 2) for n in range(VOCABULARY)]
@@ -67,11 +68,16 @@ def _issues() -> list[tuple[Issue, IssueUpdate | None]]:
             created_at=now_ms(),
             updated_at=now_ms(),
         )
-        comment = None
+        comment: IssueUpdate | None = None
         if number % 5 == 0:
-            body = " ".join(chance.choices(words, weights, k=30))
-            update = {"author": "operator:bench", "kind": "comment", "body": body, "created_at": now_ms()}
-            comment = IssueUpdate(id=f"isu_{number:026}", issue_id=key, **update)
+            comment = IssueUpdate(
+                id=f"isu_{number:026}",
+                issue_id=key,
+                author="operator:bench",
+                kind="comment",
+                body=" ".join(chance.choices(words, weights, k=30)),
+                created_at=now_ms(),
+            )
         made.append((issue, comment))
     return made
 
@@ -111,7 +117,8 @@ async def _measure(name: str, storage: Storage) -> None:
         report(figure, statistics.median(taken), "ms", at_most=GOAL_MS)
 
 
-async def _on(name: str, url: str | None, made: list[tuple[Issue, IssueUpdate | None]]) -> None:
+async def measure_on(name: str, url: str | None, made: list[tuple[Issue, IssueUpdate | None]]) -> None:
+    """Store the issues in a new database and print the figures."""
     folder = Path(tempfile.mkdtemp(prefix="kaged-bench-"))
     try:
         if url is not None:
@@ -127,15 +134,15 @@ async def _on(name: str, url: str | None, made: list[tuple[Issue, IssueUpdate | 
 
 
 async def _both() -> None:
-    made = _issues()
-    await _on("SQLite", None, made)
+    made = issues_to_search()
+    await measure_on("SQLite", None, made)
     binaries = find_binaries()
     if binaries is None:
         print("PostgreSQL is not installed; it was not measured")
         return
     server = make_server(binaries)
     try:
-        await _on("PostgreSQL", server.empty_database(), made)
+        await measure_on("PostgreSQL", server.empty_database(), made)
     finally:
         server.stop()
         shutil.rmtree(server.folder, ignore_errors=True)

@@ -73,6 +73,7 @@ SHOWN: tuple[str, ...] = (
     "R7.issues.machine",
     "R7.issues.rest",
     "R7.issues.search",
+    "R7.issues.speed",
     "R7.issues.states",
     "R7.issues.tool",
     "R7.issues.updates",

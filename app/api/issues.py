@@ -12,6 +12,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from app.api.dependencies import AuthorDep, PageDep, PrincipalDep, ProjectId, ServicesDep, UploadId
 from app.api.kaged_route import IDEMPOTENT, noun_router
+from app.api.pagination import answer_page
 from app.api.schemas.issues import (
     AttachFiles,
     CommentOnIssue,
@@ -31,6 +32,7 @@ from app.api.schemas.issues import (
     TransitionIssue,
     fields_of,
 )
+from app.api.schemas.model import PageOf
 from app.api.schemas.uploads import UploadAnswer
 from app.harness.issues.editing import NOT_GIVEN
 from app.harness.issues.query import IssueFilter
@@ -164,6 +166,21 @@ async def transition_issue(
         project_id, number, author, to=body.to, comment=body.comment
     )
     return TransitionedIssue.model_validate({**fields_of(moved.issue), "previous_status": moved.before})
+
+
+@router.get(
+    "/projects/{project_id}/issues/{number}/updates",
+    operation_id="list_issue_updates",
+    summary="List the history of an issue, newest first",
+)
+async def list_issue_updates(
+    services: ServicesDep, principal: PrincipalDep, project_id: ProjectId, number: IssueNumber, page: PageDep
+) -> PageOf[IssueUpdateAnswer]:
+    """Comments for operators only are shown to operators."""
+    found = await services.management.issues.updates(
+        project_id, number, internal=principal.may_write, limit=page.limit, cursor=page.cursor
+    )
+    return answer_page(found, IssueUpdateAnswer.model_validate)
 
 
 @router.get(

@@ -10,6 +10,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from app.harness.issues.author import Author
+from app.harness.issues.fields import Visibility
+from app.harness.issues.query import SHOWN_UPDATES
 from app.states import ISSUE_MOVES, IssueState
 from tests.harness.issues.issue_desk import IssueDesk, issue_desk
 
@@ -113,6 +116,26 @@ async def test_every_change_leaves_an_entry_with_old_and_new(desk: IssueDesk) ->
     assert shown["updated_at"] >= shown["updates"][-1]["created_at"]
 
 
+@pytest.mark.requirement("R7.issues.updates")
+async def test_a_long_history_is_shown_from_its_end_and_read_in_pages(desk: IssueDesk) -> None:
+    await desk.file()
+    issues = desk.daemon.services.management.issues
+    author = Author.of_operator("ada")
+    for number in range(SHOWN_UPDATES + 5):
+        visibility: Visibility = "operator_only" if number % 50 == 0 else "all"
+        await issues.comment(desk.project_id, 1, author, body=f"Note {number}", visibility=visibility)
+    shown = await desk.shown(1)
+    assert shown["earlier_updates"] == 5
+    assert [one["body"] for one in shown["updates"]] == [f"Note {n}" for n in range(5, SHOWN_UPDATES + 5)]
+    first = await desk.changed("GET", "/1/updates?limit=100", None)
+    assert [one["body"] for one in first["items"]] == [f"Note {n}" for n in range(204, 104, -1)]
+    assert first["total"] == SHOWN_UPDATES + 5
+    rest = await desk.changed("GET", f"/1/updates?limit=100&cursor={first['next_cursor']}", None)
+    assert rest["items"][-1]["body"] == "Note 5"
+    by_agent = await desk.ok("get", number=1)
+    assert (by_agent["earlier_updates"], len(by_agent["updates"])) == (5, SHOWN_UPDATES)
+
+
 @pytest.mark.requirement("R7.issues.visibility")
 async def test_who_may_only_read_does_not_see_what_is_for_operators(desk: IssueDesk) -> None:
     await desk.file()
@@ -124,6 +147,7 @@ async def test_who_may_only_read_does_not_see_what_is_for_operators(desk: IssueD
         base = f"/api/v1/projects/{desk.project_id}/issues"
         shown = (await reader.get(f"{base}/1")).json()
         assert [one["body"] for one in shown["updates"]] == ["For all."]
+        assert (await reader.get(f"{base}/1/updates")).json()["total"] == 1
         assert (await reader.get(base, params={"search": "secretive"})).json()["total"] == 0
     assert len((await desk.shown(1))["updates"]) == 2
     assert (await desk.rest("GET", params={"search": "secretive"})).json()["total"] == 1
@@ -274,6 +298,7 @@ async def test_a_malformed_search_is_no_error_of_the_daemon(small_desk: IssueDes
         ("PATCH", "", {"title": "T"}),
         ("POST", "/comments", {"body": "B"}),
         ("POST", "/transition", {"to": "triaged"}),
+        ("GET", "/updates", None),
         ("GET", "/links", None),
         ("POST", "/links", {"kind": "blocks", "target": 1}),
         ("DELETE", "/links/isl_no", None),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.bridges.dap.manager import AdapterTable
+from bench import issue_search
 from bench.__main__ import names
 from bench.debug_client import RawDebugger
 from tests.debug_adapters import debug_environment
@@ -58,6 +59,18 @@ def test_a_benchmark_prints_a_figure_its_goal_and_their_ratio() -> None:
     assert figure is not None, done.stdout
     value, goal, ratio = map(float, figure.groups())
     assert ratio == pytest.approx(value / goal, abs=0.01)
+
+
+@pytest.mark.requirement("R7.issues.speed")
+async def test_searching_issues_is_measured_with_common_rare_and_hostile_questions(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert issue_search.ISSUES == 50_000
+    monkeypatch.setattr(issue_search, "ISSUES", 500)
+    await issue_search.measure_on("SQLite", None, issue_search.issues_to_search())
+    figures = re.findall(r"SQLite: (.+) \((\d+) hits\): [\d.]+ ms  goal <= 50 ms", capsys.readouterr().out)
+    assert [name for name, _ in figures] == list(issue_search.SEARCHES)
+    assert int(dict(figures)["a common word"]) > 400
 
 
 def test_an_unknown_benchmark_is_refused_with_the_names_of_those_there_are() -> None:

@@ -128,6 +128,10 @@ QUERIES: dict[str, Query] = {
     "issues.add": lambda u: u.issues.add(rows.issue(9)),
     "issues.update": lambda u: u.issues.update("iss_00001", title="x"),
     "issue_updates.of_issue": lambda u: u.issue_updates.of_issue("iss_00001"),
+    "issue_updates.list": lambda u: u.issue_updates.list("iss_00001"),
+    "issue_updates.list, second page": lambda u: u.issue_updates.list(
+        "iss_00001", internal=False, cursor=u.issue_updates.list("iss_00001", limit=1).next_cursor
+    ),
     "issue_updates.add": lambda u: u.issue_updates.add(rows.issue_update(9, body="text")),
     "issue_links.of_issue": lambda u: u.issue_links.of_issue("iss_00001"),
     "issue_links.remove": lambda u: u.issue_links.remove("isl_00001"),
@@ -178,6 +182,7 @@ def fill(unit: UnitOfWork) -> None:
     for number in range(1, 5):
         unit.issues.add(rows.issue(number))
         unit.issue_updates.add(rows.issue_update(number, body="text"))
+    unit.issue_updates.add(rows.issue_update(5, body="text", visibility="operator_only"))
     unit.issue_links.add(rows.issue_link(1, target_id="iss_00002"))
     unit.permissions.add_many(rows.permission(number) for number in range(1, 5))
     unit.permissions.add(rows.permission(5, session_id="ses_00001"))

@@ -178,11 +178,12 @@ class TodoCountsAnswer(AnswerModel):
 
 
 class IssueDetailAnswer(IssueAnswer):
-    """One issue with all that belongs to it; `updates` from the oldest to the newest.
+    """One issue with all that belongs to it; the newest 200 `updates`, from the oldest of them on.
     `legal_transitions` are the statuses that it can have next."""
 
     legal_transitions: list[IssueStatus]
     updates: list[IssueUpdateAnswer]
+    earlier_updates: int = Field(description="How many there are before those; `GET .../updates` has all.")
     links: list[IssueLinkAnswer]
     attachments: list[UploadAnswer]
     todo_counts: TodoCountsAnswer
@@ -194,6 +195,7 @@ class IssueDetailAnswer(IssueAnswer):
                 **fields_of(detail.issue),
                 "legal_transitions": _legal_transitions(detail.issue.status),
                 "updates": [IssueUpdateAnswer.model_validate(one) for one in detail.updates],
+                "earlier_updates": detail.earlier_updates,
                 "links": [IssueLinkAnswer.of(one) for one in detail.links],
                 "attachments": [UploadAnswer.model_validate(one) for one in detail.attachments],
                 "todo_counts": TodoCountsAnswer.of(detail.todos),

@@ -111,6 +111,7 @@ class AgentIssues:
             resolved_at=None if issue.resolved_at is None else _seconds(issue.resolved_at),
             resolved_by=issue.resolved_by,
             updates=[_entry(update) for update in found.updates],
+            earlier_updates=found.earlier_updates or None,
             links=[IssueRelation.model_validate(link, from_attributes=True) for link in found.links],
             attachments=[await self._file(file, issue, context) for file in found.attachments],
             todos=IssueTodoCounts.model_validate(todos, from_attributes=True),

@@ -16,6 +16,8 @@ from app.storage.search_query import TIERS, Scope
 from app.storage.unit_of_work import UnitOfWork
 
 MAX_OFFSET = 1_000_000
+SHOWN_UPDATES = 200
+"""How much of its history an issue is shown with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,11 @@ class TodoCounts:
 
 @dataclass(frozen=True, slots=True)
 class IssueDetail:
-    """One issue; `updates` from the oldest to the newest."""
+    """One issue; the newest `updates`, from the oldest of them on, and how many there are before them."""
 
     issue: Issue
     updates: Sequence[IssueUpdate]
+    earlier_updates: int
     links: Sequence[LinkedIssue]
     attachments: Sequence[Upload]
     todos: TodoCounts
@@ -126,10 +129,11 @@ class IssueFilter:
 
 def detail_of(uow: UnitOfWork, issue: Issue, *, internal: bool) -> IssueDetail:
     """Return an issue with its history, links, attachments and the counts of its checklist."""
-    updates = uow.issue_updates.of_issue(issue.id)
+    newest = uow.issue_updates.list(issue.id, internal=internal, limit=SHOWN_UPDATES)
     return IssueDetail(
         issue=issue,
-        updates=[one for one in updates if internal or one.visibility == "all"],
+        updates=newest.items[::-1],
+        earlier_updates=newest.total - len(newest.items),
         links=links_of(uow, issue),
         attachments=uow.uploads.of_user(issue.id),
         todos=_counts(uow, issue),

@@ -22,6 +22,7 @@ from app.ids import new_id, now_ms
 from app.issue_events import IssueChange
 from app.states import IssueState
 from app.storage.models import Issue, IssueUpdate
+from app.storage.pages import Page
 from app.storage.unit_of_work import UnitOfWork
 
 
@@ -96,6 +97,23 @@ class IssueService:
         return await self._storage.read(
             lambda uow: detail_of(uow, require_issue(uow, project_id, number), internal=internal)
         )
+
+    async def updates(
+        self,
+        project_id: str,
+        number: int,
+        *,
+        internal: bool = True,
+        limit: int = 25,
+        cursor: str | None = None,
+    ) -> Page[IssueUpdate]:
+        """Return a page of an issue's history, the newest first."""
+
+        def read(uow: UnitOfWork) -> Page[IssueUpdate]:
+            issue = require_issue(uow, project_id, number)
+            return uow.issue_updates.list(issue.id, internal=internal, limit=limit, cursor=cursor)
+
+        return await self._storage.read(read)
 
     async def list(
         self,

@@ -115,6 +115,15 @@ class IssueUpdateRepository(RowsById[IssueUpdate]):
         statement = select(IssueUpdate).where(self.c.issue_id == storable(issue_id))
         return self._all(statement.order_by(self.c.created_at, self.c.id))
 
+    def list(
+        self, issue_id: str, *, internal: bool = True, limit: int = 25, cursor: str | None = None
+    ) -> Page[IssueUpdate]:
+        """Return a page of the history, the newest first; `internal`: what is for operators, too."""
+        where: builtins.list[Any] = [self.c.issue_id == storable(issue_id)]
+        if not internal:
+            where.append(self.c.visibility == "all")
+        return self._newest_first("issue updates", where, limit=limit, cursor=cursor)
+
 
 class IssueLinkRepository(RowsById[IssueLink]):
     model = IssueLink

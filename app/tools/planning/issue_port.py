@@ -139,6 +139,9 @@ class IssueResult(ToolResult):
     resolved_at: int | None = Field(default=None, description="get")
     resolved_by: str | None = Field(default=None, description="get")
     updates: list[IssueEntry] | None = Field(default=None, description="get: the history, oldest first")
+    earlier_updates: int | None = Field(
+        default=None, description="get: how much of the history is before what is shown"
+    )
     links: list[IssueRelation] | None = Field(default=None, description="get")
     attachments: list[IssueFile] | None = Field(default=None, description="get")
     todos: IssueTodoCounts | None = Field(default=None, description="get")
