@@ -66,6 +66,8 @@ async def test_a_session_is_bound_and_shows_what_the_agent_does_to_the_checklist
         await page.wait_for_selector("#details .todo[data-status=in_progress] >> text=Read the basket")
         await entry(page, "Fix the <b>sum</b>").wait_for()
         await until_state(page, "idle")
+        await api("POST", "/1/todos", {"content": "From elsewhere"})
+        await entry(page, "From elsewhere").wait_for()
         await page.click("#bound-issue")
         await page.wait_for_selector("#view h2 >> text=Wrong sum")
         await page.click(".bound-sessions a")

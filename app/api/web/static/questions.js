@@ -102,8 +102,9 @@ export class Questions {
     card.root.remove();
     this.#cards.delete(id);
     this.#changed();
-    // The keyboard goes on at the next question, or where one writes.
-    if (focused) (this.root.querySelector("input, textarea, button") ?? byId("message")).focus({ preventScroll: true });
+    // The keyboard goes on at the next question, where one writes, or where the agent's answer comes.
+    const next = this.root.querySelector("input, textarea, button") ?? byId("message");
+    if (focused) (next.hidden ? byId("conversation-scroll") : next).focus({ preventScroll: true });
   }
 
   #changed() {
