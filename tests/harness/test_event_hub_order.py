@@ -28,6 +28,8 @@ OPERATIONS = st.lists(
         st.tuples(st.just("delta"), st.integers(1, 4)),
         st.tuples(st.just("message"), st.just(0)),
         st.tuples(st.just("fail"), st.integers(1, 2)),
+        st.tuples(st.just("hold"), st.integers(0, 3)),
+        st.tuples(st.just("fail_held"), st.integers(0, 3)),
         st.tuples(st.just("join"), st.just(0)),
         st.tuples(st.just("leave"), st.integers(0, 3)),
         st.tuples(st.just("return"), st.integers(0, 3)),
@@ -137,6 +139,28 @@ class Scenario:
 
         events = [SessionUpdated(title="never")] * number
         self.failing.append((await self.stream()).record(events, work))
+
+    async def do_hold(self, number: int) -> None:
+        """Keep three places for a unit that turns out to have so many events."""
+        self.counter += 1
+        await self._hold([SessionUpdated(title=f"held {self.counter}")] * number, None)
+
+    async def do_fail_held(self, number: int) -> None:
+        events = [SessionUpdated(title="never")] * number
+        self.failing.append(await self._hold(events, StorageError("broken on purpose")))
+
+    async def _hold(self, events: list[SessionUpdated], failure: StorageError | None) -> asyncio.Future[None]:
+        stream = await self.stream()
+        place = stream.hold(3)
+
+        def work(uow: UnitOfWork) -> None:
+            place.store(uow, events, 1)
+            if failure is not None:
+                raise failure
+
+        stored = self.storage.submit(work)
+        stored.add_done_callback(lambda done: stream.settle(place, stored=done.exception() is None))
+        return stored
 
     async def do_message(self, _: int) -> None:
         """Open a message, or close the open one."""

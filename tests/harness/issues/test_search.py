@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from app.errors import ValidationFailed
 from app.harness.issues.query import IssueFilter, IssueList
 from app.harness.issues.search_text import MAX_CHARACTERS, MAX_TERMS, read_search
+from app.storage.backup import backup, restore
 from app.storage.search_query import Alternative, SearchQuery, Term
 from app.storage.search_words import MAX_FIELD_BYTES, indexed, vector_literal, words_of
 from app.storage.storage import Storage
@@ -252,6 +254,27 @@ async def test_a_page_begins_at_an_offset_whatever_the_rank(storage: Storage) ->
         page = await storage.read(lambda uow, at=offset: wanted.page(uow, PROJECT, limit=2, offset=at))  # type: ignore[misc]
         assert [one.number for one in page.items] == [1, 2, 4, 3][offset : offset + 2]
         assert (page.total, page.offset) == (4, offset)
+
+
+@pytest.mark.requirement("R7.issues.search")
+async def test_what_was_found_is_found_in_a_restored_database(
+    empty_database: str | None, tmp_path: Path
+) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    storage = await Storage.open(None, source)
+    await store(storage, SHOP)
+    await storage.close()
+    await backup(None, source, tmp_path / "all.gz")
+    report = await restore(empty_database, target, tmp_path / "all.gz")
+    assert not [name for name in report.rows if name.startswith("issue_search")]
+    storage = await Storage.open(empty_database, target)
+    try:
+        assert await found(storage, "till") == [1, 2, 4, 3]
+        assert await found(storage, "cheap", internal=False) == []
+        await storage.write(lambda uow: uow.issues.add(rows.issue(6, title="till at last", created_at=9)))
+        assert await found(storage, "till") == [6, 1, 2, 4, 3]
+    finally:
+        await storage.close()
 
 
 # -- as a plain reading finds -------------------------------------------------------------------
