@@ -27,6 +27,7 @@ from app.harness.todo_lists import SessionTodos
 from app.harness.tool_selection import allowed_tools, tool_specs
 from app.harness.workflows.narrowed import prompt_of
 from app.ids import new_id, now_ms
+from app.messages import SystemBlock
 from app.observability import Span
 from app.states import RunState
 from app.storage.models import Checkpoint, Message, Run
@@ -75,7 +76,6 @@ async def build_run(
     agent = project.root
     route = services.router.resolve(model or model_of(row, agent))
     await services.catalog.prepare(route.candidates[0].provider)
-    prompts = await services.projects.prompts_of(row.project_id, project, workflow=prompt_of(row))
     run_id, actor = new_id("run"), actor_of(message, row)
     root = services.projects.root_of(row.project_id)
     own = await own_tools(services, Caller(actor, row.project_id, root, agent, row.id))
@@ -97,14 +97,7 @@ async def build_run(
         estimate=session.estimate,
         route=route,
         limits=limits_of(row, project, agent).tightened(services.limits),
-        system=SystemPrompt(
-            prompts,
-            agent,
-            session.recall.blocks,
-            edits=session.prompts.edited,
-            workflow=prompt_of(row),
-            environment=surroundings,
-        ).blocks,
+        system=await _system_of(services, session, project, surroundings),
         prompt_edits=session.prompts.edited,
         files_noted=services.notes.waiting_for(row.id),
         surroundings=surroundings,
@@ -130,6 +123,25 @@ async def build_run(
     )
     loop, record = _loop(services, context, session.take_steers), run_row(context, message, checkpoint)
     return ActiveRun(record, context, loop, session, services.spawn, over=services.run_over)
+
+
+async def _system_of(
+    services: SessionServices,
+    session: SessionRuns,
+    project: CompiledProject,
+    surroundings: tuple[SystemBlock, ...],
+) -> Callable[[], tuple[SystemBlock, ...]]:
+    """Return what gives the blocks of the root agent's system prompt at each message boundary."""
+    row, workflow = session.row, prompt_of(session.row)
+    await session.prompts.load()
+    return SystemPrompt(
+        await services.projects.prompts_of(row.project_id, project, workflow=workflow),
+        project.root,
+        session.recall.blocks,
+        edits=session.prompts.edited,
+        workflow=workflow,
+        environment=surroundings,
+    ).blocks
 
 
 async def build_child(

@@ -1,7 +1,7 @@
 """Warnings about what a project file asks for and this version checks, but does not do yet.
 
 Owns: the keys whose silence would mislead: bounds and limits that an author relies on. Never: sections
-that plainly do nothing without their subsystem (workflows, plugins). Gone once all of them are applied.
+that plainly do nothing without their subsystem (tasks, skills). Gone once all of them are applied.
 """
 
 from __future__ import annotations
