@@ -69,7 +69,7 @@ from app.tools.text_format import text_of
 from app.workspace.tree_watch import TreeWatches
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
 
 log = logging.getLogger("kaged.daemon")
 
@@ -196,15 +196,7 @@ async def _open_services(
             yield services
         finally:
             await _cancelled(tasks)
-            await management.aclose()
-            await services.sessions.drain(settings.daemon.shutdown_grace_seconds)
-            await notes.aclose()
-            await hooks.aclose()
-            await debuggers.aclose()
-            await terminals.aclose()
-            hub.close()
-            await services.projects.close()
-            await router.aclose()
+            await _end(services, lasting)
     finally:
         await feedback.aclose()
         await languages.aclose()
@@ -243,6 +235,19 @@ def _plugins(
     return PluginHooks(plugins, audit, storage, registry)
 
 
+async def _end(services: Services, lasting: Lasting) -> None:
+    """Begin nothing more, drain the sessions, then end what they worked with."""
+    await services.management.aclose()
+    await services.sessions.drain(services.settings.daemon.shutdown_grace_seconds)
+    await lasting.notes.aclose()
+    await lasting.hooks.aclose()
+    await lasting.debuggers.aclose()
+    await lasting.terminals.aclose()
+    services.events.close()
+    await services.projects.close()
+    await services.providers.aclose()
+
+
 async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
     for task in tasks:
         task.cancel()
@@ -262,14 +267,11 @@ async def _assemble(
 ) -> Services:
     watchdogs = built_in(settings.daemon.data_dir, home=Path.home())
     tools = ToolService(registry, watchdogs=watchdogs, after_edit=lasting.feedback)
-    projects = ProjectRegistry(
-        storage,
-        registry,
-        known_models=lambda: [entry.alias for entry in router.list_models()],
-        prompts_changed=lambda project_id, agents: sessions.prompts_changed(project_id, agents),
-        plugins=ManifestCatalog.of(settings),
-        reloaded=lasting.hooks.reloaded,
-    )
+
+    async def prompts_changed(project_id: str, agents: tuple[str, ...]) -> None:
+        await sessions.prompts_changed(project_id, agents)
+
+    projects = _projects(settings, storage, registry, router, lasting, prompts_changed)
     permissions = PermissionRules(storage, redactor)
     limits = settings.limits
     sessions = SessionManager(
@@ -311,6 +313,24 @@ async def _assemble(
         hooks=lasting.hooks,
         metrics=telemetry.metrics,
         management=management,
+    )
+
+
+def _projects(
+    settings: Settings,
+    storage: Storage,
+    registry: ToolRegistry,
+    router: ProviderRouter,
+    lasting: Lasting,
+    prompts_changed: Callable[[str, tuple[str, ...]], Awaitable[None]],
+) -> ProjectRegistry:
+    return ProjectRegistry(
+        storage,
+        registry,
+        known_models=lambda: [entry.alias for entry in router.list_models()],
+        prompts_changed=prompts_changed,
+        plugins=ManifestCatalog.of(settings),
+        reloaded=lasting.hooks.reloaded,
     )
 
 

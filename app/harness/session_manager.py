@@ -88,17 +88,13 @@ class SessionManager:
         proposals: TodoProposals | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
-        self.capacity = capacity
-        self.consents = Consents(permissions, self._spawn)
-        self._storage = storage
-        self._hub = hub
-        self._session_over = session_over
+        self.capacity, self.consents = capacity, Consents(permissions, self._spawn)
+        self._storage, self._hub, self._session_over = storage, hub, session_over
         self._projects = projects
         self._live: dict[str, Session] = {}
         self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._stopping = False
-        self._imports = SessionImports(storage, projects, scratch_root)
         self._services = SessionServices(
             storage=storage,
             projects=projects,
@@ -330,7 +326,9 @@ class SessionManager:
 
     async def import_lines(self, lines: AsyncIterator[bytes], actor: str) -> SessionRow:
         """Store an exported session; its ids are kept, so the same one is refused twice."""
-        return await self._imports.take(lines, actor)
+        services = self._services
+        imports = SessionImports(self._storage, services.projects, services.scratch_root)
+        return await imports.take(lines, actor)
 
     # -- inside -----------------------------------------------------------------------------
 
