@@ -91,7 +91,8 @@ class SessionImports:
                 reason="project_not_loaded",
                 details={"project": found.project},
             )
-        session = found.session.model_copy(update={"project_id": project.id})
+        # Of the issue it was bound to only the number is known, which is another issue's elsewhere.
+        session = found.session.model_copy(update={"project_id": project.id, "issue_number": None})
         if await self._storage.read(lambda uow: uow.sessions.get(session.id)) is not None:
             raise Conflict(
                 f"Session {session.id} is here already; delete it first to import it again.",

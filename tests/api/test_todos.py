@@ -218,6 +218,16 @@ async def test_sessions_are_bound_and_unbound(checklist: Checklist) -> None:
 
 
 @pytest.mark.requirement("R7.todos.bound")
+async def test_an_imported_session_is_bound_to_no_issue(checklist: Checklist) -> None:
+    body = {"project_id": checklist.project_id, "issue_number": 1}
+    path = f"/api/v1/sessions/{(await checklist.call('POST', '/api/v1/sessions', 201, body))['id']}"
+    exported = (await checklist.client.get(f"{path}/export")).content
+    await checklist.call("DELETE", path, 204)
+    imported = await checklist.client.post("/api/v1/sessions/import", content=exported)
+    assert (imported.status_code, imported.json()["issue_number"]) == (201, None)
+
+
+@pytest.mark.requirement("R7.todos.bound")
 async def test_changes_are_told_where_the_issue_is_worked_on(checklist: Checklist, daemon: Daemon) -> None:
     ids = []
     for number in (1, 1, None):
