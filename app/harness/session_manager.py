@@ -95,6 +95,7 @@ class SessionManager:
         self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._stopping = False
+        self._imports = SessionImports(storage, projects, scratch_root)
         self._services = SessionServices(
             storage=storage,
             projects=projects,
@@ -326,9 +327,7 @@ class SessionManager:
 
     async def import_lines(self, lines: AsyncIterator[bytes], actor: str) -> SessionRow:
         """Store an exported session; its ids are kept, so the same one is refused twice."""
-        services = self._services
-        imports = SessionImports(self._storage, services.projects, services.scratch_root)
-        return await imports.take(lines, actor)
+        return await self._imports.take(lines, actor)
 
     # -- inside -----------------------------------------------------------------------------
 
