@@ -295,7 +295,6 @@ async def _assemble(
         proposals=management.proposals,
         telemetry=telemetry,
     )
-    sessions.interactions.attach(management.uploads)
     await projects.restore()
     return Services(
         settings=settings,

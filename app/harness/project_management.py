@@ -58,6 +58,7 @@ class ProjectManagement:
 
     async def start(self, hub: EventHub, projects: ProjectRegistry, sessions: SessionManager) -> None:
         """Take up what was under way; projects are restored, sessions recovered and not yet started."""
+        sessions.interactions.attach(self.uploads)
         self.workflows.attach(hub, projects, sessions)
         assignments = Assignments(self.workflows, sessions)
         self.issues.assign_to(assignments)

@@ -82,7 +82,6 @@ async def build_run(
     surroundings = environment(root, date.today())
     await session.prompts.load()
     assert session.history is not None
-    waiting = await waiting_calls(services.storage, row.id) if session.history.waiting else ()
     context = RunContext(
         session_id=row.id,
         project_id=row.project_id,
@@ -119,7 +118,7 @@ async def build_run(
         metrics=services.telemetry.metrics,
         delegations=session.delegations,
         compaction=services.compaction,
-        waiting_calls=waiting,
+        waiting_calls=await waiting_calls(services.storage, row.id, session.history),
     )
     loop, record = _loop(services, context, session.take_steers), run_row(context, message, checkpoint)
     return ActiveRun(record, context, loop, session, services.spawn, over=services.run_over)

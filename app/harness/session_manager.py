@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +28,6 @@ from app.harness.delegation.hooks import DelegationHooks
 from app.harness.direct_call import call_directly
 from app.harness.event_hub import EventHub
 from app.harness.hooks.plugin_hooks import PluginHooks
-from app.harness.interactions.live import LiveQuestions
 from app.harness.interactions.service import Interactions
 from app.harness.issues.binding import open_session
 from app.harness.issues.proposals import TodoProposals
@@ -90,7 +90,6 @@ class SessionManager:
     ) -> None:
         self.capacity, self.consents = capacity, Consents(permissions, self._spawn)
         self._storage, self._hub, self._session_over = storage, hub, session_over
-        self._projects = projects
         self._live: dict[str, Session] = {}
         self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -113,7 +112,6 @@ class SessionManager:
             redactor=redactor,
             permissions=permissions,
             consents=self.consents,
-            questions=LiveQuestions(),
             run_over=run_over,
             compaction=CompactionServices(storage, router, router.catalog, plugins=hooks.compaction),
             telemetry=telemetry or Telemetry(),
@@ -123,8 +121,16 @@ class SessionManager:
             proposals=proposals,
         )
         hooks.attach(self._services.project_of, projects.root_of)
-        self.compactions = CompactionCommands(self._services, self._runs_of)
-        self.interactions = Interactions(self._services, self._session, self._whole)
+
+    @cached_property
+    def compactions(self) -> CompactionCommands:
+        """What operators do with compactions."""
+        return CompactionCommands(self._services, self._runs_of)
+
+    @cached_property
+    def interactions(self) -> Interactions:
+        """What people are asked, and their answers."""
+        return Interactions(self._services, self._session, self._whole)
 
     # -- lifecycle --------------------------------------------------------------------------
 
@@ -158,7 +164,7 @@ class SessionManager:
         created_by: str,
     ) -> SessionRow:
         """Store a new session with the project as it is compiled now."""
-        project = self._projects.get(project_id)
+        project = self._services.projects.get(project_id)
         if project.compiled is None:
             raise Conflict(
                 f"Project {project.slug} does not compile; repair its project file first.",
@@ -316,8 +322,6 @@ class SessionManager:
         """Let a session have a message that was stored as waiting in it, and run it when it is idle."""
         session = await self._session(session_id)
         await self._whole(take_up(self._storage, session.runs, message_id))
-
-    # -- transfer ---------------------------------------------------------------------------
 
     async def export_lines(self, session_id: str) -> AsyncIterator[bytes]:
         """Yield the session as JSON lines, the session itself first."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from app.harness.hooks.plugin_hooks import PluginHooks
     from app.harness.issues.proposals import TodoProposals
     from app.harness.projects import ProjectRegistry
+    from app.harness.run_context import Remind
     from app.storage.storage import Storage
 
 
@@ -73,7 +75,6 @@ class SessionServices:
     redactor: Redactor
     permissions: PermissionRules
     consents: Consents
-    questions: LiveQuestions
     run_over: Callable[[str, str], Awaitable[None]]
     compaction: CompactionServices
     hooks: PluginHooks
@@ -81,6 +82,7 @@ class SessionServices:
     delegation_hooks: DelegationHooks
     proposals: TodoProposals | None
     telemetry: Telemetry
+    questions: LiveQuestions = field(default_factory=LiveQuestions)
 
     async def load_history(self, session_id: str) -> tuple[History, ConversationEstimate]:
         """Return the root agent's conversation and its estimate; both are made off the loop."""
@@ -134,10 +136,10 @@ class SessionServices:
         return as_session_sees(project, row)
 
 
-def reminding(services: SessionServices, session_id: str) -> Callable[[], Awaitable[str | None]] | None:
+def reminding(services: SessionServices, session_id: str) -> Remind | None:
     """Return what gives the reminder of the open tasks on a session's issue."""
     proposals = services.proposals
-    return None if proposals is None else lambda: proposals.todos.reminder_for(session_id)
+    return None if proposals is None else partial(proposals.todos.reminder_for, session_id)
 
 
 def model_of(row: SessionRow, agent: CompiledAgent) -> str:

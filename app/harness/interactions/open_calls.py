@@ -143,9 +143,11 @@ def result_message(call: ToolCall, position: int | None, envelope: ToolEnvelope)
     )
 
 
-async def waiting_calls(storage: Storage, session_id: str) -> tuple[WaitingCall, ...]:
+async def waiting_calls(storage: Storage, session_id: str, history: History) -> tuple[WaitingCall, ...]:
     """Return the calls of a session that wait to be run, each with the consents given to it; those that a
     question is open for are not among them."""
+    if not history.waiting:
+        return ()
 
     def read(uow: UnitOfWork) -> tuple[WaitingCall, ...]:
         found = [one.call for one in open_calls(uow, session_id) if one.question is None]
