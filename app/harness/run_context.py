@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import orjson
 import xxhash
@@ -43,6 +43,12 @@ if TYPE_CHECKING:
     from app.harness.permissions import PermissionRules
     from app.harness.todo_lists import SessionTodos
     from app.harness.tool_calls import StepCalls
+
+
+class Remind(Protocol):
+    """Gives the reminder of open tasks, None when there are none; `has_tool`: the agent can change them."""
+
+    async def __call__(self, *, has_tool: bool) -> str | None: ...
 
 
 async def at_once() -> None:
@@ -85,7 +91,7 @@ class RunContext:
     todos: SessionTodos
     own_tools: OwnTools = field(default_factory=dict)
     prepare: Callable[[RunContext], Awaitable[None]] | None = None
-    remind: Callable[[], Awaitable[str | None]] | None = None
+    remind: Remind | None = None
     reminder: str | None = None
     manifest_rules: tuple[PermissionRule, ...] = ()
     cage: Mapping[str, Any] | None = None

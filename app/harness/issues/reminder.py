@@ -19,8 +19,9 @@ MOST_ITEMS = 5
 _CONTENT_CHARACTERS, _NOTE_CHARACTERS, _NOTES = 300, 300, 3
 
 
-def reminder(number: int, rows: Sequence[IssueTodo]) -> str | None:
-    """Return the reminder of an issue's checklist; None when nothing on it is open."""
+def reminder(number: int, rows: Sequence[IssueTodo], *, has_tool: bool = True) -> str | None:
+    """Return the reminder of an issue's checklist; None when nothing on it is open. `has_tool`: the agent
+    can change the list."""
     still = [row for row in rows if is_open(row)]
     if not still:
         return None
@@ -30,8 +31,10 @@ def reminder(number: int, rows: Sequence[IssueTodo]) -> str | None:
         if row.status == IssueTodoState.IN_PROGRESS.value:
             lines += bounded_notes(row, _NOTE_CHARACTERS, _NOTES)
     if len(still) > MOST_ITEMS:
-        lines.append(f"{len(still) - MOST_ITEMS} more are open ({TOOL}, action view, shows them all).")
-    lines.append(f"Keep the list true with {TOOL}: start what you begin, done what is finished.")
+        where = f" ({TOOL}, action view, shows them all)" if has_tool else ""
+        lines.append(f"{len(still) - MOST_ITEMS} more are open{where}.")
+    if has_tool:
+        lines.append(f"Keep the list true with {TOOL}: start what you begin, done what is finished.")
     return "\n".join(lines)
 
 

@@ -91,7 +91,7 @@ class TodoService:
             raise as_tool_error(problem) from None
         return listing_of(state.rows)
 
-    async def reminder_for(self, session_id: str) -> str | None:
+    async def reminder_for(self, session_id: str, *, has_tool: bool = True) -> str | None:
         """Return the sticky reminder of a session; None without a bound issue or an open entry."""
 
         def read(uow: UnitOfWork) -> tuple[int, list[IssueTodo]] | None:
@@ -99,7 +99,7 @@ class TodoService:
             return None if issue is None else (issue.number, uow.issue_todos.open_of_issue(issue.id))
 
         found = await self._storage.read(read)
-        return None if found is None else reminder(*found)
+        return None if found is None else reminder(*found, has_tool=has_tool)
 
     # -- operators --------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 
 from app.errors import KagedError
-from app.harness.issues.reminder import just_shown
+from app.harness.issues.reminder import TOOL, just_shown
 from app.harness.run_context import RunContext
 
 log = logging.getLogger("kaged.run")
@@ -21,7 +21,7 @@ async def due_reminder(run: RunContext) -> str | None:
     if run.remind is None or just_shown(run.history.visible):
         return None
     try:
-        return await run.remind()
+        return await run.remind(has_tool=f"{TOOL}.done" in run.allowed_tools)
     except KagedError as problem:
         log.warning("run %s goes on without its reminder: %s", run.run_id, problem.message)
         return None

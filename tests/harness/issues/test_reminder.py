@@ -66,6 +66,13 @@ def test_what_is_open_is_listed_and_nothing_else() -> None:
     assert "more are open" not in str(text)
 
 
+def test_an_agent_without_the_tool_is_not_told_to_use_it() -> None:
+    assert "kaged.todo" in str(reminder(1, entries(*"-" * 6)))
+    text = str(reminder(1, entries(*"-" * 6), has_tool=False))
+    assert "kaged.todo" not in text
+    assert "1 more are open." in text
+
+
 @pytest.mark.parametrize(
     ("states", "shown"),
     [
