@@ -18,7 +18,8 @@ from pathlib import Path
 from tests.e2e.daemon_process import REPOSITORY
 from tests.e2e.demo_daemon import Demo
 
-SECONDS = 90
+SECONDS = 110
+"""How long one shell may take."""
 _BLOCK = re.compile(r"^## (.+?)$|^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _MARK = "=== "
 
@@ -118,7 +119,7 @@ class Shell:
         assert process.returncode == 0, output.decode()
         return output.decode()
 
-    async def follow(self, pasted: Sequence[Step], *, seconds: float = SECONDS) -> list[str]:
+    async def follow(self, pasted: Sequence[Step], *, seconds: float = 180) -> list[str]:
         """Paste steps one after the other into one shell; return what each of them printed."""
         script = "".join(f"echo '{_MARK}'\n{step.script}\n" for step in pasted)
         _, *printed = (await self.run(script, seconds=seconds)).split(f"{_MARK}\n")

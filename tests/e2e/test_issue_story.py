@@ -21,7 +21,7 @@ from tests.e2e.daemon_process import REPOSITORY
 from tests.e2e.demo_daemon import Demo
 from tests.e2e.pasted_commands import Shell, Step, shows, steps
 
-pytestmark = pytest.mark.requirement("R7.story")
+pytestmark = [pytest.mark.requirement("R7.story"), pytest.mark.timeout(400)]
 
 PAGE = REPOSITORY / "docs" / "story.md"
 TERMINAL = "The same from a terminal"

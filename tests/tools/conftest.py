@@ -16,7 +16,7 @@ from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest, Permiss
 from app.tools.authorisation.watchdog import Watchdog
 from app.tools.call import ToolCallContext, ToolEnvelope
 from app.tools.definition import ToolDefinition
-from app.tools.ports import ChildTask, FileWrite, TodoItem
+from app.tools.ports import ChildTask, FileWrite, HumanQuestion, TodoItem
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
 from app.tools.service import ToolService
@@ -44,6 +44,9 @@ class Ports:
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
         self.asked.append(request)
         return self.answer
+
+    async def ask(self, question: HumanQuestion) -> dict[str, Any]:
+        raise ToolError("headless", "Nobody answers questions here.")
 
     async def todos(self) -> tuple[TodoItem, ...]:
         return self.todo_list
