@@ -6,6 +6,7 @@ what happened.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 from collections.abc import AsyncIterator
@@ -169,6 +170,29 @@ async def test_from_a_terminal_the_question_outlives_a_daemon_that_is_killed(
     found.check_sources()
     code, output = await demo.tests()
     assert (code, "Ran 5 tests" in output) == (0, True), output
+
+
+async def test_a_run_without_an_issue_or_without_a_bug_says_so(demo: Demo) -> None:
+    assert demo.daemon is not None
+    project = f"/projects/{demo.daemon.project_id}"
+    async with demo.daemon.client() as client:
+        assert "this run is for none" in await output_of(client, project, {})
+        basket = demo.root / "bakery" / "basket.py"
+        basket.write_text(basket.read_text().replace("len(self._pieces)", "sum(self._pieces.values())"))
+        made = await client.post(f"{project}/issues", json={"title": "Twelve croissants cost too much"})
+        said = await output_of(client, project, {"issue_number": made.json()["number"]})
+    assert "nothing to repair" in said
+
+
+async def output_of(client: httpx2.AsyncClient, project: str, body: Row) -> str:
+    """Start the workflow and return what it says in the end."""
+    invoked = await client.post(f"{project}/workflows/fix/invoke", json=body)
+    assert invoked.status_code == 201, invoked.text
+    async with asyncio.timeout(60):
+        while (run := await get(client, f"/workflow-runs/{invoked.json()['id']}"))["state"] != "succeeded":
+            assert run["state"] in ("queued", "running"), run
+            await asyncio.sleep(0.1)
+    return str(run["output"])
 
 
 class Found:
