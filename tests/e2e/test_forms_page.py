@@ -121,6 +121,8 @@ async def test_questions_are_answered_by_choosing_and_writing_and_everybody_sees
         await page.click(SEND)
         for one in (page, other):
             await one.wait_for_selector("text=Then it is settled.")
+            await until_state(one, "idle")
+            assert await one.locator("#message").evaluate("field => field.clientHeight") > 40
             await one.wait_for_selector(".question", state="detached")
             assert await answers(one) == {"Which currency?": "Pound", "Which products?": "Rolls\nTea"}
         await page.reload()

@@ -70,6 +70,8 @@ async def test_a_workflow_is_started_by_its_form_and_shows_what_came_of_it(
     flour = tmp_path / "flour.csv"
     flour.write_text("rye;12\n")
     daemon = await demo.start()
+    async with daemon.client() as client:
+        await client.post(f"/projects/{daemon.project_id}/issues", json={"title": "Too little <b>flour</b>"})
     async with open_page(daemon) as (page, complaints):
         await page.click("#views >> text=Workflows")
         await page.wait_for_selector("#workflows")
@@ -83,7 +85,7 @@ async def test_a_workflow_is_started_by_its_form_and_shows_what_came_of_it(
         await page.click("#start-workflow >> text=Start")
         wrong = {
             await field.get_attribute("data-field"): await field.locator(".field-error").inner_text()
-            for field in await page.locator(".field").all()
+            for field in await page.locator(".field[data-field]").all()
         }
         assert {name: text for name, text in wrong.items() if text} == dict.fromkeys(
             ("shop", "ovens", "size", "flour"), "is required"
@@ -103,6 +105,7 @@ async def test_a_workflow_is_started_by_its_form_and_shows_what_came_of_it(
         assert "whole number" in await page.inner_text("[data-field=ovens] .field-error")
         await page.fill("[data-field=shop] input", "Oven")
         await page.fill("[data-field=ovens] input", "2")
+        await page.select_option("#run-issue", "1")
         await page.click("#start-workflow >> text=Start")
         await page.wait_for_selector("#view .pill[data-state=succeeded]")
         assert await page.inner_text("#run-output") == "The flour of <u>all</u> shops is counted."
@@ -110,6 +113,7 @@ async def test_a_workflow_is_started_by_its_form_and_shows_what_came_of_it(
         facts = await page.inner_text(".run-facts")
         assert "by the operator" in facts and "Duration" in facts and "Cost" in facts
         assert await page.locator("#view .pairs a").inner_text() == "flour.csv"
+        assert await page.inner_text("a[data-key=issue]") == "Issue #1"
         await page.click("#run-session")
         await page.wait_for_selector("#conversation >> text=The flour of")
         await page.go_back()

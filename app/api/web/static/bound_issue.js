@@ -4,7 +4,7 @@ import { allItems, request } from "/static/api.js";
 import { actButton, actForm } from "/static/act.js";
 import { Checklist } from "/static/checklist.js";
 import { h, redraw } from "/static/dom.js";
-import { statusPill } from "/static/issue_words.js";
+import { statusPill, UNFINISHED } from "/static/issue_words.js";
 import { Proposals } from "/static/proposals.js";
 import { to } from "/static/routes.js";
 
@@ -47,8 +47,7 @@ export class BoundIssue {
   }
 
   async #offer(project) {
-    const open = ["open", "triaged", "assigned", "in_progress", "reopened"].map((status) => `status=${status}`).join("&");
-    const issues = await allItems(`/projects/${encodeURIComponent(project)}/issues?${open}`, { limit: MOST });
+    const issues = await allItems(`/projects/${encodeURIComponent(project)}/issues?${UNFINISHED}`, { limit: MOST });
     const choice = h("select", { id: "bind-number", "aria-label": "Issue" }, issues.map((issue) => h("option", { value: String(issue.number) }, `#${issue.number} ${issue.title}`)));
     const form = actForm({ class: "row wrap" }, () => this.#bind(Number(choice.value)), this.onError, choice, h("button", { type: "submit", class: "small", id: "bind" }, "Bind"));
     const told = h("p", { class: "quiet" }, "This session works on no issue. Bound to one, the agent keeps its checklist.");

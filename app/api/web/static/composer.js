@@ -77,7 +77,10 @@ export class Composer {
     });
     this.buttons.resume.textContent = state === "queued" ? "Start now" : "Resume";
     const asks = state === "paused" && detail.state_reason === "interaction";
-    this.text.hidden = asks;
+    if (this.text.hidden !== asks) {
+      this.text.hidden = asks;
+      this.#grow();
+    }
     const hint = byId("hint");
     hint.hidden = !HINTS[state];
     hint.textContent = asks ? ASKING : (HINTS[state] ?? "");

@@ -3,14 +3,12 @@
 import { address, request } from "/static/api.js";
 import { h, redraw, replace } from "/static/dom.js";
 import { ago, words } from "/static/format.js";
-import { assignee, person, STATUSES, statusPill } from "/static/issue_words.js";
+import { assignee, person, STATUSES, statusPill, UNFINISHED } from "/static/issue_words.js";
 import { later } from "/static/later.js";
 import { to } from "/static/routes.js";
 
 const PAGE = 25;
 const MOST = 100;
-
-const FINISHED = new Set(["resolved", "rejected"]);
 
 export class IssueList {
   #items = [];
@@ -123,6 +121,5 @@ export class IssueList {
 /** Return the part of the address that asks for a status; without one it is all that is not finished. */
 function statuses(status) {
   if (status === "all") return "";
-  const wanted = status ? [status] : STATUSES.filter((name) => !FINISHED.has(name));
-  return wanted.map((name) => `&status=${encodeURIComponent(name)}`).join("");
+  return `&${status ? `status=${encodeURIComponent(status)}` : UNFINISHED}`;
 }

@@ -34,5 +34,6 @@ export class IssueSessions {
 }
 
 function item(session) {
-  return h("li", {}, h("a", { href: to.session(session.id), data: { key: `session-${session.id}` } }, session.title || "New session"), h("span", { class: "quiet" }, ` ${words(session.state)}`));
+  const asks = session.state === "paused" && session.state_reason === "interaction";
+  return h("li", {}, h("a", { href: to.session(session.id), data: { key: `session-${session.id}` } }, session.title || "New session"), h("span", { class: asks ? "asks" : "quiet" }, ` ${asks ? "asks you" : words(session.state)}`));
 }

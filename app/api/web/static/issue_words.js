@@ -6,6 +6,13 @@ import { words } from "/static/format.js";
 /** Every status, in the order of an issue's life. */
 export const STATUSES = ["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"];
 
+const FINISHED = new Set(["resolved", "rejected"]);
+
+/** Every status of an issue on which there is something left to do, as a part of an address. */
+export const UNFINISHED = STATUSES.filter((name) => !FINISHED.has(name))
+  .map((name) => `status=${name}`)
+  .join("&");
+
 const TONES = { in_progress: "busy", assigned: "busy", resolved: "good", rejected: "bad", open: "waiting", reopened: "waiting" };
 
 export function statusPill(status) {
@@ -18,7 +25,7 @@ export function person(actor) {
   const [kind, name] = actor.split(":", 2);
   if (kind === "agent") return "the agent";
   if (kind === "operator") return name && name !== "operator" ? name : "the operator";
-  return name ? `${name} (${kind})` : kind;
+  return name ? `${name} (${kind})` : `the ${kind}`;
 }
 
 export function assignee(assignment) {

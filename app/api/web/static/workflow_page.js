@@ -1,11 +1,14 @@
 // One workflow: what it does, a form of its inputs that starts it, and its runs.
 
-import { request } from "/static/api.js";
+import { allItems, request } from "/static/api.js";
 import { actForm } from "/static/act.js";
 import { h, replace } from "/static/dom.js";
 import { Fields } from "/static/fields.js";
+import { UNFINISHED } from "/static/issue_words.js";
 import { to } from "/static/routes.js";
 import { RunList } from "/static/workflow_runs.js";
+
+const MOST_ISSUES = 200;
 
 /** The types of inputs as the fields of a form. */
 const FIELD_TYPES = { string: "text", text: "textarea" };
@@ -22,13 +25,14 @@ export class WorkflowPage {
 
   async open() {
     this.page.title(this.route.name);
-    const { items } = await request("GET", this.path);
+    const issues = `/projects/${encodeURIComponent(this.route.project)}/issues?${UNFINISHED}`;
+    const [{ items }, open] = await Promise.all([request("GET", this.path), allItems(issues, { limit: MOST_ISSUES })]);
     const workflow = items.find((one) => one.name === this.route.name);
     const back = h("p", { class: "issue-back" }, h("a", { href: to.workflows(this.route.project), class: "plain-link" }, "All workflows"));
     if (!workflow) {
       replace(this.page.root, back, h("p", { class: "empty" }, "This project declares no such workflow any more."), this.runs.root);
     } else {
-      replace(this.page.root, back, h("div", { class: "view-head" }, h("h2", {}, workflow.name)), h("p", {}, workflow.description), this.#form(workflow), this.runs.root);
+      replace(this.page.root, back, h("div", { class: "view-head" }, h("h2", {}, workflow.name)), h("p", {}, workflow.description), this.#form(workflow, open), this.runs.root);
     }
     await this.runs.load();
   }
@@ -46,19 +50,21 @@ export class WorkflowPage {
     this.runs.frame(frame);
   }
 
-  #form({ inputs }) {
+  #form({ inputs }, issues) {
     const specs = Object.entries(inputs).map(([name, input]) => ({ ...input, name, label: name, type: FIELD_TYPES[input.type] ?? input.type }));
     const fields = new Fields(specs, { uploadPath: `/uploads?project_id=${encodeURIComponent(this.route.project)}` });
     this.#fields = fields;
-    const form = actForm({ class: "panel fields", noValidate: true, "aria-label": "Start the workflow", id: "start-workflow" }, () => this.#start(fields), (error) => this.page.failed(error), fields.roots, h("div", { class: "row" }, h("button", { type: "submit", class: "primary" }, "Start")));
+    const issue = h("select", { name: "issue", id: "run-issue" }, h("option", { value: "" }, "none"), issues.map(({ number, title }) => h("option", { value: String(number) }, `#${number} ${title}`)));
+    const about = h("div", { class: "field" }, h("label", { htmlFor: "run-issue" }, "The issue that it works on"), issue);
+    const form = actForm({ class: "panel fields", noValidate: true, "aria-label": "Start the workflow", id: "start-workflow" }, () => this.#start(fields, Number(issue.value)), (error) => this.page.failed(error), fields.roots, issues.length ? about : null, h("div", { class: "row" }, h("button", { type: "submit", class: "primary" }, "Start")));
     return h("section", { "aria-label": "Start" }, form);
   }
 
-  async #start(fields) {
+  async #start(fields, issue) {
     const values = fields.read();
     if (!values) return;
     try {
-      const run = await request("POST", `${this.path}/${encodeURIComponent(this.route.name)}/invoke`, { inputs: values });
+      const run = await request("POST", `${this.path}/${encodeURIComponent(this.route.name)}/invoke`, { inputs: values, ...(issue ? { issue_number: issue } : {}) });
       location.hash = to.run(run.id);
     } catch (error) {
       const rest = error.details?.fields ? fields.refuse(error.details.fields) : null;
