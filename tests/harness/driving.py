@@ -33,6 +33,14 @@ primary:
     "file.*": { enabled: true }
     "edit.*": { enabled: true }
 """
+FEW_TOOLS_YAML = (
+    PROJECT_YAML
+    + """\
+    "kaged.*": { enabled: false }
+    "kaged.checkpoint": { enabled: true }
+"""
+)
+"""For models with a small window, which the schemas of all tools would fill."""
 
 
 def write_project(root: Path, yaml: str = PROJECT_YAML) -> Path:

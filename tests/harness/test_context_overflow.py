@@ -13,7 +13,7 @@ from tests.fakes.provider_script import Document, Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.driving import (
     DRIVERS,
-    PROJECT_YAML,
+    FEW_TOOLS_YAML,
     Driver,
     check_stream,
     driven,
@@ -76,7 +76,7 @@ async def overflowing(
     """A daemon that knows a model with a small window (`small`) and one with a large one (`large`)."""
     models = {"main": ["fake:small"], "large": ["fake:large"]}
     prices = {"fake:small": {"context_window": 5_000}, "fake:large": {"context_window": 100_000}}
-    root = write_project(tmp_path / "narrow", PROJECT_YAML + yaml)
+    root = write_project(tmp_path / "narrow", FEW_TOOLS_YAML + yaml)
     merged = {**overrides, "models": models, "prices": prices, **settings}
     async with driven(tmp_path / "data", root, **merged) as driver:
         yield driver

@@ -13,7 +13,7 @@ from app.ids import now_ms
 from tests.api.daemon import running_daemon
 from tests.fakes.provider_script import Document, Reply, Text, Thinking, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import DRIVERS, PROJECT_YAML, Driver, driven, provider_settings, write_project
+from tests.harness.driving import DRIVERS, FEW_TOOLS_YAML, Driver, driven, provider_settings, write_project
 
 pytestmark = pytest.mark.requirement("R2.5.5", "R2.7.6")
 
@@ -69,7 +69,7 @@ async def test_of_a_shortened_conversation_the_request_is_the_shortened_one(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
     root = write_project(
-        tmp_path / "narrow", PROJECT_YAML + KEEPS_RESULTS + "limits: { on_overflow: truncate }\n"
+        tmp_path / "narrow", FEW_TOOLS_YAML + KEEPS_RESULTS + "limits: { on_overflow: truncate }\n"
     )
     (root / "big.txt").write_text(("x" * 20 + " line\n") * 250)
     settings = {**settings_overrides, "prices": {"fake:model-a": {"context_window": 4_000}}}

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.fakes.provider_script import RecordedRequest, Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import PROJECT_YAML, Driver, driven, write_project
+from tests.harness.driving import FEW_TOOLS_YAML, Driver, driven, write_project
 
 WINDOW = 8_000
 SUMMARIZER_WINDOW = 6_000
@@ -28,7 +28,7 @@ SUMMARIZE = "summarize: { model: short, prompt: project:/prompts/summarizer.md }
 def project(root: Path, compaction: str = "", more: str = LIMITS) -> Path:
     """Write a project whose agent has the `compaction` block given (YAML in one line)."""
     block = f"  compaction: {{ {compaction} }}\n" if compaction else ""
-    write_project(root, PROJECT_YAML + block + more)
+    write_project(root, FEW_TOOLS_YAML + block + more)
     (root / "prompts" / "summarizer.md").write_text("You summarize.\n")
     for number in range(40):
         (root / f"file{number}.txt").write_text(f"content of {number}: " + "word " * 300)
