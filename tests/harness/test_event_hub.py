@@ -171,6 +171,18 @@ async def test_of_a_commit_that_fails_nothing_is_published_and_later_frames_go_o
     assert titles == ["title 1", "title 3"]
 
 
+async def test_what_was_recorded_before_a_place_is_kept_is_stored_before_it(
+    storage: Storage, stream: SessionStream
+) -> None:
+    order: list[str] = []
+    recorded = stream.record([title(1)], lambda _: order.append("recorded"))
+    place = stream.hold(1)
+    held = storage.submit(lambda _: order.append("held"))
+    await asyncio.gather(recorded, held)
+    stream.settle(place, stored=False)
+    assert order == ["recorded", "held"]
+
+
 async def test_a_frame_is_not_published_before_its_commit_and_none_overtakes_it(
     hub: EventHub, stream: SessionStream, storage: Storage
 ) -> None:
