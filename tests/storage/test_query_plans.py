@@ -136,6 +136,20 @@ QUERIES: dict[str, Query] = {
     "issue_links.of_issue": lambda u: u.issue_links.of_issue("iss_00001"),
     "issue_links.remove": lambda u: u.issue_links.remove("isl_00001"),
     "sessions.bound_to": lambda u: u.sessions.bound_to("prj_00001", 1),
+    "issues.assigned_to_sessions": lambda u: u.issues.assigned_to_sessions("prj_00001", "assigned"),
+    "workflow_runs.list": lambda u: u.workflow_runs.list(),
+    "workflow_runs.list, second page": lambda u: u.workflow_runs.list(
+        cursor=u.workflow_runs.list(limit=1).next_cursor
+    ),
+    "workflow_runs.list of a project": lambda u: u.workflow_runs.list(project_id="prj_00001"),
+    "workflow_runs.list in a state": lambda u: u.workflow_runs.list(state="queued"),
+    "workflow_runs, all of a session": lambda u: u.workflow_runs.list(session_id="ses_00001"),
+    "workflow_runs.in_states": lambda u: u.workflow_runs.in_states(["queued"]),
+    "workflow_runs.count_by_workflow": lambda u: u.workflow_runs.count_by_workflow("running"),
+    "workflow_runs.count_in_state": lambda u: u.workflow_runs.count_in_state("queued", "prj_00001", "repair"),
+    "workflow_runs.move": lambda u: u.workflow_runs.move("wfr_00001", "queued", state="running"),
+    "workflow_runs.of_session": lambda u: u.workflow_runs.of_session("ses_00001"),
+    "workflow_runs.of_slot": lambda u: u.workflow_runs.of_slot("prj_00001", "repair", 1),
 }
 
 
@@ -184,6 +198,7 @@ def fill(unit: UnitOfWork) -> None:
         unit.issue_updates.add(rows.issue_update(number, body="text"))
     unit.issue_updates.add(rows.issue_update(5, body="text", visibility="operator_only"))
     unit.issue_links.add(rows.issue_link(1, target_id="iss_00002"))
+    unit.workflow_runs.add_many(rows.workflow_run(number) for number in range(1, 5))
     unit.permissions.add_many(rows.permission(number) for number in range(1, 5))
     unit.permissions.add(rows.permission(5, session_id="ses_00001"))
 

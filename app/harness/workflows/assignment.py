@@ -36,7 +36,6 @@ log = logging.getLogger("kaged.workflows")
 PRIMARY, WORKFLOW, SESSION = "primary", "workflow:", "session:"
 ASSIGNMENT = "assignment"
 """The kind of a message that tells a session of its issue."""
-_CLOSED = (IssueState.RESOLVED.value, IssueState.REJECTED.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +91,10 @@ class Assignments:
 
     async def start(self) -> None:
         """Let sessions go on that have an issue by a message which the end of the daemon kept from them."""
-        for session_id, message_id in await self._storage.read(_untold):
-            await self._sessions.take_up(session_id, message_id)
+        for project in self._workflows.projects.all():
+            untold = await self._storage.read(lambda uow, key=project.id: _untold(uow, key))  # type: ignore[misc]
+            for session_id, message_id in untold:
+                await self._sessions.take_up(session_id, message_id)
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -225,10 +226,10 @@ def _usable(session: SessionRow | None, project_id: str, session_id: str) -> Ses
     return session
 
 
-def _untold(uow: UnitOfWork) -> list[tuple[str, str]]:
-    """Return the messages about issues that wait in idle sessions, with the sessions."""
+def _untold(uow: UnitOfWork, project_id: str) -> list[tuple[str, str]]:
+    """Return the messages about a project's issues that wait in idle sessions, with the sessions."""
     found = []
-    for issue in uow.issues.assigned_to_sessions(IssueState.ASSIGNED.value):
+    for issue in uow.issues.assigned_to_sessions(project_id, IssueState.ASSIGNED.value):
         session_id = (issue.assignment or "").removeprefix(SESSION)
         session = uow.sessions.get(session_id)
         if session is None or session.state != SessionState.IDLE.value:

@@ -93,10 +93,11 @@ class IssueRepository(RowsById[Issue]):
         statement = select(Issue).where(*page).order_by(self.c.number.desc())
         return self._all(statement.limit(limit).offset(offset)), self._count(where)
 
-    def assigned_to_sessions(self, status: str) -> builtins.list[Issue]:
-        """Return the issues in a status that are assigned to sessions, the oldest first."""
-        where = (self.c.status == storable(status), self.c.assignment.startswith("session:"))
-        return self._all(select(Issue).where(*where).order_by(self.c.created_at, self.c.id))
+    def assigned_to_sessions(self, project_id: str, status: str) -> builtins.list[Issue]:
+        """Return a project's issues in a status that are assigned to sessions, by their numbers."""
+        where = (self.c.project_id == storable(project_id), self.c.status == storable(status))
+        assigned = self.c.assignment.startswith("session:")
+        return self._all(select(Issue).where(*where, assigned).order_by(self.c.number))
 
 
 class IssueUpdateRepository(RowsById[IssueUpdate]):
