@@ -18,11 +18,12 @@ from app.api.schemas.model import PageOf
 from app.api.schemas.sessions import (
     ChangeSession,
     CreateSession,
-    SessionAnswer,
+    ListedSession,
     SessionDetail,
     SessionStateName,
 )
 from app.api.session_detail import session_detail
+from app.storage.models import Session as SessionRow
 
 router: APIRouter = noun_router("Sessions")
 
@@ -57,7 +58,7 @@ async def list_sessions(
     kind: Annotated[str | None, Query(max_length=32)] = None,
     issue_number: Annotated[int | None, Query(ge=1, le=2**31)] = None,
     text: Annotated[str | None, Query(max_length=200, description="Part of the title.")] = None,
-) -> PageOf[SessionAnswer]:
+) -> PageOf[ListedSession]:
     found = await services.sessions.list(
         project_id=project_id,
         state=state,
@@ -67,7 +68,14 @@ async def list_sessions(
         limit=page.limit,
         cursor=page.cursor,
     )
-    return answer_page(found, SessionAnswer.model_validate)
+    ids = [row.id for row in found.items]
+    pending = await services.storage.read(lambda uow: uow.interactions.pending_counts(ids))
+
+    def listed(row: SessionRow) -> ListedSession:
+        waits = {"pending_interactions": pending.get(row.id, 0)}
+        return ListedSession.model_validate(row).model_copy(update=waits)
+
+    return answer_page(found, listed)
 
 
 @router.post(

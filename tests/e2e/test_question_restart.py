@@ -88,7 +88,9 @@ async def test_a_question_of_a_killed_daemon_is_answered_over_the_socket_after_t
         "interaction",
         1,
     )
-    assert [row["state_reason"] for row in listed["items"]] == ["interaction"]
+    assert [(row["state_reason"], row["pending_interactions"]) for row in listed["items"]] == [
+        ("interaction", 1)
+    ]
     assert open_still["id"] == question["payload"]["interaction_id"]
     assert refused["payload"]["code"] == "validation_failed"
     assert set(refused["payload"]["details"]["fields"]) == {"answers.a"}

@@ -109,6 +109,10 @@ class SessionAnswer(AnswerModel):
     archived_at: Time | None
 
 
+class ListedSession(SessionAnswer):
+    pending_interactions: int = Field(default=0, description="How many questions wait for a human.")
+
+
 class SessionDetail(SessionAnswer):
     overrides: dict[str, Any]
     tokens: Tokens

@@ -232,6 +232,11 @@ def _not_open(row: Interaction) -> Conflict:
         word = (row.answer or {}).get("answer")
         what = f": {word}, by {row.answered_by}" if isinstance(word, str) else f", by {row.answered_by}"
         return Conflict(f"This was answered already{what}.", reason="already_answered", details=details)
+    if row.state == InteractionState.PENDING.value:
+        # It is asked, or left by its run, at this very moment.
+        return Conflict(
+            "This cannot be answered at this moment; try again.", reason="not_waiting", details=details
+        )
     return Conflict(
         "The session does not wait for this answer any more.", reason="not_waiting", details=details
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, literal_column, select, update
+from sqlalchemy import ColumnElement, func, literal_column, select, update
 
 from app.states import InteractionState
 from app.storage.models import Interaction
@@ -47,6 +48,12 @@ class InteractionRepository(RowsById[Interaction]):
     def count_pending(self, session_id: str) -> int:
         """Count what a session waits for."""
         return self._count([self.c.session_id == session_id, self.c.state == _PENDING])
+
+    def pending_counts(self, session_ids: Sequence[str]) -> dict[str, int]:
+        """Count what each of some sessions waits for; those that wait for nothing are left out."""
+        where = (self.c.session_id.in_(session_ids), self.c.state == _PENDING)
+        statement = select(self.c.session_id, func.count()).where(*where).group_by(self.c.session_id)
+        return {row[0]: row[1] for row in self.connection.execute(statement)}
 
     def close(self, interaction_id: str, **values: Any) -> bool:
         """Set columns of a pending interaction; False when it is not pending any more."""
