@@ -17,7 +17,7 @@ from app.ids import new_id
 
 pytestmark = pytest.mark.requirement("R7.workflows.inputs")
 
-UPLOAD = new_id("upl")
+UPLOAD = "upl_01KAVR5H800000000000000001"
 
 
 def declared(kind: str, **values: Any) -> dict[str, WorkflowInput]:
