@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from app.errors import ValidationFailed
 from app.harness.dsl.spec_sections import WorkflowInput
 from app.harness.workflows.inputs import PlacedFile, checked_inputs, fenced, first_message
-from app.ids import new_id
 
 pytestmark = pytest.mark.requirement("R7.workflows.inputs")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -254,3 +255,24 @@ def test_a_workflow_bounds_the_tools_of_plugins_and_the_actions_of_tools(tmp_pat
     assert agent.plugin_tools_within is not None and "memory.recall" not in agent.plugin_tools_within
     whole = narrowed(project.root, "photo", project.workflows["photo"])
     assert (whole.tools, whole.plugin_tools_within) == (project.root.tools, None)
+
+
+@pytest.mark.requirement("R7.workflows.rest")
+async def test_who_listens_is_told_of_a_run(shop: Shop, fake: FakeProvider) -> None:
+    fake.script(says("Done."))
+    told: list[dict[str, Any]] = []
+    async with shop.daemon.websocket("/ws") as socket:
+        run = await shop.invoke("repair", {"area": "ui"})
+        async with asyncio.timeout(20):
+            while not told or told[-1]["type"] != "workflow.ended":
+                frame = json.loads(await socket.recv())
+                told += [frame] if frame["type"].startswith("workflow.") else []
+    run = await shop.run_of(run["id"])
+    assert [frame["type"] for frame in told] == ["workflow.queued", "workflow.started", "workflow.ended"]
+    assert {frame["payload"]["workflow_run_id"] for frame in told} == {run["id"]}
+    assert [frame["session_id"] for frame in told] == ["", run["session_id"], run["session_id"]]
+    assert told[2]["payload"]["duration_ms"] == run["duration_ms"]
+    shop.session_id = run["session_id"]
+    async with shop.watching() as watch:  # and who comes later, on the session
+        await watch.until_type("workflow.ended")
+        assert len(watch.of("workflow.started", "workflow.ended", "workflow.queued")) == 2
