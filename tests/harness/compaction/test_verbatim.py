@@ -66,7 +66,7 @@ async def prepared(driver: Driver) -> list[Message]:
         id=new_id("itx"),
         session_id=driver.session_id,
         kind="question",
-        request={"question": QUESTION},
+        request={"questions": [{"question": QUESTION}]},
         created_at=now_ms(),
     )
 
