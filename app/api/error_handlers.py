@@ -6,6 +6,7 @@ error classes). Nothing about the daemon's inside leaves through here.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import orjson
@@ -13,6 +14,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.websockets import WebSocket
 
 from app.api.web.sign_in import sign_in_page
@@ -41,6 +43,7 @@ MAX_FIELDS = 50
 MAX_NAME = 100
 """How many wrong fields an answer names, and how much of each part of a name."""
 
+_METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _FRAMEWORK_STATUSES = (400, 401, 403, 404, 405, 406, 413, 415, 422)
 _LOCATIONS = ("body", "query", "path", "header", "cookie")
 
@@ -105,14 +108,17 @@ def _sentence(finding: Any) -> str:
             return str(finding.get("msg", "is not valid")).removeprefix("Value error, ")
 
 
-def from_framework(status: int, detail: str, allow: str, method: str, path: str) -> KagedError:
-    """Turn what the framework refuses by itself into one of our errors."""
+def from_framework(status: int, detail: str, allow: Collection[str], method: str, path: str) -> KagedError:
+    """Turn what the framework refuses by itself into one of our errors; `allow` has the methods that are
+    possible at `path`."""
     match status:
         case 404:
             return NotFound(f"There is nothing at {path}.", reason="no_such_route")
         case 405:
-            methods = sorted(name.strip() for name in allow.split(",") if name.strip())
-            return MethodNotAllowed(f"{method} is not possible at {path}.", details={"allow": methods})
+            return MethodNotAllowed(
+                f"{method} is not possible at {path}; it takes {', '.join(allow)}.",
+                details={"allow": list(allow)},
+            )
         case 413:
             return PayloadTooLarge("The body is too large.")
         case _:
@@ -128,14 +134,28 @@ async def _answer_kaged_error(connection: Any, error: Exception) -> Any:
 
 
 async def _answer_framework(connection: Any, error: Exception) -> Any:
+    status = getattr(error, "status_code", 400)
     known = from_framework(
-        getattr(error, "status_code", 400),
+        status,
         str(getattr(error, "detail", "The request is not valid.")),
-        (getattr(error, "headers", None) or {}).get("Allow", ""),
+        _methods_at(connection) if status == 405 else (),
         str(connection.scope.get("method", "GET")),
         connection.scope["path"],
     )
     return await _answer(connection, known)
+
+
+def _methods_at(connection: Any) -> list[str]:
+    """Return what is possible at the address: each method is a route of its own, and the framework names
+    those of the first one only."""
+    return [
+        method
+        for method in _METHODS
+        if any(
+            route.matches({**connection.scope, "method": method})[0] is Match.FULL
+            for route in connection.app.routes
+        )
+    ]
 
 
 async def _answer_validation(connection: Any, error: Exception) -> Any:

@@ -198,6 +198,14 @@ async def test_a_wrong_method_is_told_the_right_ones(client: httpx2.AsyncClient)
     assert answer.headers["allow"] == ", ".join(error["details"]["allow"])
 
 
+@pytest.mark.requirement("R2.7.9")
+async def test_all_methods_of_an_address_are_told(client: httpx2.AsyncClient, session_id: str) -> None:
+    answer = await client.put(f"/api/v1/sessions/{session_id}", json={})
+    error = error_of(answer, 405, "method_not_allowed")
+    assert error["details"]["allow"] == ["DELETE", "GET", "PATCH"]
+    assert "DELETE, GET, PATCH" in error["message"]
+
+
 @pytest.mark.requirement("R2.13.6")
 async def test_an_expired_token_is_refused_with_the_reason(daemon: Daemon) -> None:
     created = await daemon.services.access.create("old", expires_at=1)
