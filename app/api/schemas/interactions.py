@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.permissions import Pattern
@@ -14,6 +14,24 @@ from app.harness.interactions.given import Answers, FormValues
 
 Name = Annotated[str, Field(max_length=100)]
 Texts = Annotated[list[Annotated[str, Field(max_length=100_000)]], Field(max_length=100)]
+_TEXTS_BY_ID: TypeAdapter[dict[str, list[str]]] = TypeAdapter(dict[Name, Texts])
+_TEXTS_IN_ORDER: TypeAdapter[list[list[str]]] = TypeAdapter(Annotated[list[Texts], Field(max_length=100)])
+_VALUES = (str, bool, int, float, type(None))
+
+
+def _of_its_own_shape(answers: Any) -> Any:
+    # Checked as one shape: of a union, every member's complaints would be told, under names of its own.
+    shape = _TEXTS_IN_ORDER if isinstance(answers, list) else _TEXTS_BY_ID
+    return None if answers is None else shape.validate_python(answers)
+
+
+def _plain_value(value: Any) -> Any:
+    if not isinstance(value, _VALUES):
+        raise ValueError("must be a text, a number, true, false or null; of a file, the id of its upload")
+    return value
+
+
+FormValue = Annotated[str | bool | int | float | None, BeforeValidator(_plain_value)]
 InteractionStateName = Literal["pending", "answered", "cancelled", "expired"]
 
 
@@ -66,12 +84,15 @@ class AnswerInteraction(RequestModel):
         default=None, description="Where `always` stores it; the session without."
     )
     comment: str | None = Field(default=None, max_length=2000, description="Said to the model.")
-    answers: dict[Name, Texts] | Annotated[list[Texts], Field(max_length=100)] | None = Field(
+    answers: Annotated[
+        dict[Name, Texts] | Annotated[list[Texts], Field(max_length=100)] | None,
+        BeforeValidator(_of_its_own_shape),
+    ] = Field(
         default=None,
         description="By question id (`ask`), or in the order of the questions (`question`): the labels of "
         "the options that are chosen, or a text of your own where that is possible.",
     )
-    values: dict[Name, str | bool | int | float | None] | None = Field(
+    values: dict[Name, FormValue] | None = Field(
         default=None, description="By field name; a file is the id of an upload."
     )
 

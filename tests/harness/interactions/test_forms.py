@@ -101,6 +101,8 @@ WRONG: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"data": "notes.txt"}, {"values.data": "upl_"}),
     ({"data": "upl_01JZ0000000000000000000000"}, {"values.data": "no upload"}),
     ({"color": "red"}, {"values.color": "no such field"}),
+    ({"title": {"en": "Sale"}}, {"values.title": "must be a text"}),
+    ({"data": ["upl_01JZ0000000000000000000000"]}, {"values.data": "id of its upload"}),
     ({"title": 3, "rows": "x"}, {"values.title": "text", "values.rows": "number"}),
 ]
 

@@ -104,6 +104,9 @@ async def test_the_portable_question_takes_options_and_texts(asked: Driver, fake
 WRONG: list[tuple[Any, dict[str, str]]] = [
     ({}, {"answers.database": "is not answered", "answers.tests": "", "answers.name": ""}),
     ([["SQLite"]], {"answers": "an object"}),
+    ({"database": "SQLite"}, {"answers.database": "list"}),
+    ({"database": ["SQLite"], "tests": [7]}, {"answers.tests.0": "string"}),
+    (["SQLite"], {"answers.0": "list"}),
     ({"database": ["Oracle"], "tests": [], "name": ["shop"]}, {"answers.database": "not one of the options"}),
     ({"database": [], "tests": [], "name": ["shop"]}, {"answers.database": "choose one"}),
     (
