@@ -17,7 +17,7 @@ from app.cli.file_upload import checked_file, upload_all
 from app.cli.issue_changes import CHANGES
 from app.cli.issue_checklist import CHECKLIST
 from app.cli.issue_view import STATUSES, issue_path, print_issue, print_issue_line
-from app.cli.output import print_json, print_table, print_text
+from app.cli.output import CommandFailed, print_json, print_table, print_text
 
 _ALIASES = {"create": "new", "view": "show", "close": "resolve", "ls": "list"}
 
@@ -130,17 +130,29 @@ def new(
     async def make(client: DaemonClient) -> dict[str, Any]:
         project_id = await daemon.project_id(client)
         wanted = {
-            "title": title or title_option,
+            "title": title if title is not None else title_option,
             "body": text,
             "attachments": await upload_all(client, project_id, paths),
         }
         made: dict[str, Any] = await client.request("POST", f"/projects/{project_id}/issues", body=wanted)
         if assign is not None:
-            path = issue_path(project_id, made["number"])
-            made = await client.request("PATCH", path, body={"assignment": assign})
+            made = await _assigned(client, project_id, made["number"], assign)
         return made
 
     _show_changed(daemon, daemon.run(make), "filed")
+
+
+async def _assigned(client: DaemonClient, project_id: str, number: int, target: str) -> dict[str, Any]:
+    """Assign an issue that has just been filed. A refusal says that it was filed: nobody files it again."""
+    try:
+        changed: dict[str, Any] = await client.request(
+            "PATCH", issue_path(project_id, number), body={"assignment": target}
+        )
+    except CommandFailed as refusal:
+        again = f"Then assign it with `kaged issue assign {number} TARGET`."
+        message = f"Issue #{number} is filed, but not assigned: {refusal.message}. {again}"
+        raise CommandFailed(refusal.code, message, details={**refusal.details, "number": number}) from refusal
+    return changed
 
 
 @command.command(name="edit", short_help="Change title or text of an issue.")

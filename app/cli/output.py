@@ -82,6 +82,8 @@ def print_failure(failure: CommandFailed, flag: JsonFlag) -> None:
     click.secho("kaged: ", fg="red", err=True, nl=False)
     click.echo(printable(failure.message), err=True)
     for field, message in failure.details.get("fields", {}).items():
+        if message in failure.message:
+            continue
         click.echo(printable(f"  {field}: {message}"), err=True)
 
 

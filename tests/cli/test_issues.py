@@ -114,6 +114,16 @@ def test_what_cannot_be_is_refused_with_what_can(daemon: DaemonProcess) -> None:
     assert "resolved" not in error["details"]["legal"]
 
 
+def test_an_issue_that_is_filed_but_not_assigned_is_named(daemon: DaemonProcess) -> None:
+    said = refused(daemon, "new", "A broken lock", "--assign", "workflow:absent")
+    filed = json.loads(issue(daemon, "list", "--search", '"broken lock"', "--json"))["items"]
+
+    assert [one["title"] for one in filed] == ["A broken lock"]
+    assert f"#{filed[0]['number']} is filed, but not assigned" in said
+    assert said.count("no workflow absent") == 1, "it is said once"
+    assert "is empty" in refused(daemon, "new", "")
+
+
 def test_issues_are_searched(daemon: DaemonProcess) -> None:
     first = new(daemon, "The catalogue forgets umlauts", "--body", "Müller is not found.")
     issue(daemon, "comment", str(first["number"]), "Also with zyzzyva.")

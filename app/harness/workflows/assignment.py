@@ -198,7 +198,9 @@ def _workflow(project: CompiledProject, name: str) -> CompiledWorkflow:
     found = project.workflows.get(name)
     if found is None:
         there = ", ".join(f"{WORKFLOW}{one}" for one in sorted(project.workflows))
-        raise invalid_assignment(f"there is no workflow {name}; {there or 'the project has no workflows'}")
+        raise invalid_assignment(
+            f"there is no workflow {name}; {f'there are {there}' if there else 'the project has none'}"
+        )
     return found
 
 

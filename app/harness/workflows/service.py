@@ -144,7 +144,7 @@ class WorkflowService:
         run = await self.get(run_id)
         if run.state != RUNNING:
             raise Conflict(
-                f"The run {run_id} has ended already: it is {run.state}.",
+                f"The run {run_id} has ended already: its state is {run.state}.",
                 reason="already_ended",
                 details={"state": run.state},
             )
