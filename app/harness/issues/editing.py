@@ -88,7 +88,7 @@ def apply_edit(uow: UnitOfWork, issue: Issue, edit: Edit, author: Author) -> tup
         if issue.original_body is None:
             values["original_body"] = issue.body
         _note(uow, issue, author, "body_edit", at, issue.body, edit.body)
-    if edit.assignment != NOT_GIVEN and edit.assignment != issue.assignment:
+    if _assigns(issue, edit):
         if edit.assignment is not None and issue.status in _CLOSED:
             raise Conflict(
                 f"Issue #{issue.number} is {issue.status}: nobody would work on it. Reopen it first.",
@@ -100,12 +100,23 @@ def apply_edit(uow: UnitOfWork, issue: Issue, edit: Edit, author: Author) -> tup
     if not values:
         return issue, ()
     changed = change_issue(uow, issue, at, **values)
-    status = IssueState(issue.status)
     # What is in work stays so when somebody else gets it.
-    waits = status is not IssueState.IN_PROGRESS and IssueState.ASSIGNED in ISSUE_MOVES[status]
-    if values.get("assignment") and waits:
+    if values.get("assignment") and _waits(issue):
         changed = move_issue(uow, changed, IssueState.ASSIGNED, author)
     return changed, tuple(name for name in ("title", "body", "assignment") if name in values)
+
+
+def _assigns(issue: Issue, edit: Edit) -> bool:
+    """Whether an edit gives the issue to somebody, or takes it away. To the same target again, it does so
+    when the issue waits for work: one that was reopened is begun anew."""
+    if edit.assignment == NOT_GIVEN:
+        return False
+    return edit.assignment != issue.assignment or (edit.assignment is not None and _waits(issue))
+
+
+def _waits(issue: Issue) -> bool:
+    status = IssueState(issue.status)
+    return status is not IssueState.IN_PROGRESS and IssueState.ASSIGNED in ISSUE_MOVES[status]
 
 
 def _note(

@@ -111,6 +111,23 @@ async def test_an_issue_assigned_to_primary_begins_a_session_with_the_issue_as_d
     assert f'"number": {number}' in first["content"]
 
 
+async def test_a_reopened_issue_is_begun_anew_by_the_same_assignment(desk: Desk, fake: FakeProvider) -> None:
+    fake.script(says("Repaired."), says("Repaired for good."))
+    number = await desk.file()
+    await desk.assign(number, "workflow:fix")
+    await desk.until_status(number, "in_progress")
+    await desk.assign(number, "workflow:fix")
+    assert (await desk.call("GET", f"/workflow-runs?issue_number={number}"))["total"] == 1
+    await desk.issue_call("POST", f"/{number}/transition", {"to": "resolved", "comment": "Looks good."})
+    await desk.issue_call("POST", f"/{number}/transition", {"to": "reopened"})
+
+    assigned = await desk.assign(number, "workflow:fix")
+
+    assert assigned["status"] == "assigned"
+    await desk.until_status(number, "in_progress")
+    assert (await desk.call("GET", f"/workflow-runs?issue_number={number}"))["total"] == 2
+
+
 @pytest.mark.parametrize("state", ["idle", "running", "unloaded"])
 async def test_a_session_that_is_assigned_an_issue_is_bound_and_told_once(
     desk: Desk, fake: FakeProvider, lab: Laboratory, state: str
