@@ -89,9 +89,7 @@ def cut_off_while_a_subagents_call_waited_for_consent(uow: UnitOfWork) -> None:
     uow.tool_calls.add(
         rows.tool_call(7, run_id="run_00002", step=1, state="running", agent_path=path, call_id="call_7")
     )
-    uow.interactions.add(
-        rows.interaction(1, run_id="run_00002", tool_call_id="call_7", agent_path=path)
-    )
+    uow.interactions.add(rows.interaction(1, run_id="run_00002", tool_call_id="call_7", agent_path=path))
 
 
 def cut_off_between_two_runs(uow: UnitOfWork) -> None:
