@@ -111,7 +111,7 @@ async def build_run(
         consents=services.consents,
         questions=services.questions,
         todos=SessionTodos(services.storage, row.id),
-        remind=reminding(services, row.id),
+        remind=reminding(services, lambda: session.row),
         manifest_rules=manifest_rules(project, agent),
         on_overflow=project.limits.on_overflow,
         span=services.telemetry.traces,

@@ -10,7 +10,6 @@ import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -136,10 +135,20 @@ class SessionServices:
         return as_session_sees(project, row)
 
 
-def reminding(services: SessionServices, session_id: str) -> Remind | None:
-    """Return what gives the reminder of the open tasks on a session's issue."""
+def reminding(services: SessionServices, session: Callable[[], SessionRow]) -> Remind | None:
+    """Return what gives the reminder of the open tasks on a session's issue. `session` gives its present
+    row: one that is bound to no issue costs no read."""
     proposals = services.proposals
-    return None if proposals is None else partial(proposals.todos.reminder_for, session_id)
+    if proposals is None:
+        return None
+
+    async def remind(*, has_tool: bool) -> str | None:
+        row = session()
+        if row.issue_number is None:
+            return None
+        return await proposals.todos.reminder_for(row.id, has_tool=has_tool)
+
+    return remind
 
 
 def model_of(row: SessionRow, agent: CompiledAgent) -> str:
