@@ -6,6 +6,7 @@ work. Never: starting that work.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -18,6 +19,8 @@ from app.states import ISSUE_MOVES, IssueState
 from app.storage.models import Issue
 from app.storage.unit_of_work import UnitOfWork
 
+Begin = Callable[[], Awaitable[None]]
+"""Starts what a unit has stored, once it is committed. Does not raise."""
 NOT_GIVEN: Final = "\0"
 """Stands for an assignment that is left as it is, where None takes it away."""
 
@@ -31,14 +34,10 @@ class AssignmentTargets(Protocol):
         """Raise `invalid_assignment` when there is no such target, saying what there is."""
         ...
 
-    def assigned(self, uow: UnitOfWork, issue: Issue, author: Author) -> Issue | None:
+    def assigned(self, uow: UnitOfWork, issue: Issue, author: Author) -> Begin | None:
         """Add to the unit what starts the work on an issue that was just assigned.
 
-        Returns the issue when that has changed it. Raises `invalid_assignment`."""
-        ...
-
-    async def begin(self) -> None:
-        """Start what `assigned` has stored; it is committed."""
+        Returns what begins it, for who waits for the commit. Raises `invalid_assignment`."""
         ...
 
 
@@ -49,10 +48,7 @@ class NoTargets:
         if target != "primary":
             raise invalid_assignment(f"there is no {target} here; `primary` can be assigned")
 
-    def assigned(self, uow: UnitOfWork, issue: Issue, author: Author) -> Issue | None:
-        return None
-
-    async def begin(self) -> None:
+    def assigned(self, uow: UnitOfWork, issue: Issue, author: Author) -> Begin | None:
         return None
 
 

@@ -6,13 +6,14 @@ checklists (`todos`), or what an assignment starts (`AssignmentTargets`). Every 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.errors import NotFound
 from app.harness.issues.author import Author
 from app.harness.issues.changes import Changed, IssueChanges, changed_event
-from app.harness.issues.editing import NOT_GIVEN, AssignmentTargets, Edit, NoTargets, apply_edit
+from app.harness.issues.editing import NOT_GIVEN, AssignmentTargets, Begin, Edit, NoTargets, apply_edit
 from app.harness.issues.fields import Visibility, checked_assignment, checked_text, checked_title, wrong
 from app.harness.issues.moves import change_issue, move_issue, note_update, require_issue
 from app.harness.issues.query import IssueDetail, IssueFilter, IssueList, detail_of
@@ -52,6 +53,7 @@ class IssueService:
         self.relations = IssueRelations(changes, uploads)
         self._storage = changes.storage
         self._targets: AssignmentTargets = NoTargets()
+        self._editing: set[asyncio.Task[Edited]] = set()
 
     def assign_to(self, targets: AssignmentTargets) -> None:
         """Give what decides about assignments and starts the work; there is none before."""
@@ -159,6 +161,8 @@ class IssueService:
         if edit.target is not None:
             await self._targets.check(project_id, checked_assignment(edit.target))
 
+        begin: list[Begin | None] = []
+
         def work(uow: UnitOfWork) -> Changed[Edited]:
             issue = require_issue(uow, project_id, number)
             edited, fields = apply_edit(uow, issue, edit, author)
@@ -171,14 +175,22 @@ class IssueService:
             if edited.status != issue.status:
                 self.note_move(uow, issue, edited, author)
             if "assignment" in fields and edited.assignment is not None:
-                edited = self._targets.assigned(uow, edited, author) or edited
+                begin.append(self._targets.assigned(uow, edited, author))
             change: IssueChange = "assigned" if "assignment" in fields else "edited"
             return Changed(Edited(edited, fields), [changed_event(edited, change, author)])
 
-        edited = await self.changes.store(project_id, number, work)
-        if "assignment" in edited.updated_fields:
-            await self._targets.begin()
-        return edited
+        async def carry_out() -> Edited:
+            edited = await self.changes.store(project_id, number, work)
+            for start in begin:
+                if start is not None:
+                    await start()
+            return edited
+
+        # What is assigned begins, also when the client goes away meanwhile.
+        editing = asyncio.create_task(carry_out(), name="edit of an issue")
+        self._editing.add(editing)
+        editing.add_done_callback(self._editing.discard)
+        return await asyncio.shield(editing)
 
     async def comment(
         self, project_id: str, number: int, author: Author, *, body: str, visibility: Visibility = "all"

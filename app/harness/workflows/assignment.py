@@ -8,15 +8,16 @@ not stopped when an issue gets another one.
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from app.errors import KagedError, NotFound, ValidationFailed
+from app.errors import KagedError, ValidationFailed
 from app.harness.dsl.compiled import CompiledProject, CompiledWorkflow
 from app.harness.dsl.spec_sections import WorkflowInput
 from app.harness.issues.author import Author
+from app.harness.issues.editing import Begin
 from app.harness.issues.fields import invalid_assignment
 from app.harness.session_rows import operator_message, waiting_message
 from app.harness.workflows.inputs import checked_inputs, fenced
@@ -55,7 +56,6 @@ class Assignments:
         self._workflows = workflows
         self._sessions = sessions
         self._storage = workflows.runs.storage
-        self._begun: deque[_Begun] = deque()
 
     async def check(self, project_id: str, target: str) -> None:
         """Raise `invalid_assignment` when there is no such target, saying what there is."""
@@ -67,27 +67,27 @@ class Assignments:
             key = target.removeprefix(SESSION)
             _usable(await self._storage.read(lambda uow: uow.sessions.get(key)), project_id, key)
 
-    def assigned(self, uow: UnitOfWork, issue: Issue, author: Author) -> Issue | None:
-        """Add to the unit what starts the work on an issue that was just assigned."""
+    def assigned(self, uow: UnitOfWork, issue: Issue, author: Author) -> Begin | None:
+        """Add to the unit what starts the work on an issue that was just assigned; return what begins it.
+
+        Nothing is kept here: units of several issues run while others are begun."""
         target = issue.assignment or ""
         if target == PRIMARY:
-            self._begun.append(self._new_session(uow, issue, author))
+            begun = self._new_session(uow, issue, author)
         elif target.startswith(WORKFLOW):
-            self._begun.append(self._new_run(uow, issue, target.removeprefix(WORKFLOW), author))
+            begun = self._new_run(uow, issue, target.removeprefix(WORKFLOW), author)
         elif target.startswith(SESSION):
-            self._begun.append(self._tell_session(uow, issue, target.removeprefix(SESSION), author))
-        return None
+            begun = self._tell_session(uow, issue, target.removeprefix(SESSION), author)
+        else:
+            return None
+        return partial(self.begin, begun)
 
-    async def begin(self) -> None:
-        """Start what `assigned` has stored; a unit that failed has stored nothing."""
-        while self._begun:
-            begun = self._begun.popleft()
-            try:
-                await self._begin(begun)
-            except NotFound:
-                continue
-            except KagedError as problem:  # it is stored, and begins after a restart at the latest
-                log.error("what an issue was assigned to has not begun: %s", problem.message)
+    async def begin(self, begun: _Begun) -> None:
+        """Start what `assigned` has stored. Does not raise: it begins after a restart at the latest."""
+        try:
+            await self._begin(begun)
+        except KagedError as problem:
+            log.error("what an issue was assigned to has not begun: %s", problem.message)
 
     async def start(self) -> None:
         """Let sessions go on that have an issue by a message which the end of the daemon kept from them."""
@@ -100,7 +100,6 @@ class Assignments:
 
     async def _begin(self, begun: _Begun) -> None:
         if begun.run is not None:
-            await self._workflows.get(begun.run.id)
             self._workflows.runs.tell_queued(begun.run, begun.author)
             await self._workflows.watch.serve()
         elif begun.message is not None:

@@ -167,12 +167,23 @@ async def test_targets_that_are_not_there_or_cannot_work_are_refused(desk: Desk,
     assert (await desk.call("GET", "/workflow-runs"))["total"] == 0
 
 
+async def test_every_one_of_many_assignments_at_once_begins(desk: Desk, fake: FakeProvider) -> None:
+    count = 24
+    fake.script(*(says("Done.") for _ in range(count)))
+    numbers = [await desk.file(f"Issue {number}") for number in range(count)]
+    await asyncio.gather(*(desk.assign(number, "primary") for number in numbers))
+    async with asyncio.timeout(60):
+        while (await desk.call("GET", "/sessions?state=idle"))["total"] < count:  # noqa: ASYNC110 - over HTTP
+            await asyncio.sleep(0.1)
+    assert fake.request_count == count
+
+
 async def test_an_assignment_that_was_stored_begins_after_a_restart(
     lab: Laboratory, fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], monkeypatch: Any
 ) -> None:
     root, data = write_shop(tmp_path / "shop", FIX_YAML), tmp_path / "data"
 
-    async def begin_nothing(self: Any) -> None:
+    async def begin_nothing(self: Any, begun: Any) -> None:
         """As if the daemon ended right behind the commit."""
 
     with monkeypatch.context() as patch:
