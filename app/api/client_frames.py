@@ -11,7 +11,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from app.api.error_handlers import validation_error
-from app.api.schemas.interactions import AnswerInteraction
+from app.api.schemas.interactions import AnswerInteraction, FormValue, GivenTexts
 from app.errors import BadRequest, KagedError
 from app.events import Channel, rfc3339
 from app.ids import now_ms
@@ -66,8 +66,8 @@ class Answer(ClientFrame):
     rule: int | str | None = None
     scope: str | None = None
     comment: str | None = None
-    answers: dict[str, list[str]] | list[list[str]] | None = None
-    values: dict[str, str | bool | int | float | None] | None = None
+    answers: GivenTexts = None
+    values: dict[str, FormValue] | None = None
 
     def body(self) -> AnswerInteraction:
         """Return what the route would be sent; raises `ValidationFailed`."""
@@ -97,7 +97,9 @@ def parse_client_frame(text: str) -> OneFrame:
     try:
         return CLIENT_FRAMES.validate_python(value)
     except ValidationError as error:
-        raise validation_error(list(error.errors(include_url=False, include_input=False))) from None
+        found = error.errors(include_url=False, include_input=False)
+        # A place begins with the frame's type, which is no field.
+        raise validation_error([{**one, "loc": one["loc"][1:] or ("type",)} for one in found]) from None
 
 
 class Pong(BaseModel):

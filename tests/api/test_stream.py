@@ -190,6 +190,16 @@ async def test_cancel_over_the_socket_stops_the_run(
     assert refused["payload"]["details"]["state"] == "idle"
 
 
+async def test_an_answer_that_is_malformed_is_told_by_the_names_of_its_fields(
+    daemon: Daemon, session_id: str
+) -> None:
+    async with daemon.websocket(f"/sessions/{session_id}/ws") as socket:
+        given = {"answers": {"database": "SQLite"}, "values": {"photo": ["upl_1"]}}
+        await send(socket, {"type": "answer", "interaction_id": "itx_1", **given})
+        error = await next_frame(socket, "error")
+    assert set(error["payload"]["details"]["fields"]) == {"answers.database", "values.photo"}
+
+
 async def test_a_read_only_token_watches_and_does_not_steer(daemon: Daemon, session_id: str) -> None:
     created = await daemon.services.access.create("viewer", scope="read-only")
     async with daemon.websocket(f"/sessions/{session_id}/ws", token=created.secret) as socket:

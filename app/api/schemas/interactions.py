@@ -31,6 +31,10 @@ def _plain_value(value: Any) -> Any:
     return value
 
 
+GivenTexts = Annotated[
+    dict[Name, Texts] | Annotated[list[Texts], Field(max_length=100)] | None,
+    BeforeValidator(_of_its_own_shape),
+]
 FormValue = Annotated[str | bool | int | float | None, BeforeValidator(_plain_value)]
 InteractionStateName = Literal["pending", "answered", "cancelled", "expired"]
 
@@ -84,10 +88,7 @@ class AnswerInteraction(RequestModel):
         default=None, description="Where `always` stores it; the session without."
     )
     comment: str | None = Field(default=None, max_length=2000, description="Said to the model.")
-    answers: Annotated[
-        dict[Name, Texts] | Annotated[list[Texts], Field(max_length=100)] | None,
-        BeforeValidator(_of_its_own_shape),
-    ] = Field(
+    answers: GivenTexts = Field(
         default=None,
         description="By question id (`ask`), or in the order of the questions (`question`): the labels of "
         "the options that are chosen, or a text of your own where that is possible.",
