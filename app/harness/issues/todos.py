@@ -78,7 +78,8 @@ class TodoService:
                 return listing_of((await self.of_issue(found.project_id, found.number)).rows)
 
             def work(uow: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
-                if bound_issue(uow, context.session_id) != found:
+                bound = bound_issue(uow, context.session_id)
+                if bound is None or bound.id != found.id:
                     raise no_bound_issue(context.session_id)  # bound otherwise meanwhile
                 proposed = uow.todo_proposals.of_session(context.session_id, state="proposed")
                 done = carry_out(checklist, command, origins_of(proposed))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +50,26 @@ async def test_view_no_bound_issue(desk: ChecklistDesk) -> None:
         assert refused.code == "no_bound_issue"
         assert "PATCH /api/v1/sessions/ses_00002" in str(refused.error_text)
     assert await desk.rows_of() == []
+
+
+async def test_a_change_of_the_issue_meanwhile_does_not_unbind_it(desk: ChecklistDesk) -> None:
+    hold, read = threading.Event(), threading.Event()
+    held = desk.storage.submit(lambda uow: (read.set(), hold.wait(20)))
+    try:
+        await asyncio.to_thread(read.wait, 20)
+        commenting = asyncio.create_task(desk.issues.comment(PROJECT, 1, OPERATOR, body="Look here, too."))
+        async with asyncio.timeout(20):
+            while desk.storage.waiting < 1:  # noqa: ASYNC110 - in another thread
+                await asyncio.sleep(0.01)
+            adding = asyncio.create_task(desk.call("add", items=["Look there"]))
+            while desk.storage.waiting < 2:  # noqa: ASYNC110 - in another thread
+                await asyncio.sleep(0.01)
+    finally:
+        hold.set()
+    await asyncio.gather(held, commenting)
+    envelope = await adding
+    assert envelope.type == "output", envelope.model_text()
+    assert await desk.statuses() == {"Look there": "pending"}
 
 
 async def test_set_replaces_list(desk: ChecklistDesk) -> None:
