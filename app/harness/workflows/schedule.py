@@ -46,15 +46,18 @@ async def start_on_schedule_forever(
     """Start what is due at the beginning of each minute. `now` is in milliseconds since the epoch."""
     while True:
         # Waits are cut into pieces, so that a clock that is set, or a machine that slept, is noticed.
-        slot = (now() // MINUTE_MS + 1) * MINUTE_MS
+        slot = _next_minute(now())
         while (left := slot - now()) > 0:
             await sleep(min(left / 1000, 5.0))
+            slot = min(slot, _next_minute(now()))  # earlier when the clock was set back
         if now() - slot >= MINUTE_MS:
             continue  # the time was slept through
         try:
             await start_due(workflows, slot)
         except KagedError as problem:
             log.error("the schedules of %s could not be looked at: %s", _moment(slot), problem.message)
+        except Exception:  # one time must not end all that come after it
+            log.exception("the schedules of %s could not be looked at", _moment(slot))
 
 
 async def start_due(workflows: WorkflowService, slot: int) -> list[str]:
@@ -109,6 +112,10 @@ async def _start(
         raise problem
     workflows.runs.tell_queued(run, SCHEDULE)
     return run.id
+
+
+def _next_minute(at: int) -> int:
+    return (at // MINUTE_MS + 1) * MINUTE_MS
 
 
 def _moment(milliseconds: int) -> datetime:

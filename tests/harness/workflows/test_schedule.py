@@ -122,6 +122,26 @@ async def test_the_clock_starts_what_is_due_and_makes_up_for_nothing(daily: Shop
     assert (await daily.call("GET", "/workflow-runs"))["total"] == 1
 
 
+async def test_a_clock_that_is_set_back_goes_on_from_there(daily: Shop, fake: FakeProvider) -> None:
+    fake.script(says("Reported."))
+    clock = Clock(slot("2029-01-01T00:00:30"), slot("2026-11-22T07:33"))
+    back = slot("2026-11-22T07:28")
+
+    async def sleep(seconds: float) -> None:
+        if clock.at > clock.end:
+            clock.at = back  # the time came from the network
+        await clock.sleep(seconds)
+
+    workflows = daily.daemon.services.management.workflows
+    task = asyncio.create_task(start_on_schedule_forever(workflows, now=clock.now, sleep=sleep))
+    async with asyncio.timeout(60):
+        await clock.over.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    (only,) = (await daily.call("GET", "/workflow-runs"))["items"]
+    assert only["scheduled_for"] == "2026-11-22T07:30:00.000Z"
+
+
 async def test_the_next_time_is_shown(daily: Shop) -> None:
     found = (await daily.call("GET", f"/projects/{daily.project_id}/workflows"))["items"]
     shown = {one["name"]: one["next_at"] for one in found}
