@@ -136,7 +136,9 @@ QUERIES: dict[str, Query] = {
     "issue_links.of_issue": lambda u: u.issue_links.of_issue("iss_00001"),
     "issue_links.remove": lambda u: u.issue_links.remove("isl_00001"),
     "sessions.bound_to": lambda u: u.sessions.bound_to("prj_00001", 1),
-    "issues.assigned_to_sessions": lambda u: u.issues.assigned_to_sessions("prj_00001", "assigned"),
+    "issues.assigned_to_sessions": lambda u: u.issues.assigned_to_sessions(
+        "prj_00001", ["assigned", "in_progress"]
+    ),
     "workflow_runs.list": lambda u: u.workflow_runs.list(),
     "workflow_runs.list, second page": lambda u: u.workflow_runs.list(
         cursor=u.workflow_runs.list(limit=1).next_cursor

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("kaged.workflows")
 
 PRIMARY, WORKFLOW, SESSION = "primary", "workflow:", "session:"
+_OPEN = [state.value for state in IssueState if state not in (IssueState.RESOLVED, IssueState.REJECTED)]
 ASSIGNMENT = "assignment"
 """The kind of a message that tells a session of its issue."""
 
@@ -94,7 +95,10 @@ class Assignments:
         for project in self._workflows.projects.all():
             untold = await self._storage.read(lambda uow, key=project.id: _untold(uow, key))  # type: ignore[misc]
             for session_id, message_id in untold:
-                await self._sessions.take_up(session_id, message_id)
+                try:
+                    await self._sessions.take_up(session_id, message_id)
+                except KagedError as problem:
+                    log.error("session %s is not told of its issue: %s", session_id, problem.message)
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -230,7 +234,7 @@ def _usable(session: SessionRow | None, project_id: str, session_id: str) -> Ses
 def _untold(uow: UnitOfWork, project_id: str) -> list[tuple[str, str]]:
     """Return the messages about a project's issues that wait in idle sessions, with the sessions."""
     found = []
-    for issue in uow.issues.assigned_to_sessions(project_id, IssueState.ASSIGNED.value):
+    for issue in uow.issues.assigned_to_sessions(project_id, _OPEN):
         session_id = (issue.assignment or "").removeprefix(SESSION)
         session = uow.sessions.get(session_id)
         if session is None or session.state != SessionState.IDLE.value:

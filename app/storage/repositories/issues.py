@@ -93,9 +93,11 @@ class IssueRepository(RowsById[Issue]):
         statement = select(Issue).where(*page).order_by(self.c.number.desc())
         return self._all(statement.limit(limit).offset(offset)), self._count(where)
 
-    def assigned_to_sessions(self, project_id: str, status: str) -> builtins.list[Issue]:
-        """Return a project's issues in a status that are assigned to sessions, by their numbers."""
-        where = (self.c.project_id == storable(project_id), self.c.status == storable(status))
+    def assigned_to_sessions(self, project_id: str, statuses: Sequence[str]) -> builtins.list[Issue]:
+        """Return a project's issues in any of these statuses that are assigned to sessions, by their
+        numbers."""
+        wanted = [storable(status) for status in statuses]
+        where = (self.c.project_id == storable(project_id), self.c.status.in_(wanted))
         assigned = self.c.assignment.startswith("session:")
         return self._all(select(Issue).where(*where, assigned).order_by(self.c.number))
 
