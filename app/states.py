@@ -328,12 +328,28 @@ def legal_for_operators(state: SessionState) -> list[str]:
     return [event.value for event in moves if event in OPERATOR_EVENTS]
 
 
+_SPOKEN = {
+    _E.MESSAGE_POSTED: "posting a message",
+    _E.RESUME_WITH_WORK: "resuming",
+    _E.RESUME_WITHOUT_WORK: "resuming",
+    _E.ROLLBACK: "rolling back",
+    _E.CANCEL: "cancelling",
+    _E.ARCHIVE: "archiving",
+}
+
+
+def _possible(state: SessionState) -> str:
+    words = dict.fromkeys(_SPOKEN[SessionEvent(event)] for event in legal_for_operators(state))
+    return f"Possible: {', '.join(words)}." if words else "It takes no more work: open another one."
+
+
 def move_session(state: SessionState, event: SessionEvent) -> tuple[SessionState, tuple[Effect, ...]]:
     """Return the next state and the effects; raise `Conflict` when the event is not legal."""
     found = SESSION_MOVES.get((state, event))
     if found is None:
+        wanted = _SPOKEN.get(event, event.value)
         raise Conflict(
-            f"The session is {state.value}: {event.value} is not possible now.",
+            f"The session is {state.value}: {wanted} is not possible now. {_possible(state)}",
             reason="invalid_transition",
             details={"state": state.value, "legal_events": legal_for_operators(state)},
         )

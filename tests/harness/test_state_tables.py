@@ -8,6 +8,7 @@ import pytest
 
 from app.errors import Conflict
 from app.states import (
+    OPERATOR_EVENTS,
     RUN_MOVES,
     SESSION_MOVES,
     TOOL_CALL_MOVES,
@@ -37,6 +38,17 @@ def test_every_event_in_every_state_moves_by_the_table_or_names_what_is_legal(
         "state": state.value,
         "legal_events": legal_for_operators(state),
     }
+
+
+@pytest.mark.requirement("R2.12.1")
+@pytest.mark.parametrize("state", SessionState)
+def test_what_a_person_cannot_do_now_is_refused_in_words(state: SessionState) -> None:
+    for event in OPERATOR_EVENTS:
+        if (state, event) not in SESSION_MOVES:
+            with pytest.raises(Conflict) as refused:
+                move_session(state, event)
+            assert "_" not in refused.value.message
+            assert "Possible: " in refused.value.message or state is SessionState.ARCHIVED
 
 
 @pytest.mark.requirement("R2.12.1")
