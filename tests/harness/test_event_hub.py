@@ -183,6 +183,26 @@ async def test_what_was_recorded_before_a_place_is_kept_is_stored_before_it(
     assert order == ["recorded", "held"]
 
 
+async def test_a_place_whose_unit_fails_is_left_empty_and_what_came_after_it_goes_on(
+    hub: EventHub, stream: SessionStream, storage: Storage
+) -> None:
+    async with Listener.on(hub, SESSION) as listener:
+        place = stream.hold(2)
+        later = stream.record([title(2)])
+
+        def failing(unit: UnitOfWork) -> None:
+            place.store(unit, [title(1)], 1)
+            fail(unit)
+
+        with pytest.raises(StorageError):
+            await storage.write(failing)
+        await later
+        assert not listener.of("session.updated")
+        stream.settle(place, stored=False)
+        await listener.until(lambda: bool(listener.of("session.updated")))
+    assert [frame["payload"]["title"] for frame in listener.of("session.updated")] == ["title 2"]
+
+
 async def test_a_frame_is_not_published_before_its_commit_and_none_overtakes_it(
     hub: EventHub, stream: SessionStream, storage: Storage
 ) -> None:
