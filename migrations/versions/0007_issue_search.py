@@ -36,5 +36,6 @@ def upgrade() -> None:
         "WITH (toast_tuple_target = 128)"
     )
     op.execute(
-        "CREATE INDEX ix_issue_search_index_words ON issue_search_index USING gin (words) WITH (fastupdate = off)"
+        "CREATE INDEX ix_issue_search_index_words ON issue_search_index USING gin (words) "
+        "WITH (fastupdate = off)"
     )

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.daemon import Daemon, running_daemon, write_project
+from tests.api.daemon import Daemon, running_daemon
 
 
 @pytest.fixture
