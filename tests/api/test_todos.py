@@ -8,7 +8,7 @@ import httpx2
 import orjson
 import pytest
 
-from tests.api.daemon import Daemon
+from tests.api.daemon import Daemon, next_frame
 
 
 class Checklist:
@@ -225,6 +225,26 @@ async def test_an_imported_session_is_bound_to_no_issue(checklist: Checklist) ->
     await checklist.call("DELETE", path, 204)
     imported = await checklist.client.post("/api/v1/sessions/import", content=exported)
     assert (imported.status_code, imported.json()["issue_number"]) == (201, None)
+
+
+@pytest.mark.requirement("R7.todos.criteria")
+async def test_a_resolution_that_accepts_what_is_left_is_told_as_acceptance(
+    checklist: Checklist, daemon: Daemon
+) -> None:
+    await checklist.add("A step")
+    fast = await checklist.add("It is fast", kind="criterion")
+    await checklist.call("POST", f"{checklist.issue}/transition", 200, {"to": "in_progress"})
+    async with daemon.websocket("/ws") as everyone:
+        move = {"to": "resolved", "comment": "Done."}
+        await checklist.call("POST", f"{checklist.issue}/transition", 200, move)
+        told = (await next_frame(everyone, "todo.changed"))["payload"]
+        assert (await next_frame(everyone, "issue.changed"))["payload"]["status"] == "resolved"
+    assert (told["change"], told["open"], told["total"]) == ("accepted", 1, 2)
+    assert [one["accepted"] for one in told["todos"]] == [False, True]
+    (row,) = (await checklist.client.get("/api/v1/audit", params={"event": "kaged.todo.accepted"})).json()[
+        "items"
+    ]
+    assert (row["actor"], row["data"]["todo_id"]) == ("operator:operator", fast["id"])
 
 
 @pytest.mark.requirement("R7.todos.bound")

@@ -13,16 +13,24 @@ from dataclasses import dataclass
 from app.errors import NotFound
 from app.harness.issues.author import Author
 from app.harness.issues.changes import Changed, IssueChanges, changed_event
+from app.harness.issues.commands import done_to
 from app.harness.issues.editing import NOT_GIVEN, AssignmentTargets, Begin, Edit, NoTargets, apply_edit
 from app.harness.issues.fields import Visibility, checked_assignment, checked_text, checked_title, wrong
-from app.harness.issues.moves import change_issue, move_issue, note_update, require_issue
+from app.harness.issues.listing import todo_event
+from app.harness.issues.moves import (
+    change_issue,
+    move_issue,
+    note_update,
+    open_criteria,
+    require_issue,
+)
 from app.harness.issues.query import IssueDetail, IssueFilter, IssueList, detail_of
 from app.harness.issues.relations import IssueRelations
 from app.harness.uploads.service import UploadService
 from app.ids import new_id, now_ms
-from app.issue_events import IssueChange
+from app.issue_events import IssueChange, TodoChanged
 from app.states import IssueState
-from app.storage.models import Issue, IssueUpdate
+from app.storage.models import Issue, IssueTodo, IssueUpdate
 from app.storage.pages import Page
 from app.storage.unit_of_work import UnitOfWork
 
@@ -217,9 +225,12 @@ class IssueService:
 
         def work(uow: UnitOfWork) -> Changed[Moved]:
             issue = require_issue(uow, project_id, number)
+            left = open_criteria(uow, issue) if target is IssueState.RESOLVED else []
             moved = move_issue(uow, issue, target, author, comment=comment)
             self.note_move(uow, issue, moved, author)
-            return Changed(Moved(moved, issue.status), [changed_event(moved, "transitioned", author)])
+            accepted = self._note_accepted(uow, moved, left, author)
+            events = [*accepted, changed_event(moved, "transitioned", author)]
+            return Changed(Moved(moved, issue.status), events)
 
         return await self.changes.store(project_id, number, work)
 
@@ -232,6 +243,17 @@ class IssueService:
             "to_status": after.status,
         }
         self.changes.audit(uow, "kaged.issue.transitioned", author, after.project_id, told)
+
+    def _note_accepted(
+        self, uow: UnitOfWork, issue: Issue, criteria: Sequence[IssueTodo], author: Author
+    ) -> Sequence[TodoChanged]:
+        """Store the audit rows of criteria that a resolution has accepted; return the event of it."""
+        for todo in criteria:
+            told = {"issue_id": issue.id, "number": issue.number, **done_to("accepted", todo).told}
+            self.changes.audit(uow, "kaged.todo.accepted", author, issue.project_id, told)
+        if not criteria:
+            return ()
+        return (todo_event(issue, uow.issue_todos.of_issue(issue.id), "accepted", author.name),)
 
 
 def _no_project(project_id: str) -> NotFound:
