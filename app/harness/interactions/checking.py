@@ -6,7 +6,8 @@ Owns: what fits a question, and what is stored of it. Pure. Never: files (`files
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +20,9 @@ MAX_TEXT = 50_000
 MAX_CHARACTERS = 100_000
 """Of all texts of one answer together: the model reads them."""
 
+MAX_UNKNOWN = 20
+"""How many names that were not asked for are told."""
+
 _LARGEST = 1e15
 
 
@@ -29,11 +33,7 @@ def checked_ask(request: dict[str, Any], given: Answers) -> dict[str, Any]:
             "The answers to this are by question.", fields={"answers": "an object: texts by question id"}
         )
     questions = {question["id"]: question for question in request["questions"]}
-    wrong = {
-        f"answers.{name}": f"no question has this id; there are {', '.join(questions)}"
-        for name in given.answers
-        if name not in questions
-    }
+    wrong = _unknown("answers", "question", given.answers, questions)
     for name, question in questions.items():
         labels = [option["label"] for option in question["options"]]
         problem = _wrong_choice(
@@ -73,11 +73,7 @@ def checked_form(request: dict[str, Any], given: FormValues) -> dict[str, Any]:
     """Return the answer to `kaged.form` as it is stored, files still by the ids of their uploads; raises
     `ValidationFailed` by field."""
     fields = {field["name"]: field for field in request["fields"]}
-    wrong = {
-        f"values.{name}": f"there is no such field; there are {', '.join(fields)}"
-        for name in given.values
-        if name not in fields
-    }
+    wrong = _unknown("values", "field", given.values, fields)
     values: dict[str, Any] = {}
     for name, field in fields.items():
         value = given.values.get(name)
@@ -93,6 +89,14 @@ def checked_form(request: dict[str, Any], given: FormValues) -> dict[str, Any]:
     _raise(wrong)
     _within("values", (value for value in values.values() if isinstance(value, str)))
     return {"values": values}
+
+
+def _unknown(part: str, noun: str, given: Collection[str], known: Collection[str]) -> dict[str, str]:
+    """Return what is wrong with names that were not asked for: of the first ones, because anybody can send
+    many, and each is told all that there are."""
+    unknown = islice((name for name in given if name not in known), MAX_UNKNOWN)
+    problem = f"there is no such {noun}; there are {', '.join(known)}"
+    return {f"{part}.{name}": problem for name in unknown}
 
 
 def _wrong_choice(
