@@ -19,8 +19,7 @@ from app.harness.interactions.given import Answers, FormValues
 from app.harness.interactions.rows import PERMISSION, closed_event
 from app.harness.permissions import RuleScope
 from app.states import InteractionState, SessionState
-from app.storage.models import Interaction
-from app.storage.models import Session as SessionRow
+from app.storage.models import Interaction, Upload
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.call import ToolEnvelope
 from app.tools.definition import ToolResult
@@ -149,38 +148,57 @@ class Interactions:
         return answered
 
     async def _form(self, row: Interaction, answer: dict[str, Any], actor: str) -> Interaction | None:
-        """Take in the files of a form, then store it. Files of an answer that came too late are let go."""
+        """Take in the files of a form, then store it. Files of an answer that came too late, or could not be
+        stored, are let go."""
         files = {
             field["name"]: answer["values"][field["name"]]
             for field in row.request["fields"]
             if field["type"] == "file" and answer["values"][field["name"]] is not None
         }
         session = await self._find(row.session_id)
-        placed = await self._placed(row, session.row, files)
-        answer = {"values": {**answer["values"], **placed}}
-        answered = await self._store(row, answer, actor)
-        if answered is None and files:
-            await self._storage.write(lambda uow: _let_go(uow, row.id, list(files.values())))
+        claimed = await self._claimed(row, session.row.project_id, files)
+        if claimed is None:
+            return None
+        answered: Interaction | None = None
+        try:
+            placed = await self._placed(row, session.row.project_id, claimed)
+            answer = {"values": {**answer["values"], **placed}}
+            answered = await self._store(row, answer, actor)
+        finally:
+            if answered is None and files:
+                await self._storage.write(lambda uow: _let_go(uow, row.id, list(files.values())))
         return answered
 
-    async def _placed(
-        self, row: Interaction, session: SessionRow, files: dict[str, str]
-    ) -> dict[str, dict[str, Any]]:
-        """Claim the uploads and put them where the agent reads them; return what is stored of each."""
+    async def _claimed(
+        self, row: Interaction, project_id: str, files: dict[str, str]
+    ) -> dict[str, Upload] | None:
+        """Let the question own its files, by field; None when it is not open any more, so that none
+        stays with a question that is gone."""
         uploads = self._uploads
         if not files:
             return {}
         if uploads is None:
             raise Conflict("This daemon takes no files.", reason="no_uploads")
         fields = [f"values.{name}" for name in files]
-        owned = await self._storage.write(
-            lambda uow: uploads.claim(uow, list(files.values()), session.project_id, row.id, fields=fields),
-            durable=True,
-        )
-        root = self._projects.root_of(session.project_id)
+
+        def claim(uow: UnitOfWork) -> dict[str, Upload] | None:
+            asked = uow.interactions.get(row.id)
+            if asked is None or asked.state != InteractionState.PENDING.value:
+                return None
+            owned = uploads.claim(uow, list(files.values()), project_id, row.id, fields=fields)
+            return dict(zip(files, owned, strict=True))
+
+        return await self._storage.write(claim, durable=True)
+
+    async def _placed(
+        self, row: Interaction, project_id: str, files: dict[str, Upload]
+    ) -> dict[str, dict[str, Any]]:
+        """Put the files where the agent reads them; return what is stored of each."""
+        root = self._projects.root_of(project_id)
         placed: dict[str, dict[str, Any]] = {}
-        for name, upload in zip(files, owned, strict=True):
-            path = await uploads.place(upload, root, row.id)
+        for name, upload in files.items():
+            assert self._uploads is not None
+            path = await self._uploads.place(upload, root, row.id)
             told = {"path": path, "name": path.rpartition("/")[2], "size": upload.size_bytes}
             placed[name] = {"upload_id": upload.id, **told}
         return placed
@@ -215,7 +233,7 @@ def _answered_and_paused(uow: UnitOfWork) -> list[str]:
 
 
 def _let_go(uow: UnitOfWork, interaction_id: str, upload_ids: list[str]) -> None:
-    """Let go of files that came too late, but not of those of the answer that counts."""
+    """Let go of the files of an answer that does not count, but not of those of the one that does."""
     row = uow.interactions.get(interaction_id)
     values = ((row.answer if row is not None else None) or {}).get("values", {})
     kept = {value["upload_id"] for value in values.values() if isinstance(value, dict)}

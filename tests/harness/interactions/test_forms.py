@@ -129,6 +129,18 @@ async def test_what_does_not_fit_is_said_field_by_field_and_the_form_stays_open(
 
 
 @pytest.mark.requirement("R7.interactions.checked")
+async def test_of_many_names_that_nobody_asked_for_the_first_are_told(
+    asked: Driver, fake: FakeProvider
+) -> None:
+    async with asked.watching() as watch:
+        asked_for = await asked_for_a_form(asked, fake, watch, *(field(f"f{n}", "text") for n in range(50)))
+        refused = await answer(asked, asked_for, status=400, values={f"x{n}": 1 for n in range(10_000)})
+    fields = refused["error"]["details"]["fields"]
+    assert set(fields) == {f"values.x{n}" for n in range(20)}
+    assert "f49" in fields["values.x0"]
+
+
+@pytest.mark.requirement("R7.interactions.checked")
 async def test_texts_that_are_too_long_together_are_refused(asked: Driver, fake: FakeProvider) -> None:
     fields = [field(f"part{n}", "textarea") for n in range(3)]
     async with asked.watching() as watch:
@@ -178,6 +190,25 @@ async def test_of_two_forms_at_once_one_counts_and_the_other_files_are_let_go(
     used = won.json()["answer"]["values"]["data"]["upload_id"]
     owners = {one["id"]: (await asked.call("GET", f"/uploads/{one['id']}"))["used_by"] for one in made}
     assert owners == {one["id"]: asked_for["interaction_id"] if one["id"] == used else None for one in made}
+
+
+async def test_a_file_that_the_project_cannot_take_is_let_go_and_may_be_given_again(
+    asked: Driver, fake: FakeProvider, asking_root: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (asking_root / ".kaged" / "tmp").symlink_to(out)
+    async with asked.watching() as watch:
+        asked_for = await asked_for_a_form(asked, fake, watch, field("data", "file", required=True))
+        made = await upload(asked, asked_for, b"one")
+        refused = await answer(asked, asked_for, status=409, values={"data": made["id"]})
+        assert "symbolic link" in refused["error"]["message"]
+        assert list(out.iterdir()) == []
+        assert (await asked.call("GET", f"/uploads/{made['id']}"))["used_by"] is None
+        (asking_root / ".kaged" / "tmp").unlink()
+        await answer(asked, asked_for, values={"data": made["id"]})
+        await watch.until_state("idle")
+    assert (await asked.call("GET", f"/uploads/{made['id']}"))["used_by"] == asked_for["interaction_id"]
 
 
 async def test_files_are_only_for_forms_that_are_open(asked: Driver, fake: FakeProvider) -> None:
