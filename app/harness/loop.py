@@ -81,9 +81,13 @@ class AgentLoop:
     async def run(self) -> LoopOutcome:
         """Run to the end. A cancellation is raised again after everything is answered.
 
-        When the model has asked for a checkpoint the outcome says so, however else it ended."""
+        When the model has asked for a checkpoint the outcome says so, however else it ended. Then an
+        answer to what it has asked is kept until the operator, who was to look, resumes."""
         outcome = await self._run_to_end()
         made = self._run.checkpoints.made
+        if made is not None and outcome.pause == INTERACTION:
+            # Also of an agent below: the step that would have stopped for it does not come.
+            return replace(outcome, pause="model")
         if made is None or outcome.pause is not None or made.agent_path != self._run.agent_path:
             return outcome
         return replace(outcome, pause="model")

@@ -95,16 +95,32 @@ async def test_a_session_that_an_operator_paused_is_not_resumed_by_an_answer(
         await asked.post("Ask")
         (asked_for,) = await until_asked(watch)
         await lab.until_started("slow")
-        lab.release("slow")
+        # The call at work goes on until its grace is over: the step cannot end before the operator's word.
         await asked.session_call("POST", "/pause")
         await watch.until_state("paused")
-        detail = await asked.session_call("GET")
-        if detail["state_reason"] == "operator":
-            await answer(asked, asked_for, answers=SQLITE)
-            assert await asked.state() == "paused"
-            await asked.session_call("POST", "/resume", status=201)
-        else:  # the step was over before the operator's word
-            await answer(asked, asked_for, answers=SQLITE)
+        assert (await asked.session_call("GET"))["state_reason"] == "operator"
+        await answer(asked, asked_for, answers=SQLITE)
+        assert (await asked.state(), len(fake.requests)) == ("paused", 1)
+        await asked.session_call("POST", "/resume", status=201)
+        await watch.until_state("idle")
+    check_stream(watch.frames)
+    assert "SQLite" in read_by_model(fake)[0]
+
+
+async def test_a_checkpoint_that_the_model_asked_for_beside_a_question_waits_for_the_operator(
+    asked: Driver, fake: FakeProvider
+) -> None:
+    checkpoint = ToolCall("kaged_checkpoint", {"reason": "look at the plan"}, "c")
+    fake.script(Reply((ask(), checkpoint)), text_reply("Good."))
+    async with asked.watching() as watch:
+        await asked.post("Ask")
+        (asked_for,) = await until_asked(watch)
+        await watch.until_state("paused")
+        (made,) = (await asked.session_call("GET", "/checkpoints"))["items"]
+        assert (made["reason"], made["detail"]) == ("model", "look at the plan")
+        await answer(asked, asked_for, answers=SQLITE)
+        assert (await asked.state(), len(fake.requests)) == ("paused", 1)
+        await asked.session_call("POST", "/resume", status=201)
         await watch.until_state("idle")
     check_stream(watch.frames)
     assert "SQLite" in read_by_model(fake)[0]
