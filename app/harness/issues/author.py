@@ -28,6 +28,11 @@ class Author:
     def is_agent(self) -> bool:
         return self.name.startswith("agent:")
 
+    @property
+    def actor(self) -> str:
+        """Return the name as sessions and runs have it: of an operator the id alone."""
+        return self.name.removeprefix("operator:")
+
     @classmethod
     def of_operator(cls, actor: str, request_id: str | None = None) -> Author:
         """Return the author of what comes over REST; an actor that says what it is keeps its name."""

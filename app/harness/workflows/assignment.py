@@ -125,7 +125,7 @@ class Assignments:
             self._project(issue.project_id).digest,
             message_for(issue),
             title=f"#{issue.number} {issue.title}",
-            created_by=author.name,
+            created_by=author.actor,
             issue_number=issue.number,
         )
         session.store(uow)
@@ -154,7 +154,7 @@ class Assignments:
         if session.issue_number not in (None, issue.number):
             raise invalid_assignment(f"the session {session_id} works on issue #{session.issue_number}")
         uow.sessions.update(session_id, issue_number=issue.number)
-        row = operator_message(session_id, message_for(issue), (), None, author.name)
+        row = operator_message(session_id, message_for(issue), (), None, author.actor)
         row = waiting_message(row, steer=False)
         details = {**row.details, "kind": ASSIGNMENT, "issue_number": issue.number}
         row = row.model_copy(update={"details": details})

@@ -148,7 +148,7 @@ class WorkflowService:
                 reason="already_ended",
                 details={"state": run.state},
             )
-        await self.watch.stop(run, ending, by=author.name)
+        await self.watch.stop(run, ending, by=author.actor)
         return await self.get(run_id)
 
 

@@ -104,8 +104,12 @@ async def test_an_issue_assigned_to_primary_begins_a_session_with_the_issue_as_d
     await desk.until_status(number, "in_progress")
     (session,) = (await desk.call("GET", f"/sessions?issue_number={number}"))["items"]
     assert (session["kind"], session["title"]) == ("chat", f"#{number} The sum is wrong")
+    # It counts among the sessions of the operator who assigned it.
+    own = await desk.call("GET", f"/sessions/{await desk.new_session()}")
+    assert session["created_by"] == own["created_by"]
     desk.session_id = session["id"]
     first = (await desk.messages())[0]
+    assert first["details"]["createdBy"] == own["created_by"]
     assert first["role"] == "operator"
     assert first["content"].count("</issue>") == 1
     assert f'"number": {number}' in first["content"]
