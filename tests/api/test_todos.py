@@ -164,6 +164,9 @@ async def test_every_error_says_what_is_wrong(checklist: Checklist) -> None:
         if change.get("reject"):
             await checklist.edit(criterion, status="completed")
         assert reason(await checklist.edit(criterion, 400, **change))[0] == "validation_failed", change
+    for text in ("", " ", "x" * 2_001):
+        refused = await checklist.add(text, 400)
+        assert set(refused["error"]["details"]["fields"]) == {"content"}, refused
     gone = {"id": "todo_01JZ0000000000000000000000"}
     assert reason(await checklist.edit(gone, 404, note="x")) == ("not_found", "todo_not_found")
     path = f"/api/v1/projects/{checklist.project_id}/issues/99/todos"

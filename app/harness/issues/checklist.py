@@ -82,21 +82,21 @@ class Checklist:
         kind: str = "step",
         phase: str | None = None,
         origins: Mapping[str, str] | None = None,
+        field: str | None = None,
     ) -> list[IssueTodo]:
         """Append entries and return the new ones. What is on the list and open already is not added
-        twice. `origins` maps folded texts to the subagents that proposed them.
+        twice. `origins` maps folded texts to the subagents that proposed them. `field` is what errors
+        name; `items.<number>` unless given.
 
         Raises `ValidationFailed` for empty or too long texts, and when the list is full."""
         known = {folded(row.content): row for row in self._rows.values() if is_open(row)}
         made = []
         for number, text in enumerate(items):
-            content = _content(text, f"items.{number}")
+            at = field or f"items.{number}"
+            content = _content(text, at)
             same = known.get(folded(content))
             if same is not None and same.kind != kind:
-                raise wrong(
-                    f"items.{number}",
-                    f"is on the list as a {same.kind} already: word one of them differently",
-                )
+                raise wrong(at, f"is on the list as a {same.kind} already: word one of them differently")
             if same is None:
                 row = self._made(content, kind, phase, (origins or {}).get(folded(content)))
                 known[folded(content)] = row

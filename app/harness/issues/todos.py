@@ -130,7 +130,7 @@ class TodoService:
         made: list[str] = []
 
         def work(_: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
-            new = checklist.add([content], kind=kind, phase=phase)
+            new = checklist.add([content], kind=kind, phase=phase, field="content")
             if not new:
                 raise Conflict("The list has an open entry of this text already.", reason="todo_exists")
             made.append(new[0].id)
