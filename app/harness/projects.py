@@ -118,7 +118,10 @@ class ProjectRegistry:
     def get(self, project_id: str) -> LoadedProject:
         found = self._projects.get(project_id)
         if found is None:
-            raise NotFound(f"There is no loaded project {project_id}.")
+            raise NotFound(
+                f"There is no loaded project {project_id}. GET /api/v1/projects lists those there are; "
+                "POST /api/v1/projects/load loads one."
+            )
         return found
 
     def all(self) -> list[LoadedProject]:

@@ -256,5 +256,7 @@ def _not_open(row: Interaction) -> Conflict:
             "This cannot be answered at this moment; try again.", reason="not_waiting", details=details
         )
     return Conflict(
-        "The session does not wait for this answer any more.", reason="not_waiting", details=details
+        "The session does not wait for this answer any more. Post a message to go on.",
+        reason="not_waiting",
+        details=details,
     )
