@@ -119,6 +119,7 @@ QUERIES: dict[str, Query] = {
     "access.purge_keys": lambda u: u.access.purge_keys(1),
     "blobs.get": lambda u: u.blobs.get("d"),
     "issues.by_number": lambda u: u.issues.by_number("prj_00001", 2),
+    "issues.by_ids": lambda u: u.issues.by_ids(["iss_00001", "iss_00002"]),
     "issues.page": lambda u: u.issues.page("prj_00001", limit=2),
     "issues.page, second page": lambda u: u.issues.page("prj_00001", below=3, limit=2),
     "issues.page of a status": lambda u: u.issues.page("prj_00001", statuses=["open"], limit=2),

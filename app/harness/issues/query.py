@@ -143,9 +143,13 @@ def detail_of(uow: UnitOfWork, issue: Issue, *, internal: bool) -> IssueDetail:
 def links_of(uow: UnitOfWork, issue: Issue) -> list[LinkedIssue]:
     """Return the links from and to an issue, the oldest first."""
     shown: list[LinkedIssue] = []
-    for link in uow.issue_links.of_issue(issue.id):
+    links = uow.issue_links.of_issue(issue.id)
+    others = uow.issues.by_ids(
+        [link.target_id if link.issue_id == issue.id else link.issue_id for link in links]
+    )
+    for link in links:
         outgoing = link.issue_id == issue.id
-        other = uow.issues.get(link.target_id if outgoing else link.issue_id)
+        other = others.get(link.target_id if outgoing else link.issue_id)
         if other is not None:
             shown.append(
                 LinkedIssue(

@@ -54,6 +54,11 @@ class IssueRepository(RowsById[Issue]):
         """Return the issue with that number in the project."""
         return self._first(self.c.project_id == storable(project_id), self.c.number == number)
 
+    def by_ids(self, ids: Sequence[str]) -> dict[str, Issue]:
+        """Return the issues of these ids, which are few, by their ids."""
+        wanted = self.c.id.in_([storable(row_id) for row_id in ids])
+        return {row.id: row for row in self._all(select(Issue).where(wanted))} if ids else {}
+
     def found(
         self,
         query: SearchQuery,
@@ -68,7 +73,7 @@ class IssueRepository(RowsById[Issue]):
         `after` is the place of a hit: those behind it only."""
         places, total = self.search.hits(query, scope, limit=limit, offset=offset, after=after)
         ids = self.search.issue_ids([key for _, key in places])
-        rows = {row.id: row for row in self._all(select(Issue).where(self.c.id.in_(list(ids.values()))))}
+        rows = self.by_ids(list(ids.values()))
         hits = [((tier, key), rows[ids[key]]) for tier, key in places]
         return hits, total
 
