@@ -148,6 +148,7 @@ QUERIES: dict[str, Query] = {
     "workflow_runs.list in a state": lambda u: u.workflow_runs.list(state="queued"),
     "workflow_runs, all of a session": lambda u: u.workflow_runs.list(session_id="ses_00001"),
     "workflow_runs.in_states": lambda u: u.workflow_runs.in_states(["queued"]),
+    "workflow_runs.waiting": lambda u: u.workflow_runs.waiting("queued"),
     "workflow_runs.count_by_workflow": lambda u: u.workflow_runs.count_by_workflow("running"),
     "workflow_runs.count_in_state": lambda u: u.workflow_runs.count_in_state("queued", "prj_00001", "repair"),
     "workflow_runs.move": lambda u: u.workflow_runs.move("wfr_00001", "queued", state="running"),

@@ -49,7 +49,7 @@ class WorkflowQueue:
         while True:
             queued, running = await self._runs.storage.read(
                 lambda uow: (
-                    uow.workflow_runs.in_states([QUEUED]),
+                    uow.workflow_runs.waiting(QUEUED),
                     uow.workflow_runs.count_by_workflow(RUNNING),
                 )
             )
@@ -58,8 +58,10 @@ class WorkflowQueue:
             due = oldest_first(queued, free)
             if not due:
                 return
-            for run in due:
-                await self._start(run)
+            for turn in due:
+                run = await self._runs.storage.read(lambda uow, key=turn.id: uow.workflow_runs.get(key))  # type: ignore[misc]
+                if run is not None and run.state == QUEUED:
+                    await self._start(run)
 
     def _concurrency(self, project_id: str, name: str) -> int:
         """Return how many runs go on at once; one where there is no such workflow, so that it fails."""

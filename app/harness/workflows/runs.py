@@ -24,6 +24,7 @@ from app.ids import new_id, now_ms
 from app.observability import Redactor
 from app.states import WorkflowRunState, move
 from app.storage.models import AuditEvent, WorkflowRun
+from app.storage.repositories.workflow_runs import WaitingRun
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from app.workflow_events import WorkflowCause, WorkflowEnded, WorkflowQueued, WorkflowStarted
@@ -262,10 +263,10 @@ def run_not_found(run_id: str) -> NotFound:
     )
 
 
-def oldest_first(queued: Sequence[WorkflowRun], free: Mapping[tuple[str, str], int]) -> list[WorkflowRun]:
+def oldest_first(queued: Sequence[WaitingRun], free: Mapping[tuple[str, str], int]) -> list[WaitingRun]:
     """Return the runs that may begin, given how many more each workflow may have: within a workflow the
     oldest first, and of several workflows one each before any has two."""
-    ranked: list[tuple[int, int, str, WorkflowRun]] = []
+    ranked: list[tuple[int, int, str, WaitingRun]] = []
     taken: dict[tuple[str, str], int] = {}
     for run in queued:
         key = (run.project_id, run.workflow)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, func, select, update
@@ -13,6 +14,16 @@ from app.storage.models import WorkflowRun
 from app.storage.pages import Page
 from app.storage.repositories.rows import RowsById
 from app.storage.text import storable, storable_values
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRun:
+    """What decides about the turn of a run. Its inputs, which may be large, are not among it."""
+
+    id: str
+    project_id: str
+    workflow: str
+    created_at: int
 
 
 class WorkflowRunRepository(RowsById[WorkflowRun]):
@@ -47,6 +58,12 @@ class WorkflowRunRepository(RowsById[WorkflowRun]):
         """Return the runs in any of these states, the oldest first."""
         statement = select(WorkflowRun).where(self.c.state.in_([storable(state) for state in states]))
         return self._all(statement.order_by(self.c.created_at, self.c.id))
+
+    def waiting(self, state: str) -> builtins.list[WaitingRun]:
+        """Return the runs in a state without what they carry, the oldest first."""
+        columns = (self.c.id, self.c.project_id, self.c.workflow, self.c.created_at)
+        statement = select(*columns).where(self.c.state == state).order_by(self.c.created_at, self.c.id)
+        return [WaitingRun(*row) for row in self.connection.execute(statement)]
 
     def count_by_workflow(self, state: str) -> Counter[tuple[str, str]]:
         """Return how many runs are in a state, by project and workflow."""

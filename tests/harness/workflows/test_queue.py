@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.harness.workflows.runs import MAX_QUEUED, oldest_first
-from app.storage.models import WorkflowRun
+from app.storage.repositories.workflow_runs import WaitingRun
 from tests.api.daemon import running_daemon
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
@@ -37,9 +37,8 @@ async def test_as_many_runs_go_on_as_the_workflow_says_and_the_oldest_is_next(
 
 
 def test_no_workflow_waits_behind_all_runs_of_another() -> None:
-    def run(number: int, workflow: str) -> WorkflowRun:
-        values = {"cause": "operator", "timeout_seconds": 1, "created_at": number}
-        return WorkflowRun(id=str(number), project_id="p", workflow=workflow, **values)
+    def run(number: int, workflow: str) -> WaitingRun:
+        return WaitingRun(str(number), "p", workflow, number)
 
     queued = [run(1, "a"), run(2, "a"), run(3, "a"), run(4, "b"), run(5, "c"), run(6, "b")]
     free = {("p", "a"): 2, ("p", "b"): 5, ("p", "c"): 0}
