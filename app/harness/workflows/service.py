@@ -113,11 +113,15 @@ class WorkflowService:
         run = new_run(
             project_id, name, workflow, values, cause=cause, invoked_by=who, issue_number=issue_number
         )
-        run = await self.runs.storage.write(
-            lambda uow: self.runs.add(uow, run, workflow, author), durable=True
-        )
-        self.runs.tell_queued(run, author)
-        await self.watch.serve()
+
+        async def begin() -> None:
+            stored = await self.runs.storage.write(
+                lambda uow: self.runs.add(uow, run, workflow, author), durable=True
+            )
+            self.runs.tell_queued(stored, author)
+            await self.watch.serve()
+
+        await self.watch.whole(begin())
         return await self.get(run.id)
 
     async def get(self, run_id: str) -> WorkflowRun:

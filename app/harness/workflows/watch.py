@@ -129,11 +129,15 @@ class WorkflowWatch:
         elapsed = self._clock.elapsed(run.id)
         return run if elapsed is None else run.model_copy(update={"elapsed_ms": elapsed})
 
+    async def whole(self, command: Coroutine[Any, Any, None]) -> None:
+        """Carry a command out to its end, also when who gave it goes away."""
+        await asyncio.shield(self._spawn(command))
+
     async def serve(self) -> None:
         """Begin every run whose turn it is; nothing once the daemon stops."""
         if self._closed:
             return
-        await asyncio.shield(self._spawn(self._serve()))
+        await self.whole(self._serve())
 
     async def end_queued(self, run: WorkflowRun, ending: Ending) -> bool:
         """End a run that waits; False when it does not wait any more."""
@@ -145,7 +149,7 @@ class WorkflowWatch:
     async def stop(self, run: WorkflowRun, ending: Ending, *, by: str) -> None:
         """Stop the session of a run and end the run so; one that was done first succeeds."""
         self._decided[run.id] = ending
-        await asyncio.shield(self._spawn(self._stop(run, by)))
+        await self.whole(self._stop(run, by))
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -174,6 +178,8 @@ class WorkflowWatch:
         except KagedError as problem:  # it is idle, or gone: how it ended is read below
             log.info("session %s of workflow run %s: %s", session_id, run.id, problem.message)
         await self._look_at(session_id)
+        if session_id not in self._by_session:  # it had ended before
+            self._decided.pop(run.id, None)
 
     async def _stop_late(self, run: WorkflowRun) -> None:
         """Stop a run that nobody waits for; what cannot be stored now is tried again."""

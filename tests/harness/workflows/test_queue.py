@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.harness.issues.author import Author
 from app.harness.workflows.runs import MAX_QUEUED, oldest_first
 from app.storage.repositories.workflow_runs import WaitingRun
 from tests.api.daemon import running_daemon
@@ -43,6 +46,27 @@ def test_no_workflow_waits_behind_all_runs_of_another() -> None:
     queued = [run(1, "a"), run(2, "a"), run(3, "a"), run(4, "b"), run(5, "c"), run(6, "b")]
     free = {("p", "a"): 2, ("p", "b"): 5, ("p", "c"): 0}
     assert [one.id for one in oldest_first(queued, free)] == ["1", "4", "2", "6"]
+
+
+async def test_a_run_begins_though_who_asked_for_it_is_gone(shop: Shop, fake: FakeProvider) -> None:
+    fake.script(says("Done."))
+    services = shop.daemon.services
+    hold, held = threading.Event(), threading.Event()
+    holding = services.storage.submit(lambda uow: (held.set(), hold.wait(20)))
+    try:
+        await asyncio.to_thread(held.wait, 20)
+        invoke = services.management.workflows.invoke
+        asking = asyncio.create_task(invoke(shop.project_id, "nap", {}, Author("operator:ada")))
+        async with asyncio.timeout(20):
+            while services.storage.waiting < 1:  # noqa: ASYNC110 - in another thread
+                await asyncio.sleep(0.01)
+        asking.cancel()  # as when the agent that calls the tool is stopped
+        await asyncio.gather(asking, return_exceptions=True)
+    finally:
+        hold.set()
+    await holding
+    (run,) = (await shop.call("GET", "/workflow-runs"))["items"]
+    await shop.until(run["id"], "succeeded", seconds=15)
 
 
 async def test_a_run_waits_for_capacity_like_any_session(
