@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from app.storage.models import Issue, IssueLink, IssueTodo, IssueUpdate, Project, TodoProposal
 from app.storage.pages import Page
@@ -160,11 +160,6 @@ class IssueTodoRepository(RowsById[IssueTodo]):
         still = self.c.status.in_(("pending", "in_progress"))
         statement = select(IssueTodo).where(self.c.issue_id == storable(issue_id), still)
         return self._all(statement.order_by(self.c.position, self.c.id))
-
-    def last_position(self, issue_id: str) -> int:
-        """Return the highest position; -1 when there is no entry."""
-        found = self._scalar(select(func.max(self.c.position)).where(self.c.issue_id == storable(issue_id)))
-        return -1 if found is None else int(found)
 
 
 class TodoProposalRepository(RowsById[TodoProposal]):
