@@ -263,7 +263,7 @@ async def test_unused_uploads_are_removed_after_a_day_and_so_are_lost_contents(
 
     assert _kept(daemon) == sorted([fresh, used, lost, "something else"])
     assert (await client.get(f"{UPLOADS}/{old}")).status_code == 404
-    await storage.write(lambda uow: uploads.release(uow, "iss_1"))
+    await storage.write(lambda uow: uow.uploads.update(used, used_by=None, used_at=None))
     assert await uploads.trim() == 1
     assert _kept(daemon) == sorted([fresh, lost, "something else"])
     assert await uploads.trim(now_ms() + 25 * 60 * 60 * 1000) == 2

@@ -166,11 +166,6 @@ class UploadService:
             owned.append(row)
         return owned
 
-    @staticmethod
-    def release(uow: UnitOfWork, used_by: str) -> None:
-        """Let go of the files of something that is deleted; they are removed in time."""
-        uow.uploads.release(used_by)
-
     async def place(self, upload: Upload, project_root: Path, holder_id: str) -> str:
         """Copy an upload into the project, to `.kaged/tmp/<holder_id>/<name>`; return that path, which
         is relative to the project. May be repeated. Raises Gone, Conflict, InsufficientStorage."""

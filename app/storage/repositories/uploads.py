@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Collection
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 
 from app.storage.models import Upload
 from app.storage.repositories.rows import RowsById
@@ -30,12 +30,6 @@ class UploadRepository(RowsById[Upload]):
             part = [storable(one) for one in wanted[start : start + _AT_ONCE]]
             found.update(self.connection.execute(select(self.c.id).where(self.c.id.in_(part))).scalars())
         return found
-
-    def release(self, used_by: str) -> None:
-        """Let go of the files that belong to something that is no more; they are removed in time."""
-        self.connection.execute(
-            update(self.table).where(self.c.used_by == storable(used_by)).values(used_by=None, used_at=None)
-        )
 
     def remove_unused(self, before: int) -> builtins.list[str]:
         """Delete rows that nothing uses and that were made before `before` (milliseconds), a limited
