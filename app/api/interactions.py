@@ -72,7 +72,7 @@ async def answer_interaction(
 ) -> InteractionAnswer:
     """Only the first answer counts: a later one is a conflict that says what was answered, and by
     whom. A session that paused for questions goes on when the last of them is answered. `always` also
-    answers other open questions that the rules it stores allow."""
+    answers other requests that the rules it stores allow, as long as a run waits for them."""
     answered = await services.sessions.interactions.answer(
         session_id, interaction_id, given_in(body), principal.actor
     )

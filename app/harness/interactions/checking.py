@@ -1,6 +1,6 @@
 """Answers of people, checked against what was asked, field by field.
 
-Owns: what fits a question, and what is stored of it. Pure. Never: files (`files`) or storing.
+Owns: what fits a question, and what is stored of it. Pure. Never: taking files in, or storing.
 """
 
 from __future__ import annotations
