@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.events import SessionUpdated
 from app.harness.session_rows import posted_event
 from app.storage.storage import Storage
 
@@ -28,5 +29,6 @@ async def take_up(storage: Storage, runs: SessionRuns, message_id: str) -> None:
         runs.record.row = runs.row.model_copy(update={"issue_number": session.issue_number})
         if row.id not in runs.inbox:
             runs.inbox.add(row)
-        await runs.stream.record([posted_event(row, queued=True)])
+        updated = SessionUpdated(title=session.title, issue_number=session.issue_number)
+        await runs.stream.record([updated, posted_event(row, queued=True)])
         await runs.tasks.take_up(row)

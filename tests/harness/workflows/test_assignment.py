@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.daemon import running_daemon
+from tests.api.daemon import next_frame, running_daemon
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
 from tests.harness.workflows.working import WORKFLOWS_YAML, Shop, says, waits, write_shop
@@ -153,6 +153,16 @@ async def test_a_session_that_is_assigned_an_issue_is_bound_and_told_once(
             await asyncio.sleep(0.02)
     told = [one for one in await desk.messages() if f"Issue #{number} was assigned" in one["content"]]
     assert len(told) == 1
+
+
+async def test_who_watches_a_session_is_told_that_it_got_an_issue(desk: Desk, fake: FakeProvider) -> None:
+    fake.script(says("I see."))
+    number, session_id = await desk.file(), await desk.new_session(title="Mine")
+    async with desk.daemon.websocket(f"/sessions/{session_id}/ws") as socket:
+        await next_frame(socket, "sync")
+        await desk.assign(number, f"session:{session_id}")
+        told = await next_frame(socket, "session.updated", "run.started")
+    assert (told["type"], told["payload"]) == ("session.updated", {"title": "Mine", "issue_number": number})
 
 
 async def test_targets_that_are_not_there_or_cannot_work_are_refused(desk: Desk, lab: Laboratory) -> None:
