@@ -117,7 +117,7 @@ WRONG: list[tuple[Any, dict[str, str]]] = [
     ({"database": ["SQLite"], "tests": ["smoke"], "name": ["shop"]}, {"answers.tests": "not one of"}),
     ({"database": ["SQLite"], "tests": [], "name": ["  "]}, {"answers.name": "1 to"}),
     ({"database": ["SQLite"], "tests": [], "name": ["a", "b"]}, {"answers.name": "only one"}),
-    ({"database": ["SQLite"], "tests": [], "name": ["a"], "age": ["9"]}, {"answers.age": "no question"}),
+    ({"database": ["SQLite"], "tests": [], "name": ["a"], "age": ["9"]}, {"answers.age": "no such question"}),
 ]
 
 
