@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -48,25 +47,26 @@ def test_no_workflow_waits_behind_all_runs_of_another() -> None:
     assert [one.id for one in oldest_first(queued, free)] == ["1", "4", "2", "6"]
 
 
-async def test_a_run_begins_though_who_asked_for_it_is_gone(shop: Shop, fake: FakeProvider) -> None:
+async def test_a_run_begins_though_who_asked_for_it_is_gone(
+    shop: Shop, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fake.script(says("Done."))
-    services = shop.daemon.services
-    hold, held = threading.Event(), threading.Event()
-    holding = services.storage.submit(lambda uow: (held.set(), hold.wait(20)))
-    try:
-        await asyncio.to_thread(held.wait, 20)
-        invoke = services.management.workflows.invoke
-        asking = asyncio.create_task(invoke(shop.project_id, "nap", {}, Author("operator:ada")))
-        async with asyncio.timeout(20):
-            while services.storage.waiting < 1:  # noqa: ASYNC110 - in another thread
-                await asyncio.sleep(0.01)
-        asking.cancel()  # as when the agent that calls the tool is stopped
-        await asyncio.gather(asking, return_exceptions=True)
-    finally:
-        hold.set()
-    await holding
-    (run,) = (await shop.call("GET", "/workflow-runs"))["items"]
-    await shop.until(run["id"], "succeeded", seconds=15)
+    workflows, loop = shop.daemon.services.management.workflows, asyncio.get_running_loop()
+    add = workflows.runs.add
+
+    def add_and_cancel(*values: Any) -> Any:
+        """As when the agent that calls the tool is stopped while the run is being stored."""
+        loop.call_soon_threadsafe(asking.cancel)
+        return add(*values)
+
+    monkeypatch.setattr(workflows.runs, "add", add_and_cancel)
+    asking = asyncio.create_task(workflows.invoke(shop.project_id, "nap", {}, Author("operator:ada")))
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    async with asyncio.timeout(15):
+        while not (page := await shop.call("GET", "/workflow-runs"))["items"]:  # noqa: ASYNC110 - over HTTP
+            await asyncio.sleep(0.02)
+    await shop.until(page["items"][0]["id"], "succeeded", seconds=15)
 
 
 async def test_a_run_waits_for_capacity_like_any_session(
