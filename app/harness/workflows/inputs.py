@@ -21,6 +21,8 @@ MAX_CHARACTERS = {"string": 10_000, "text": 200_000, "url": 2_048}
 """How long a value may be where the project file does not say it."""
 LARGEST_NUMBER = 2**53
 FIELD = "inputs"
+MAX_UNKNOWN = 20
+"""How many names that no input has are told of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,10 @@ def checked_inputs(declared: Mapping[str, WorkflowInput], given: Mapping[str, An
 
     Raises `ValidationFailed` with every field that is wrong, as `inputs.<name>`."""
     wrong: dict[str, str] = {}
-    for name in given:
-        if name not in declared:
-            known = ", ".join(declared) or "none"
-            wrong[f"{FIELD}.{name[:100]}"] = f"the workflow has no such input; its inputs are: {known}"
+    unknown = [name for name in given if name not in declared]
+    for name in unknown[:MAX_UNKNOWN]:  # a body has room for many names, and each is told all there are
+        known = ", ".join(declared) or "none"
+        wrong[f"{FIELD}.{name[:100]}"] = f"the workflow has no such input; its inputs are: {known}"
     values: dict[str, Any] = {}
     for name, spec in declared.items():
         value = given.get(name)

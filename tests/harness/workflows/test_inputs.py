@@ -122,3 +122,10 @@ def test_a_file_is_shown_with_where_it_lies() -> None:
         "media_type": "image/png",
         "size_bytes": 12,
     }
+
+
+def test_of_many_names_that_no_input_has_the_first_are_told() -> None:
+    spec = {f"a_long_name_of_an_input_{n}": declared("string")["x"] for n in range(64)}
+    fields = problem(spec, {f"n{n}": 1 for n in range(10_000)})
+    assert len(fields) == 20
+    assert len(str(fields)) < 100_000
