@@ -13,7 +13,7 @@ import { IssueText } from "/static/issue_text.js";
 import { later } from "/static/later.js";
 import { to } from "/static/routes.js";
 
-const ABOUT_SESSIONS = new Set(["session.state", "session.updated", "session.created"]);
+const ABOUT_SESSIONS = new Set(["session.state", "session.updated"]);
 
 export class IssuePage {
   #closed = false;
