@@ -9,7 +9,7 @@ PYTHON ?= $(shell .ci/find-python)
 PORT ?= 7777
 DATA ?= .kaged-data
 PYTEST_FLAGS ?=
-TEST_PROCESSES ?= 2
+TEST_PROCESSES ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint format bench openapi lock clean

@@ -15,6 +15,7 @@ LONGEST = (
     "tests/harness/compaction/test_soak.py",
     "tests/e2e/test_kill_tree.py",
     "tests/e2e/test_kill_workflow.py",
+    "tests/bridges/dap/test_lifecycle.py",
     "tests/tools/code/test_every_server.py",
     "tests/bridges/lsp/test_freshness.py",
     "tests/e2e/test_web_page.py",
