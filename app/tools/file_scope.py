@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from app.cages.protected_names import is_protected
 from app.errors import RPC_CAPABILITY_DENIED, ToolError
-from app.tools.authorisation.cage_policy import is_protected
 from app.tools.file_operations import (
     Arranged,
     Create,

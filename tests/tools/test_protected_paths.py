@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.authorisation.cage_policy import READ_ONLY_NAMES, is_protected
+from app.cages.protected_names import READ_ONLY_NAMES, is_protected
 from app.tools.authorisation.rules import PermissionRule
 from app.tools.service import ToolService
 from tests.tools.conftest import tool_registry

@@ -11,11 +11,11 @@ import re
 from pathlib import Path
 from typing import Literal
 
+from app.cages.file_grants import VARIABLES
 from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import Node
 from app.harness.dsl.paths import PathProblem, read_path
 from app.harness.dsl.spec_cage import CageMount, CageNet, CageSpec
-from app.tools.authorisation.cage_policy import VARIABLES
 
 AnyCage = Literal["disabled"] | CageSpec
 _NUMBERS = ("walltime_seconds", "cpu_seconds", "memory_mb", "pids", "file_size_mb", "open_files")

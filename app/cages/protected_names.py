@@ -1,0 +1,27 @@
+"""The names that no caged caller writes, at any depth, whether they exist or not.
+
+Owns: the names, and which spellings a file system might take for one of them. Never: opening files.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+READ_ONLY_NAMES = frozenset(
+    {".git", ".gitmodules", ".gitconfig", ".hg", ".svn", ".husky", ".kaged"}
+    | {".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".vim", ".vimrc", ".nvimrc", ".exrc"}
+    | {".nvim.lua", ".emacs", ".emacs.d", ".dir-locals.el", ".inputrc", ".envrc", ".direnv"}
+    | {".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile"}
+    | {".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login"}
+)
+"""They run code when somebody opens the folder, or steer the daemon."""
+
+
+def is_protected(name: str) -> bool:
+    """Tell whether a file system might take `name` for a protected one: other case, compatible or
+    invisible characters, trailing dots and blanks, streams and short names."""
+    plain = "".join(
+        one for one in unicodedata.normalize("NFKC", name) if unicodedata.category(one) not in {"Cf", "Mn"}
+    )
+    folded = plain.casefold().partition(":")[0].rstrip(". ")
+    return folded in READ_ONLY_NAMES or folded.startswith(("git~", "kaged~"))
