@@ -1,20 +1,29 @@
 """What starts child processes for somebody: the daemon itself, or a cage.
 
-Owns: the shape that both have. Never: starting.
+Owns: the shape that both have, and that of what keeps cages. Never: starting.
 """
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from app.bridges.loopback import LOOPBACK
 from app.bridges.pipes import Errors, Input, Output
 from app.bridges.process import Child, Finished
+from app.cages.cage import Cage
 
 
 class ChildStarter(Protocol):
     """`ChildProcesses` starts with the daemon's rights, a cage's starter inside the cage."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether what it starts has process ids and a loopback of its own: then the daemon's mean nothing
+        there, and `free_port` and `connect` are the only ways to a port."""
+        ...
 
     async def start(
         self,
@@ -44,4 +53,26 @@ class ChildStarter(Protocol):
         max_output: int,
     ) -> Finished:
         """Run a small program to its end, as `ChildProcesses.run` says. Raises SpawnFailed."""
+        ...
+
+    async def free_port(self) -> int:
+        """Return a port that nobody listens on at this moment, where it starts processes. Raises OSError."""
+        ...
+
+    async def connect(self, port: int, host: str = LOOPBACK) -> socket.socket:
+        """Return a socket that does not block, connected to a port of the loopback where it starts
+        processes. `host` is an address of the loopback or `localhost`. Raises OSError."""
+        ...
+
+
+class CageKeeper(Protocol):
+    """Keeps cages, each by its key. `sandbox.manager.Cages` is the one."""
+
+    async def children(self, key: str, cage: Cage, root: Path) -> ChildStarter:
+        """Return what starts processes inside the cage `key`, made when it is not there. `root` is the
+        project's folder. Raises ToolError `cage_unavailable`."""
+        ...
+
+    async def end(self, key: str) -> None:
+        """Kill everything in the cage `key` and forget it; state that is kept stays."""
         ...

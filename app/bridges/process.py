@@ -12,6 +12,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 from app.bridges.exit_watch import ExitWatch
 from app.bridges.guardian import MARKER
 from app.bridges.launch import Launch, Launcher
+from app.bridges.loopback import LOOPBACK, connected, free_port
 from app.bridges.orphans import Family, Orphans, relatives, send
 from app.bridges.pipes import Ends, Errors, Input, Output
 
@@ -193,6 +195,9 @@ class Child:
 class ChildProcesses:
     """All children of this daemon. One instance, closed last."""
 
+    apart = False
+    """They have the process ids and the loopback of the daemon."""
+
     def __init__(self) -> None:
         self._launcher = Launcher()
         self._orphans = Orphans()
@@ -288,6 +293,14 @@ class ChildProcesses:
             code = await child.wait()
         truncated = any(one.truncated for one in outputs)
         return Finished(code, bytes(outputs[0].content), bytes(outputs[1].content), truncated, timed_out)
+
+    async def free_port(self) -> int:
+        """Return a port that nobody listens on at this moment. Raises OSError."""
+        return free_port()
+
+    async def connect(self, port: int, host: str = LOOPBACK) -> socket.socket:
+        """Return a socket connected to a port of this machine's loopback. Raises OSError."""
+        return await connected(host, port)
 
     async def aclose(self) -> None:
         """Kill and reap everything."""
