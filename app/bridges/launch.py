@@ -22,6 +22,7 @@ _SET_DEFAULT_SIGNALS, _SET_SIGNAL_MASK = 0x04, 0x08
 _DARWIN = sys.platform == "darwin"
 _SET_SESSION = 0x0400 if _DARWIN else 0x80
 _CLOSE_ALL_BY_DEFAULT = 0x4000 if _DARWIN else 0
+_FIRST_PASSED = 3
 _NOT_SETTABLE = (signal.SIGKILL, signal.SIGSTOP)
 
 
@@ -46,6 +47,8 @@ class Launch:
     env: Sequence[bytes]
     folder: int
     files: tuple[int | Opening, int | Opening, int | Opening]
+    passed: Sequence[int] = ()
+    """Descriptors that become 3, 4 and so on; themselves they must be beyond those."""
 
 
 class Launcher:
@@ -83,8 +86,11 @@ class Launcher:
                 )
             else:
                 self._call("posix_spawn_file_actions_adddup2", actions, file, number)
+        for number, descriptor in enumerate(launch.passed, _FIRST_PASSED):
+            self._call("posix_spawn_file_actions_adddup2", actions, descriptor, number)
         if self._closes_from:
-            self._call("posix_spawn_file_actions_addclosefrom_np", actions, 3)
+            first = _FIRST_PASSED + len(launch.passed)
+            self._call("posix_spawn_file_actions_addclosefrom_np", actions, first)
 
     def _signals_and_session(self) -> ctypes.Array[ctypes.c_char]:
         """Return the attributes, which are the same for every child.

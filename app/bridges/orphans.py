@@ -1,7 +1,8 @@
 """Processes that outlived whoever started them, and to which child of the daemon they belong.
 
 Owns: adopting, ending and reaping them. The daemon is a subreaper: whatever a child starts and
-leaves behind, by a double fork or in a session of its own, becomes a child of the daemon. It is
+leaves behind, by a double fork or in a session of its own, becomes a child of the daemon. Within a cage
+it becomes a child of the cage's first process, which reaps it; both are called keepers here. It is
 known again by its session, by a variable in its environment, or by having been started while only
 one child was there. Never: processes of the daemon's own session; those are somebody else's.
 """
@@ -14,8 +15,8 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from app.bridges import proc
@@ -49,19 +50,23 @@ class Family:
 
 
 class Orphans:
-    """All families, and the orphans that cannot be told apart."""
+    """All families of one keeper, and the orphans that cannot be told apart. `cage` is the process id of
+    a cage's first process when that is the keeper, and not the daemon."""
 
-    def __init__(self) -> None:
+    def __init__(self, cage: int | None = None) -> None:
+        self.keeper_pid = os.getpid() if cage is None else cage
+        self._own = cage is None
         self._process = f"{os.getpid()}-"
         self._name = self._process + secrets.token_hex(8)
-        self._guardian = Guardian(self._name)
+        self._guardian = Guardian(self._name) if cage is None else None
+        self._starting = 0
         self._count = 0
         self._families: dict[str, Family] = {}
         self._unclaimed: dict[int, tuple[ExitWatch, set[str]]] = {}
         self._strangers: set[int] = set()
         self._zombies: set[int] = set()
         self._sweeper: asyncio.TimerHandle | None = None
-        self._adopting = sys.platform != "linux"
+        self._adopting = sys.platform != "linux" or not self._own
 
     def found(self, *, lingers: bool) -> Family:
         """Return the family of a child that is about to be started with the family's marker."""
@@ -69,15 +74,26 @@ class Orphans:
             # Before the first child: what is started earlier may lose its orphans to init.
             ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
             self._adopting = True
-        self._guardian.start()
+        if self._guardian is not None:
+            self._guardian.start()
         self._count += 1
         return Family(f"{self._name}.{self._count}", lingers)
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """While a child is being started that is not noted yet, it is nobody's orphan."""
+        self._starting += 1
+        try:
+            yield
+        finally:
+            self._starting -= 1
 
     def began(self, family: Family, leader: int) -> None:
         """Note that the child runs."""
         family.leader = leader
         self._families[family.marker] = family
-        self._guardian.leader(leader, family.started)
+        if self._guardian is not None:
+            self._guardian.leader(leader, family.started)
         self._sweep_soon()
 
     def leader_ended(self, family: Family) -> None:
@@ -90,9 +106,11 @@ class Orphans:
         self._forget()
 
     def sweep(self) -> None:
-        """Look for orphans that have come to this process."""
+        """Look for orphans that have come to the keeper."""
         leaders = {family.leader for family in self._families.values() if not family.ended}
-        seen = set(proc.adopted_children()) - leaders - {self._guardian.pid}
+        seen = set(proc.children_of_first_thread(self.keeper_pid)) - leaders
+        if self._guardian is not None:
+            seen.discard(self._guardian.pid or 0)
         self._strangers &= seen
         suspects = self._zombies & seen
         self._zombies = set()
@@ -118,7 +136,8 @@ class Orphans:
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
-        await self._guardian.aclose()
+        if self._guardian is not None:
+            await self._guardian.aclose()
 
     def _sweep_again(self) -> None:
         self._sweeper = None
@@ -133,20 +152,22 @@ class Orphans:
 
     def _receive(self, pid: int, suspects: Collection[int]) -> None:
         found = proc.process(pid)
-        if found is None:
+        if found is None or (found.ended and not self._own):
             return
         marker = None if found.ended else proc.variable(pid, MARKER)
-        if found.session == os.getsid(0) or self._is_of_another_keeper(pid, marker):
+        if self._own and (found.session == os.getsid(0) or self._is_of_another_keeper(pid, marker)):
             self._strangers.add(pid)
             return
         family = self._family_of(found, marker)
         if family is not None:
             self._adopt(pid, family)
             return
+        if self._starting:
+            return
         candidates = {one.marker for one in self._families.values() if one.started <= found.started}
         only = self._families[next(iter(candidates))] if len(candidates) == 1 else None
         if pid in suspects:
-            _reap(pid)
+            self._reap(pid)
         elif found.ended:
             # It may also be a child that something else in this process is about to reap.
             self._zombies.add(pid)
@@ -155,7 +176,9 @@ class Orphans:
         elif only is not None and not only.gone.done():
             self._adopt(pid, only)
         else:
-            self._unclaimed[pid] = (ExitWatch(pid, lambda: self._unclaimed_ended(pid)), candidates)
+            watch = self._watched(pid, lambda: self._unclaimed_ended(pid))
+            if watch is not None:
+                self._unclaimed[pid] = (watch, candidates)
 
     def _is_of_another_keeper(self, pid: int, marker: str | None) -> bool:
         marker = marker or proc.variable(pid, VARIABLE)
@@ -178,30 +201,55 @@ class Orphans:
             self._adopt(pid, self._families[marker])
 
     def _adopt(self, pid: int, family: Family) -> None:
-        watch = ExitWatch(pid, lambda: self._member_ended(pid, family))
+        watch = self._watched(pid, lambda: self._member_ended(pid, family))
+        if watch is None:
+            return
         family.members[pid] = watch
-        self._guardian.member(pid, family.started)
+        if self._guardian is not None:
+            self._guardian.member(pid, family.started)
         if family.doomed or family.gone.done():
             watch.send(signal.SIGKILL)
 
+    def _watched(self, pid: int, ended: Callable[[], None]) -> ExitWatch | None:
+        """Watch a child of the keeper. In a cage it may have been reaped since it was seen, and its number
+        may be another's: then None."""
+        if self._own:
+            return ExitWatch(pid, ended)
+        try:
+            watch = ExitWatch(pid, ended)
+        except OSError:
+            return None
+        found = proc.process(pid)
+        if found is not None and found.parent == self.keeper_pid:
+            return watch
+        watch.close()
+        return None
+
     def _member_ended(self, pid: int, family: Family) -> None:
-        _reap(pid)
+        self._reap(pid)
         self.sweep()
         family.members.pop(pid, None)
-        self._guardian.gone(pid)
+        if self._guardian is not None:
+            self._guardian.gone(pid)
         self._settle(family)
         self._forget()
 
     def _unclaimed_ended(self, pid: int) -> None:
-        _reap(pid)
+        self._reap(pid)
         self.sweep()
         self._unclaimed.pop(pid, None)
         self._forget()
 
+    def _reap(self, pid: int) -> None:
+        if self._own:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+
     def _settle(self, family: Family) -> None:
         if family.ended and not family.members and not family.gone.done():
             family.gone.set_result(None)
-            self._guardian.gone(family.leader)
+            if self._guardian is not None:
+                self._guardian.gone(family.leader)
 
     def _forget(self) -> None:
         """Forget families that are gone, but not while there is an orphan that may belong to them:
@@ -216,15 +264,15 @@ class Orphans:
                 del self._families[marker]
 
 
-def relatives(family: Family) -> list[proc.Process]:
-    """Return the living processes of a family, wherever they are in the tree. Blocks for some
-    milliseconds."""
+def relatives(family: Family, keeper: int) -> list[proc.Process]:
+    """Return the living processes of a family, wherever they are in the tree below its keeper. Blocks
+    for some milliseconds."""
     living = {found.pid: found for found in proc.processes() if not found.ended}
     children: dict[int, list[proc.Process]] = {}
     for found in living.values():
         children.setdefault(found.parent, []).append(found)
     mine: dict[int, proc.Process] = {}
-    waiting = list(children.get(os.getpid(), ()))
+    waiting = list(children.get(keeper, ()))
     while waiting:
         found = waiting.pop()
         waiting += children.get(found.pid, ())
@@ -252,8 +300,3 @@ def send(found: proc.Process, number: int) -> None:
         pass
     finally:
         os.close(descriptor)
-
-
-def _reap(pid: int) -> None:
-    with suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)

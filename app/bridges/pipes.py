@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -40,6 +41,14 @@ class Ends:
         descriptor = _raised(os.open(path, _FOLDER))
         self._given.append(descriptor)
         return descriptor
+
+    def beyond(self, passed: Sequence[int]) -> list[int]:
+        """Return copies of descriptors that are beyond the numbers they will have in the child."""
+        copies = []
+        for descriptor in passed:
+            copies.append(fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE + len(passed)))
+            self._given.append(copies[-1])
+        return copies
 
     def on_pipes(self, stdin: Input, stdout: Output, stderr: Errors) -> Files:
         """Return the child's files, of which those that are pipes get an end here."""

@@ -78,14 +78,13 @@ def variable(pid: int, name: str) -> str | None:
     return None
 
 
-def adopted_children() -> list[int]:
-    """Return the children of this process' first thread, among which are all that it adopted."""
-    me = os.getpid()
+def children_of_first_thread(parent: int) -> list[int]:
+    """Return the children of a process' first thread, among which are all that it adopted."""
     try:
-        with open(f"/proc/self/task/{me}/children", "rb", 0) as file:
+        with open(f"/proc/{parent}/task/{parent}/children", "rb", 0) as file:
             content = file.read(1 << 20)
     except OSError:
-        return [found.pid for found in processes() if found.parent == me]
+        return [found.pid for found in processes() if found.parent == parent]
     return [int(pid) for pid in content.split()]
 
 
