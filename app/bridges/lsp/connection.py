@@ -19,10 +19,11 @@ from app.bridges.lsp.client import ServerCapabilities, ServerRequests, client_ca
 from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.lsp.positions import Encoding
 from app.bridges.lsp.resolution import ResolvedServer, merged
+from app.bridges.lsp.server_places import ServerPlace
 from app.bridges.lsp.servers import Behaviour
 from app.bridges.message_stream import END_OF_OUTPUT, PeerClosed
 from app.bridges.peer import JsonRpcPeer, ResponseError
-from app.bridges.process import Child, ChildProcesses, SpawnFailed
+from app.bridges.process import Child, SpawnFailed
 
 SHUTDOWN_SECONDS = 2.0
 MAX_LAST_WORDS = 4_000
@@ -51,7 +52,9 @@ class Hooks:
 class Connection:
     """A running server. Made by `open`, ended by `shut_down` or `aclose`."""
 
-    def __init__(self, child: Child, server: ResolvedServer, root: Path, hooks: Hooks) -> None:
+    def __init__(
+        self, child: Child, place: ServerPlace, server: ResolvedServer, root: Path, hooks: Hooks
+    ) -> None:
         assert child.stdin is not None
         assert child.stdout is not None
         self.child = child
@@ -59,6 +62,7 @@ class Connection:
         self.server_info: Mapping[str, Any] = {}
         self.encoding: Encoding = "utf-16"
         self.root = root
+        self._place = place
         self._server = server
         self._last_words = bytearray()
         requests = ServerRequests(root, server.settings, lambda: self.capabilities, hooks.refreshed)
@@ -75,10 +79,9 @@ class Connection:
     @classmethod
     async def open(
         cls,
-        children: ChildProcesses,
+        place: ServerPlace,
         server: ResolvedServer,
         root: Path,
-        environment: Mapping[str, str],
         hooks: Hooks,
         *,
         watches_files: bool,
@@ -86,20 +89,25 @@ class Connection:
     ) -> Connection:
         """Start the server and greet it, within `seconds`. Raises ServerEnded."""
         try:
-            child = await children.start(
+            child = await place.children.start(
                 server.command,
                 owner=f"language server {server.program.name}",
                 cwd=root,
-                env={**environment, **server.env},
+                env={**place.environment, **server.env},
                 stdin="pipe",
             )
         except SpawnFailed as failure:
+            await place.end()
             raise ServerEnded(f"{server.program} cannot be started: {failure.reason}") from None
+        except BaseException:
+            await place.end()
+            raise
         hooks.spawned()
         try:
-            connection = cls(child, server, root, hooks)
+            connection = cls(child, place, server, root, hooks)
         except BaseException:
             await child.aclose()
+            await place.end()
             raise
         try:
             await connection._greet(watches_files, seconds)
@@ -161,6 +169,7 @@ class Connection:
         self.peer.close("the server was stopped")
         try:
             await self.child.aclose()
+            await self._place.end()
         finally:
             for task in (self._reading, self._draining):
                 task.cancel()
@@ -169,7 +178,8 @@ class Connection:
     async def _greet(self, watches_files: bool, seconds: float) -> None:
         uri = path_to_uri(self.root)
         params = {
-            "processId": os.getpid(),
+            # Servers end with the process of this number; where they cannot see it that would be at once.
+            "processId": None if self._place.children.apart else os.getpid(),
             "clientInfo": {"name": "kaged", "version": app.__version__},
             "locale": "en",
             "rootUri": uri,

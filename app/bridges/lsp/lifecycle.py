@@ -21,7 +21,7 @@ from app.bridges.lsp.documents import Decode
 from app.bridges.lsp.limits import ServerLimits
 from app.bridges.lsp.resolution import ResolvedServer, ServerTable
 from app.bridges.lsp.run import ServerRun
-from app.bridges.process import ChildProcesses
+from app.bridges.lsp.server_places import ServerPlaces
 from app.bridges.supervisor import Restarts
 from app.errors import ToolError
 from app.states import LanguageServerState, move
@@ -38,9 +38,9 @@ _FORGIVING = frozenset({"idle_timeout", "reload"})
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What servers are run with; the same for all of a daemon."""
+    """What servers are run with; the same for all of a project."""
 
-    children: ChildProcesses
+    places: ServerPlaces
     watches: TreeWatches
     environment: Mapping[str, str]
     decode: Decode
@@ -235,9 +235,8 @@ class Lifecycle:
         run = ServerRun(resolved, self._project_root, watch)
         try:
             await run.begin(
-                self._means.children,
+                await self._means.places.place(resolved),
                 self._root,
-                self._means.environment,
                 self._means.decode,
                 self._language_id,
                 note,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from app.bridges.child_starter import ChildStarter
 from app.bridges.lsp.diagnostics import Diagnosed
 from app.bridges.lsp.documents import Decode, OpenText
 from app.bridges.lsp.file_uris import ForeignUri, path_to_uri, uri_to_path
@@ -20,6 +21,7 @@ from app.bridges.lsp.positions import Encoding, LineIndex
 from app.bridges.lsp.project import Declarations, ProjectLanguages, ServerStatus
 from app.bridges.lsp.resolution import Declared, ResolvedServer, ServerTable
 from app.bridges.lsp.server import LanguageServer
+from app.bridges.lsp.server_places import ServerCages, ServerPlaces
 from app.bridges.lsp.workspace_edit import (
     CreateFile,
     DeleteFile,
@@ -32,7 +34,6 @@ from app.bridges.lsp.workspace_edit import (
     parse_workspace_edit,
     prevailing_line_end,
 )
-from app.bridges.process import ChildProcesses
 from app.workspace.tree_watch import TreeWatches
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "ProjectLanguages",
     "RenameFile",
     "ResolvedServer",
+    "ServerCages",
     "ServerLimits",
     "ServerStatus",
     "ServerTable",
@@ -72,12 +74,12 @@ class LanguageServers:
     """All language servers of this daemon. One instance, closed before the children are.
 
     `declared` returns what is declared for a project, `decode` the text of a file's content or None
-    when it is binary, `record` keeps an audit event and must not raise.
+    when it is binary, `record` keeps an audit event and must not raise. With `cages` each server runs in one.
     """
 
     def __init__(
         self,
-        children: ChildProcesses,
+        children: ChildStarter,
         watches: TreeWatches,
         *,
         environment: Mapping[str, str],
@@ -85,6 +87,7 @@ class LanguageServers:
         decode: Decode,
         record: Record,
         limits: ServerLimits | None = None,
+        cages: ServerCages | None = None,
     ) -> None:
         self._children = children
         self._watches = watches
@@ -93,6 +96,7 @@ class LanguageServers:
         self._decode = decode
         self._record = record
         self._limits = limits or ServerLimits()
+        self._cages = cages
         self._projects: dict[str, ProjectLanguages] = {}
         self._leaving: set[ProjectLanguages] = set()
         self._closed = False
@@ -104,7 +108,9 @@ class LanguageServers:
         if project is None or project.root != root:
             if project is not None:
                 self._part_from(project, "project_unload")
-            project = self._projects[project_id] = ProjectLanguages(root, declared, self._means(project_id))
+            project = self._projects[project_id] = ProjectLanguages(
+                root, declared, self._means(project_id, root)
+            )
             if self._closed:
                 project.begin_close("daemon_shutdown")
         elif project.declared != declared:
@@ -132,9 +138,9 @@ class LanguageServers:
         await asyncio.gather(*(project.closed() for project in self._leaving))
         self._leaving.clear()
 
-    def _means(self, project_id: str) -> Means:
+    def _means(self, project_id: str, root: Path) -> Means:
         return Means(
-            children=self._children,
+            places=ServerPlaces(self._children, self._environment, self._cages, project_id, root),
             watches=self._watches,
             environment=self._environment,
             decode=self._decode,

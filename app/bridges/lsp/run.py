@@ -21,8 +21,8 @@ from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.lsp.known_files import KnownFiles
 from app.bridges.lsp.readiness import Bell, Readiness
 from app.bridges.lsp.resolution import ResolvedServer
+from app.bridges.lsp.server_places import ServerPlace
 from app.bridges.lsp.watched import KINDS, WatchedGlobs
-from app.bridges.process import ChildProcesses
 from app.workspace.tree_watch import FileChange, TreeWatch
 
 MAX_NEWS = 20_000
@@ -59,9 +59,8 @@ class ServerRun:
 
     async def begin(
         self,
-        children: ChildProcesses,
+        place: ServerPlace,
         root: Path,
-        environment: Mapping[str, str],
         decode: Decode,
         language_id: Callable[[str], str | None],
         spawned: Callable[[], None],
@@ -73,10 +72,9 @@ class ServerRun:
         scanning = asyncio.create_task(asyncio.to_thread(self._files.scan), name="files for a server")
         try:
             self.connection = await Connection.open(
-                children,
+                place,
                 self.server,
                 root,
-                environment,
                 Hooks(spawned, self._notified, self._refreshed),
                 watches_files=self._relies_on_watch,
                 seconds=seconds,

@@ -1,0 +1,158 @@
+"""Which folders an installed program needs to be seen to run: its own, and those of what runs it.
+
+Owns: following links, scripts and virtual environments to these folders, and which folders are too wide to
+be shown for the sake of a program. Never: showing them. Blocks: reads small files; call it in a thread.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import app
+from app.programs import script_interpreter, search_path
+
+SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")))
+"""Every cage shows these, and the daemon's own interpreter with its packages."""
+MAX_PLACES = 64
+MAX_LINKS = 20
+MAX_DEPTH = 4
+MAX_SCRIPT = 16 * 1024
+_PROGRAM_FOLDERS = frozenset({"bin", "sbin", "libexec", "Scripts"})
+_CONTENT_FOLDERS = ("lib", "lib64", "libexec", "share")
+_TOO_WIDE = frozenset(map(Path, ("/", "/home", "/root", "/tmp", "/var", "/var/tmp", "/opt", "/srv", "/etc")))
+_RUNS_SCRIPTS = re.compile(r"(node|nodejs|bun|deno|python[\d.]*|ruby[\d.]*|perl[\d.]*|java|php[\d.]*|ba?sh)")
+_SHELLS = frozenset({"sh", "bash", "dash"})
+_NAMED_IN_SCRIPT = re.compile(r"""(?<![\w./$}])/[^\s"'$;|&<>()`\\]+""")
+_NAMED_HOME = re.compile(r"^home\s*=\s*(/.+?)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a place is judged by. `home` is the daemon's user's; a folder that has it or one of `apart` in
+    it is never shown as a whole, nor is anything in one of `apart`. `environment` has the PATH that scripts
+    find their interpreter by."""
+
+    home: Path
+    apart: tuple[Path, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def own_code() -> Path:
+    """Return the folder of the daemon's own code, which may lie outside of its packages."""
+    return Path(os.path.realpath(Path(app.__file__).parent))
+
+
+def needed_places(command: Sequence[str], around: Surroundings) -> tuple[Path, ...]:
+    """Return the real folders and files, beyond those of the system, that must be seen so that the command
+    runs: where its program lies by each of its names, what interprets it, and the script that it runs."""
+    search = _Search(around)
+    search.program(Path(command[0]), 0)
+    if _RUNS_SCRIPTS.fullmatch(Path(command[0]).name):
+        script = next((word for word in command[1:] if os.path.isabs(word) and os.path.isfile(word)), None)
+        if script is not None:
+            search.program(Path(script), 0)
+    return tuple(search.found)
+
+
+def usual_path(path: Path) -> Path:
+    """Return the path with its folder's real name; the last component stays, be it a link."""
+    return Path(os.path.realpath(path.parent), path.name)
+
+
+class _Search:
+    def __init__(self, around: Surroundings) -> None:
+        self.found: dict[Path, None] = {}
+        self._home = Path(os.path.realpath(around.home))
+        self._apart = tuple(Path(os.path.realpath(one)) for one in around.apart)
+        self._environment = around.environment
+        own = (Path(os.path.realpath(prefix)) for prefix in (sys.base_prefix, sys.prefix))
+        self._shown = (*SYSTEM, *own)
+
+    def program(self, path: Path, depth: int) -> None:
+        """Add what a program needs, by each of the links that lead to it."""
+        for one in _links(path):
+            self._add(self._folder_of(one))
+            self._virtual_environment(one, depth)
+        if depth < MAX_DEPTH:
+            self._interpreter(Path(os.path.realpath(path)), depth + 1)
+
+    def _add(self, place: Path) -> None:
+        shown = any(place.is_relative_to(one) for one in (*self._shown, *self._apart, *self.found))
+        if not shown and len(self.found) < MAX_PLACES:
+            self.found[place] = None
+
+    def _folder_of(self, path: Path) -> Path:
+        """Return what is shown of an installation for one program in it: all of it where it is one by
+        itself, else the folder of programs, else the file."""
+        if "node_modules" in path.parts:
+            until = path.parts.index("node_modules") + 1
+            return Path(*path.parts[:until])
+        folder = path.parent
+        if folder.name in _PROGRAM_FOLDERS:
+            if self._is_installation(folder.parent):
+                return folder.parent
+            return folder if self._is_narrow(folder) else path
+        return folder if self._is_narrow(folder) else path
+
+    def _is_installation(self, prefix: Path) -> bool:
+        if not self._is_narrow(prefix):
+            return False
+        if (prefix / "pyvenv.cfg").is_file():
+            return True
+        # `~/.local` and its like hold more than programs.
+        hidden = prefix.parent == self._home and prefix.name.startswith(".")
+        return not hidden and any((prefix / name).is_dir() for name in _CONTENT_FOLDERS)
+
+    def _is_narrow(self, folder: Path) -> bool:
+        kept = (self._home, *self._apart)
+        return folder not in _TOO_WIDE and not any(one.is_relative_to(folder) for one in kept)
+
+    def _virtual_environment(self, program: Path, depth: int) -> None:
+        """A virtual environment's Python runs on another one's library."""
+        text = _beginning(program.parent.parent / "pyvenv.cfg") if depth < MAX_DEPTH else ""
+        named = _NAMED_HOME.search(text)
+        if named is not None:
+            self.program(Path(named[1], "python3"), depth + 1)
+
+    def _interpreter(self, program: Path, depth: int) -> None:
+        name = script_interpreter(program)
+        if not name:
+            return
+        text = _beginning(program)
+        words = text.partition("\n")[0][2:].split()
+        first = Path(words[0]) if words and os.path.isabs(words[0]) else None
+        if first is not None and first.name != "env":
+            self.program(first, depth)
+        else:
+            for folder in search_path(self._environment).split(os.pathsep):
+                if os.access(Path(folder, name), os.X_OK):
+                    self.program(Path(folder, name), depth)
+                    break
+        if name in _SHELLS:
+            for named in _NAMED_IN_SCRIPT.findall(text.partition("\n")[2])[:MAX_PLACES]:
+                if os.path.isfile(named):
+                    self.program(Path(named), depth)
+
+
+def _links(path: Path) -> Iterator[Path]:
+    """Yield the names of a file: as it was given, and by each link that this one is."""
+    for _ in range(MAX_LINKS):
+        path = usual_path(path)
+        yield path
+        try:
+            path = path.parent / os.readlink(path)
+        except OSError:
+            return
+
+
+def _beginning(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_SCRIPT).decode("utf-8", "replace")
+    except OSError:
+        return ""

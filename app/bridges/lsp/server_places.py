@@ -1,0 +1,171 @@
+"""Where a language server is started: with the daemon's rights, or in a cage of its own.
+
+Owns: what such a cage holds, and what of the daemon's environment means something inside. Never: making
+cages, and starting servers.
+
+Servers run build scripts and load plugins of the project, so they are trusted no more than the project is:
+they have its folder, their own installation and the packages that were fetched for their language before,
+no network, and a home that is kept for their caches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.bridges.child_starter import CageKeeper, ChildStarter
+from app.bridges.installation_places import Surroundings, needed_places
+from app.bridges.lsp.resolution import ResolvedServer
+from app.cages.cage import Cage, Mount
+from app.cages.inner_environment import environment_inside
+from app.programs import on_path
+
+_numbers = itertools.count(1)
+_PLAIN = re.compile(r"[a-z][a-z0-9_-]{0,40}")
+_COMPANIONS: Mapping[str, tuple[str, ...]] = {
+    "go": ("go",),
+    "rust": ("cargo", "rustc"),
+    "java": ("java",),
+    "ruby": ("ruby",),
+    "php": ("php",),
+}
+"""Programs that servers of a language run to know what a project is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Supply:
+    """Packages and tools that a language's own programs have fetched. `variable` names their folder,
+    `usual` is where it is below the home otherwise; only `parts` of it are shown: beside them may be
+    credentials."""
+
+    variable: str
+    usual: str
+    parts: tuple[str, ...]
+
+
+_SUPPLIES: Mapping[str, tuple[_Supply, ...]] = {
+    "go": (_Supply("GOMODCACHE", "go/pkg/mod", (".",)),),
+    "rust": (
+        _Supply("CARGO_HOME", ".cargo", ("registry", "git")),
+        _Supply("RUSTUP_HOME", ".rustup", ("toolchains", "settings.toml")),
+    ),
+    "python": (_Supply("PYTHONUSERBASE", ".local", ("lib",)),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCages:
+    """What servers' cages are made of. `states` is the folder that keeps their homes, `closed` are the
+    daemon's own places, which no cage shows."""
+
+    keeper: CageKeeper
+    states: Path
+    closed: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPlace:
+    """What starts one run of a server, and in which environment. `end` ends the cage, if it is one."""
+
+    children: ChildStarter
+    environment: Mapping[str, str]
+    end: Callable[[], Awaitable[None]]
+
+
+class ServerPlaces:
+    """The places of one project's servers. Without `cages` they have the daemon's rights."""
+
+    def __init__(
+        self,
+        children: ChildStarter,
+        environment: Mapping[str, str],
+        cages: ServerCages | None,
+        project_id: str,
+        project_root: Path,
+    ) -> None:
+        self._children = children
+        self._environment = environment
+        self._cages = cages
+        self._project_id = project_id
+        self._project_root = project_root
+
+    async def place(self, server: ResolvedServer) -> ServerPlace:
+        """Return where the server is started this time. Raises ToolError `cage_unavailable`."""
+        cages = self._cages
+        if cages is None:
+            return ServerPlace(self._children, self._environment, _nothing)
+        cage = await asyncio.to_thread(self._cage, cages, server)
+        key = f"lsp/{self._project_id}/{_name(server.language)}/{next(_numbers)}"
+        children = await cages.keeper.children(key, cage, self._project_root)
+        shown = tuple(mount.path for mount in cage.mounts if mount.mode != "deny")
+        inside = environment_inside(self._environment, shown)
+        return ServerPlace(children, {**inside, **cage.env}, lambda: cages.keeper.end(key))
+
+    def _cage(self, cages: ServerCages, server: ResolvedServer) -> Cage:
+        """Blocks."""
+        state = cages.states / _name(self._project_id) / "lsp" / _name(server.language)
+        return server_cage(server, self._project_root, self._environment, state=state, closed=cages.closed)
+
+
+def server_cage(
+    server: ResolvedServer,
+    project_root: Path,
+    environment: Mapping[str, str],
+    *,
+    state: Path,
+    closed: Iterable[Path] = (),
+) -> Cage:
+    """Return the cage of a project's server: the project to write in, its installation and supplies to
+    read, nothing of `closed`, no network. `state` keeps its home. Blocks: looks where programs are."""
+    closed = tuple(closed)
+    home = Path(environment.get("HOME") or "/")
+    around = Surroundings(home, (project_root, *closed), environment)
+    installed = list(needed_places(server.command, around))
+    for name in _COMPANIONS.get(server.language, ()):
+        program = on_path(name, environment, outside=project_root)
+        installed += needed_places((str(program),), around) if program is not None else ()
+    supplied, variables = _supplies(server.language, environment, home)
+    outside = [path for path in (*installed, *supplied) if not path.is_relative_to(project_root)]
+    return Cage(
+        mounts=(
+            Mount(project_root, "rw"),
+            *(Mount(path, "ro") for path in dict.fromkeys(outside)),
+            *(Mount(path, "deny") for path in closed),
+        ),
+        state_folder=state,
+        env=variables,
+    )
+
+
+def _supplies(language: str, environment: Mapping[str, str], home: Path) -> tuple[list[Path], dict[str, str]]:
+    shown: list[Path] = []
+    variables: dict[str, str] = {}
+    for supply in _SUPPLIES.get(language, ()):
+        folder = Path(environment.get(supply.variable) or _usual(supply, environment, home))
+        parts = [folder / part for part in supply.parts]
+        found = [part.resolve() for part in parts if folder.is_absolute() and part.exists()]
+        if found:
+            shown += found
+            variables[supply.variable] = str(folder.resolve())
+    return shown, variables
+
+
+def _usual(supply: _Supply, environment: Mapping[str, str], home: Path) -> Path:
+    path = environment.get("GOPATH", "").partition(":")[0]
+    if supply.variable == "GOMODCACHE" and path:
+        return Path(path, "pkg", "mod")
+    return home / supply.usual
+
+
+def _name(text: str) -> str:
+    """Return a file name for what a project calls something, each its own."""
+    return text if _PLAIN.fullmatch(text) else hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+async def _nothing() -> None:
+    """There is no cage to end."""
