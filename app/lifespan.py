@@ -21,6 +21,7 @@ from app.bridges.lsp.manager import LanguageServers
 from app.bridges.plugins.manager import Plugins
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
+from app.bridges.sandbox.manager import Cages, Tier
 from app.config import (
     LimitSettings,
     Settings,
@@ -56,7 +57,9 @@ from app.harness.trace_destinations import open_traces
 from app.harness.uploads.retention import trim_uploads_forever
 from app.observability import Metrics, Redactor, Telemetry
 from app.storage.storage import Storage
+from app.tools.ast_grep.snapshot import empty_folder
 from app.tools.authorisation.guard import built_in
+from app.tools.call_processes import CallProcesses
 from app.tools.catalog import build_registry
 from app.tools.edit_feedback import EditFeedback
 from app.tools.read_tracker import ReadTracker
@@ -106,10 +109,15 @@ class Lasting:
     debuggers: DebugAdapters
     hooks: PluginHooks
     notes: WorktreeNotes
+    processes: CallProcesses
 
-    async def run_over(self, session_id: str, agent_path: str) -> None:
-        """End what is kept for one run of an agent only."""
-        await self.debuggers.end_run(session_id, agent_path)
+    async def run_over(self, session_id: str, agent_path: str, run_id: str, *, last: bool = True) -> None:
+        """End what is kept for one run of an agent only, and with its `last` one what is the agent's."""
+        try:
+            if last:
+                await self.debuggers.end_run(session_id, agent_path)
+        finally:
+            await self.processes.end_run(session_id, run_id)
 
     async def session_over(self, session_id: str) -> None:
         """End and forget everything that is kept for a session."""
@@ -117,6 +125,7 @@ class Lasting:
         self.feedback.forget(session_id)
         await self.debuggers.end_session(session_id)
         await self.terminals.end_session(session_id)
+        await self.processes.end_session(session_id)
 
 
 @asynccontextmanager
@@ -152,7 +161,9 @@ async def _open_services(
     children, environment = ChildProcesses(), child_environment()
     watches = TreeWatches(ProjectRules)
     every_folder = TreeWatches(instead=watches)  # installed packages, generated code: for language servers
-    kept = KeptLists(watches, children, choose_engine(environment))
+    cages = Cages(children, Tier("off", "cages are not made yet"))
+    processes = await _call_processes(children, cages, settings)
+    kept = KeptLists(watches, processes, choose_engine(environment))
     declared = ProjectLanguageServers(settings.lsp)
     audit = BridgeAudit(storage, redactor, telemetry.metrics)
     languages = LanguageServers(
@@ -167,7 +178,7 @@ async def _open_services(
         debuggers, debugged = _debug_adapters(children, terminals, settings, audit)
         registry = build_registry(
             reads=reads,
-            children=children,
+            processes=processes,
             terminals=terminals,
             environment=environment,
             kept=kept,
@@ -182,8 +193,8 @@ async def _open_services(
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
         hooks = _plugins(children, storage, settings, registry, audit)
         folder = settings.daemon.data_dir / "worktrees"
-        notes = WorktreeNotes(storage, Worktrees(children, environment, folder))
-        lasting = Lasting(reads, terminals, feedback, debuggers, hooks, notes)
+        notes = WorktreeNotes(storage, Worktrees(processes, environment, folder))
+        lasting = Lasting(reads, terminals, feedback, debuggers, hooks, notes, processes)
         services = await _assemble(
             settings, redactor, storage, hub, registry, router, lasting, telemetry, management
         )
@@ -202,7 +213,16 @@ async def _open_services(
         await languages.aclose()
         await kept.aclose()
         await asyncio.gather(every_folder.aclose(), watches.aclose())
+        await processes.aclose()
+        await cages.aclose()
         await children.aclose()
+
+
+async def _call_processes(children: ChildProcesses, cages: Cages, settings: Settings) -> CallProcesses:
+    data_dir = settings.daemon.data_dir
+    closed = (data_dir, settings.config_file or default_config_file())
+    snapshots = await asyncio.to_thread(empty_folder, data_dir / "snapshots")
+    return CallProcesses(children, cages, data_dir=data_dir, closed=closed, snapshots=snapshots)
 
 
 def _debug_adapters(

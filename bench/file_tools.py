@@ -20,6 +20,7 @@ from typing import Any
 
 from app.bridges.process import ChildProcesses
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.edit import text
 from app.tools.file import read
 from app.tools.project_files import ProjectFiles
@@ -42,7 +43,9 @@ class Desk:
     def __init__(self, root: Path, children: ChildProcesses) -> None:
         files = ProjectFiles(reads=ReadTracker())
         self.root = root
-        self._service = ToolService(ToolRegistry((read.build(files, children, {}), text.build(files))))
+        self._service = ToolService(
+            ToolRegistry((read.build(files, CallProcesses.uncaged(children), {}), text.build(files)))
+        )
         self._context = ToolCallContext(
             session_id="ses",
             run_id="run",

@@ -16,6 +16,7 @@ from app.bridges.process import ChildProcesses
 from app.programs import packaged
 from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.listing import SourceFiles
+from app.tools.call_processes import CallProcesses
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
@@ -45,7 +46,8 @@ def _command_line(root: Path, pattern: str) -> float:
 async def _compare(root: Path) -> None:
     children = ChildProcesses()
     files = ProjectFiles(reads=ReadTracker())
-    tool = ast_search.build(files, AstGrep(children), SourceFiles(children, rules_above), seconds=600)
+    engine, sources = AstGrep(children), SourceFiles(children, rules_above)
+    tool = ast_search.build(files, CallProcesses.uncaged(children), engine, sources, seconds=600)
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(root, Path(scratch), ToolService(ToolRegistry((tool,))))
         try:

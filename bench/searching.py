@@ -15,6 +15,7 @@ from typing import Any
 from app.bridges.process import ChildProcesses
 from app.programs import packaged
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
@@ -83,8 +84,9 @@ async def bench(root: Path) -> AsyncIterator[Bench]:
     children = ChildProcesses()
     files = ProjectFiles(reads=ReadTracker())
     watches = TreeWatches(ProjectRules)
-    kept = KeptLists(watches, children, choose_engine({}))
-    tools = (grep.build(files, children, {}), glob.build(files, children, {}, kept=kept))
+    processes = CallProcesses.uncaged(children)
+    kept = KeptLists(watches, processes, choose_engine({}))
+    tools = (grep.build(files, processes, {}), glob.build(files, processes, {}, kept=kept))
     with tempfile.TemporaryDirectory() as scratch:
         try:
             yield Bench(root, Path(scratch), ToolService(ToolRegistry(tools)), kept)

@@ -20,6 +20,7 @@ from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TERMINAL_VARIABLES, CommandSpec, TerminalManager
 from app.config import child_environment
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.catalog import build_registry
 from app.tools.read_tracker import ReadTracker
 from app.tools.service import ToolService
@@ -34,7 +35,10 @@ WARM = 3
 
 async def _lines(children: ChildProcesses, terminals: TerminalManager, folder: Path) -> None:
     registry = build_registry(
-        reads=ReadTracker(), children=children, terminals=terminals, environment=child_environment()
+        reads=ReadTracker(),
+        processes=CallProcesses.uncaged(children),
+        terminals=terminals,
+        environment=child_environment(),
     )
     service = ToolService(registry)
     context = ToolCallContext(

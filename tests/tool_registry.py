@@ -7,6 +7,7 @@ from typing import Any
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.config import child_environment
+from app.tools.call_processes import CallProcesses
 from app.tools.catalog import build_registry
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
@@ -19,7 +20,7 @@ def tool_registry(
     children = children or ChildProcesses()
     return build_registry(
         reads=reads or ReadTracker(),
-        children=children,
+        processes=CallProcesses.uncaged(children),
         terminals=TerminalManager(children, per_session=4),
         environment=child_environment(),
         **options,

@@ -37,12 +37,14 @@ def command(folder: Path | None, config_file: Path | None, no_models: bool, as_j
     from app.config import load_settings
     from app.harness.dsl.compiler import compile_project
     from app.harness.hooks.plugin_catalog import ManifestCatalog
+    from app.tools.call_processes import CallProcesses
     from app.tools.catalog import build_registry
     from app.tools.read_tracker import ReadTracker
 
     children = ChildProcesses()
     terminals = TerminalManager(children, per_session=0)
-    catalog = build_registry(reads=ReadTracker(), children=children, terminals=terminals, environment={})
+    processes = CallProcesses.uncaged(children)  # nothing is started: only names and shapes are asked for
+    catalog = build_registry(reads=ReadTracker(), processes=processes, terminals=terminals, environment={})
     models, plugins = None, None
     if not no_models:
         settings = load_settings(config_file=config_file)

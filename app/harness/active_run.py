@@ -45,7 +45,7 @@ class ActiveRun:
         owner: Owner,
         spawn: Callable[..., asyncio.Task[None]],
         *,
-        over: Callable[[str, str], Awaitable[None]],
+        over: Callable[[str, str, str], Awaitable[None]],
     ) -> None:
         self.row = row
         self.message: Message | None = None
@@ -146,7 +146,7 @@ class ActiveRun:
     async def _let_go(self) -> None:
         """End what tools kept for this run: when its end is told, nothing of it is left."""
         try:
-            await self._over(self.context.session_id, self.context.agent_path)
+            await self._over(self.context.session_id, self.context.agent_path, self.run_id)
         except Exception:
             # Whatever a tool leaves behind must not keep the run from ending; the daemon's stop ends it.
             log.exception("what run %s left behind was not ended", self.row.id)

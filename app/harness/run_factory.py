@@ -153,7 +153,7 @@ async def build_child(
     span: Span,
     background: bool,
     take_steers: Callable[[], list[Message]],
-    over: Callable[[str, str], Awaitable[None]],
+    over: Callable[[str, str, str], Awaitable[None]],
 ) -> ActiveRun:
     """Return a run of one of the parent's children that is ready to start; nothing is stored yet.
 

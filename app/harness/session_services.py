@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -53,10 +53,17 @@ class Spawn(Protocol):
     def __call__(self, coroutine: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]: ...
 
 
+class RunOver(Protocol):
+    """Ends what tools keep only for a run."""
+
+    async def __call__(self, session_id: str, agent_path: str, run_id: str, *, last: bool = True) -> None:
+        """`last`: the agent has no other run at this moment."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class SessionServices:
-    """Everything a session is given; one instance for all sessions. `run_over` ends what tools keep only
-    for a run, by session id and agent path."""
+    """Everything a session is given; one instance for all sessions."""
 
     storage: Storage
     projects: ProjectRegistry
@@ -74,7 +81,7 @@ class SessionServices:
     redactor: Redactor
     permissions: PermissionRules
     consents: Consents
-    run_over: Callable[[str, str], Awaitable[None]]
+    run_over: RunOver
     compaction: CompactionServices
     hooks: PluginHooks
     notes: WorktreeNotes

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from app.bridges.dap.manager import DebugAdapters
 from app.bridges.lsp.manager import LanguageServers
-from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.listing import SourceFiles
+from app.tools.call_processes import CallProcesses
 from app.tools.code import lsp
 from app.tools.compute import calc
 from app.tools.debug import debug
@@ -42,7 +42,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 def build_registry(
     *,
     reads: ReadTracker,
-    children: ChildProcesses,
+    processes: CallProcesses,
     terminals: TerminalManager,
     environment: Mapping[str, str],
     data_dir: Path | None = None,
@@ -58,7 +58,7 @@ def build_registry(
 
     `reads` remembers who has read what, for as long as its sessions live. `data_dir` is the
     daemon's own folder and `config_file` holds its credentials: no tool may touch them. Programs
-    are started by `children`, commands by `terminals`, with `environment`. `languages` are the
+    are started by `processes`, commands on `terminals`, with `environment`. `languages` are the
     language servers and `debuggers` the debug adapters; without them `code.lsp` and `debug` are there to
     be named, and answer that none runs.
     `kept` are the lists of files that make finding files by name quick. `issues` are the project's, `todos`
@@ -67,24 +67,24 @@ def build_registry(
     files = ProjectFiles(
         reads=reads, closed=tuple(path for path in (data_dir, config_file) if path is not None)
     )
-    syntax = AstGrep(children, environment)
-    sources = SourceFiles(children, rules_above, environment)
-    reading = read.build(files, children, environment)
+    syntax = AstGrep(processes.own, environment)
+    sources = SourceFiles(processes.own, rules_above, environment)
+    reading = read.build(files, processes, environment)
     writing, editing = write.build(files), text.build(files)
-    running = bash.build(terminals, files, environment)
+    running = bash.build(terminals, files, processes, environment)
     definitions = (
         reading,
         writing,
         create.build(files),
         editing,
         calc.build(),
-        grep.build(files, children, environment),
-        glob.build(files, children, environment, kept=kept),
-        ast_search.build(files, syntax, sources),
-        ast_rewrite.build(files, syntax, sources),
+        grep.build(files, processes, environment),
+        glob.build(files, processes, environment, kept=kept),
+        ast_search.build(files, processes, syntax, sources),
+        ast_rewrite.build(files, processes, syntax, sources),
         running,
         background.build(terminals),
-        lsp.build(files, sources, languages),
+        lsp.build(files, processes, sources, languages),
         debug.build(files, debuggers, terminals),
         recipe.build(files, environment),
         checkpoint.build(),
@@ -94,7 +94,7 @@ def build_registry(
         ask.build(),
         form.build(),
         *locked_set.build(
-            files, children, environment, read=reading, write=writing, edit=editing, bash=running, kept=kept
+            files, processes, environment, read=reading, write=writing, edit=editing, bash=running, kept=kept
         ),
     )
     return ToolRegistry(definitions, GROUPS)

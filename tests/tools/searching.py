@@ -11,6 +11,7 @@ from typing import Any
 
 from app.bridges.process import ChildProcesses
 from app.programs import on_path, packaged
+from app.tools.call_processes import CallProcesses
 from app.tools.file import read
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
@@ -71,11 +72,12 @@ async def search_desk(
 ) -> AsyncIterator[Any]:
     """Yield the desk with `file.read`, `search.grep` and `search.glob`; no child outlives it."""
     children = ChildProcesses()
+    processes = CallProcesses.uncaged(children)
     project_files = ProjectFiles(reads=ReadTracker(), closed=(desk.base / "data", *closed))
     tools = (
-        read.build(project_files, children, {}),
-        grep.build(project_files, children, {}, limits=text, engine=engine),
-        glob.build(project_files, children, {}, limits=files, engine=engine),
+        read.build(project_files, processes, {}),
+        grep.build(project_files, processes, {}, limits=text, engine=engine),
+        glob.build(project_files, processes, {}, limits=files, engine=engine),
     )
     try:
         yield replace(desk, service=ToolService(ToolRegistry(tools)))

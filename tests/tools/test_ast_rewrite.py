@@ -18,6 +18,7 @@ from app.errors import ToolError
 from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.found import Found
 from app.tools.ast_grep.listing import SourceFiles
+from app.tools.call_processes import CallProcesses
 from app.tools.edit import ast_rewrite, ast_survey
 from app.tools.edit.ast_plan import choose, rewritten
 from app.tools.project_files import ProjectFiles
@@ -556,7 +557,8 @@ async def test_when_time_runs_out_nothing_is_changed(desk, children: ChildProces
     before = desk.snapshot()
     files = ProjectFiles(reads=desk.reads)
     sources = SourceFiles(children, rules_above)
-    tool = ast_rewrite.build(files, AstGrep(children), sources, seconds=0.05)
+    processes = CallProcesses.uncaged(children)
+    tool = ast_rewrite.build(files, processes, AstGrep(children), sources, seconds=0.05)
     params = tool.parameters(rewrites=LOG, dry_run=False)
     with pytest.raises(ToolError, match="nothing was changed") as refused:
         await tool.run(params, desk.context)

@@ -17,6 +17,7 @@ from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.found import Found
 from app.tools.ast_grep.languages import LANGUAGES, extensions_of
 from app.tools.ast_grep.listing import SourceFiles
+from app.tools.call_processes import CallProcesses
 from app.tools.project_files import ProjectFiles
 from app.tools.search import ast_matches, ast_search
 from app.tools.search.ignore_rules import rules_above
@@ -329,7 +330,11 @@ async def test_when_time_runs_out_the_answer_says_so(desk, children, seconds):
     for number in range(40):
         desk.put(f"{number}.ts", "wanted(1);\n" * 3_000)
     tool = ast_search.build(
-        ProjectFiles(reads=desk.reads), AstGrep(children), SourceFiles(children, rules_above), seconds=seconds
+        ProjectFiles(reads=desk.reads),
+        CallProcesses.uncaged(children),
+        AstGrep(children),
+        SourceFiles(children, rules_above),
+        seconds=seconds,
     )
     params = tool.parameters(pattern="$A + $B", lang="typescript")
     async with asyncio.timeout(20):
@@ -396,7 +401,8 @@ async def test_the_daemons_own_files_are_not_searched(desk):
     files = ProjectFiles(reads=desk.reads, closed=(inside.parent,))
     processes = ChildProcesses()
     try:
-        tool = ast_search.build(files, AstGrep(processes), SourceFiles(processes, rules_above))
+        engine, sources = AstGrep(processes), SourceFiles(processes, rules_above)
+        tool = ast_search.build(files, CallProcesses.uncaged(processes), engine, sources)
         result = await tool.run(tool.parameters(pattern="wanted($A)", lang="typescript"), desk.context)
     finally:
         await processes.aclose()

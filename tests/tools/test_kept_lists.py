@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from app.bridges.process import ChildProcesses
+from app.tools.call_processes import CallProcesses
 from app.tools.project_files import ProjectFiles
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
@@ -90,12 +91,13 @@ class Both:
 async def both_on(desk: Any, engine: str = "packaged", shown: int = 100) -> AsyncIterator[Both]:
     limits = FileLimits(shown=shown)
     children, watches = ChildProcesses(), TreeWatches(ProjectRules)
+    processes = CallProcesses.uncaged(children)
     files = ProjectFiles(reads=ReadTracker(), closed=(desk.base / "data",))
     walker = engine_called(engine, desk.base / "bin")
-    lists = KeptLists(watches, children, walker)
+    lists = KeptLists(watches, processes, walker)
     counting = CountingEngine(walker)
-    kept = ToolRegistry((glob.build(files, children, {}, engine=counting, kept=lists, limits=limits),))
-    plain = ToolRegistry((glob.build(files, children, {}, engine=walker, limits=limits),))
+    kept = ToolRegistry((glob.build(files, processes, {}, engine=counting, kept=lists, limits=limits),))
+    plain = ToolRegistry((glob.build(files, processes, {}, engine=walker, limits=limits),))
     try:
         with_lists = replace(desk, service=ToolService(kept))
         yield Both(with_lists, replace(desk, service=ToolService(plain)), counting, lists, watches)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.tools.call_processes import CallProcesses
 from app.tools.edit import text as edit_text
 from app.tools.file import read
 from app.tools.file.text_index import MAX_FILES, MIN_SIZE, KnownText, Marks, TextIndex
@@ -47,7 +48,7 @@ def index():
 def reader(desk, index, children):
     """A desk whose `file.read` remembers large files, however fresh they are."""
     files = ProjectFiles(reads=desk.reads)
-    tools = (read.build(files, children, {}, index), edit_text.build(files))
+    tools = (read.build(files, CallProcesses.uncaged(children), {}, index), edit_text.build(files))
     return replace(desk, service=ToolService(ToolRegistry(tools)))
 
 

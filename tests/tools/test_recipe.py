@@ -11,6 +11,7 @@ import pytest
 
 from app.bridges.pty.manager import TerminalManager
 from app.tools.authorisation.rules import PermissionRule
+from app.tools.call_processes import CallProcesses
 from app.tools.catalog import build_registry
 from app.tools.project import justfile, makefile, taskfile
 from app.tools.service import ToolService
@@ -37,7 +38,7 @@ def _install(program: Path) -> None:
 def _on_path(desk: Desk, children, folder: Path) -> Desk:
     registry = build_registry(
         reads=desk.reads,
-        children=children,
+        processes=CallProcesses.uncaged(children),
         terminals=TerminalManager(children, per_session=4),
         environment={"PATH": f"{folder}:/usr/bin:/bin", "HOME": str(desk.base)},
         data_dir=desk.base / "data",

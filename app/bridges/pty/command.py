@@ -12,7 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from app.bridges.process import Child, ChildProcesses
+from app.bridges.child_starter import ChildStarter
+from app.bridges.process import Child
 from app.bridges.pty.output import MAX_RECENT, OpenFile, Output
 from app.bridges.pty.terminal import Terminal
 from app.ids import now_ms
@@ -29,7 +30,8 @@ CommandState = Literal["running", "background", "ended"]
 
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
-    """What to run for whom. `cwd` is the descriptor of a folder, `env` the whole environment."""
+    """What to run for whom. `cwd` is the descriptor of a folder, `env` the whole environment. `children`
+    starts it, in a cage for instance; None leaves it to the manager."""
 
     command: str
     session_id: str
@@ -38,6 +40,7 @@ class CommandSpec:
     shown_cwd: str
     env: Mapping[str, str]
     open_file: OpenFile
+    children: ChildStarter | None = None
 
 
 class Command:
@@ -97,7 +100,7 @@ class Command:
         """Whether something goes on that nobody is about to end."""
         return self._child is not None and bool(self._child.left_behind) and not self._ending
 
-    async def start(self, children: ChildProcesses) -> None:
+    async def start(self, children: ChildStarter) -> None:
         """Start the shell. Raises SpawnFailed.
 
         With job control (`-m`) the shell gives background jobs process groups of their own, as at

@@ -16,8 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.bridges.process import ChildProcesses, SpawnFailed
+from app.bridges.process import SpawnFailed
+from app.errors import ToolError
 from app.ids import new_id
+from app.programs import ENVIRONMENT
+from app.tools.call_processes import CallProcesses
 
 NO_REPOSITORY = "not a git repository"
 SECONDS = 60.0
@@ -26,6 +29,15 @@ _QUIET = (
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false",
     "-c", "core.quotePath=false", "-c", "gc.auto=0",
 )  # fmt: skip
+
+"""No program that a repository names is run for what is done here; filters are for files, and none is read
+or written by git."""
+_HARMLESS = {
+    "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C",
+    # Of a partial clone git would fetch what is missing, by a program that the repository names.
+    "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_PROTOCOL_FROM_USER": "0",
+}  # fmt: skip
+_NO_CONFIGURATION = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 
 
 class GitProblem(Exception):
@@ -50,11 +62,16 @@ class GitObjects:
     """The objects that kaged keeps for one project, beside those of its repository."""
 
     def __init__(
-        self, children: ChildProcesses, environment: Mapping[str, str], root: Path, folder: Path
+        self, processes: CallProcesses, environment: Mapping[str, str], root: Path, folder: Path
     ) -> None:
-        """`root` is the project's folder, `folder` where its objects are kept."""
-        self._children = children
+        """`root` is the project's folder, `folder` where its objects are kept. git runs in a cage of its own
+        where there are cages, and then without `environment` and what its user has configured."""
+        self._processes = processes
         self._environment = {k: v for k, v in environment.items() if not k.startswith("GIT_")}
+        self._options: tuple[str, ...] = _QUIET
+        if processes.has_cages:
+            self._environment = ENVIRONMENT | _NO_CONFIGURATION
+            self._options = (*_QUIET, "-c", "safe.directory=*")  # whose it is does not matter in there
         self._root = root
         self.folder = folder
         self._objects = folder / "objects"
@@ -65,11 +82,11 @@ class GitObjects:
         """Find the repository. Raises `GitProblem`, an expected one where there is none."""
         if not await asyncio.to_thread(_is_below_a_repository, self._root):
             raise GitProblem(NO_REPOSITORY, expected=True)  # without starting git for each message
+        await asyncio.to_thread(self._objects.mkdir, parents=True, exist_ok=True)
         found = await self._git(["rev-parse", "--show-object-format", "--git-path", "objects"], plain=True)
         kind, _, objects = found.decode("utf-8", "surrogateescape").strip().partition("\n")
         self._hash = kind if kind in ("sha1", "sha256") else "sha1"
         self._repository = await asyncio.to_thread(os.path.realpath, self._root / objects)
-        await asyncio.to_thread(self._objects.mkdir, parents=True, exist_ok=True)
 
     async def names(self) -> list[bytes]:
         """Return the files of the project's folder that git tracks or would, relative to it."""
@@ -175,7 +192,7 @@ class GitObjects:
         most: int = MAX_OUTPUT,
     ) -> bytes:
         """Run one command; `plain` without the own folder, as for anybody who looks at the repository."""
-        own = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+        own = dict(_HARMLESS)
         if not plain and self._repository is not None:
             own |= {
                 "GIT_OBJECT_DIRECTORY": str(self._objects),
@@ -184,8 +201,9 @@ class GitObjects:
         if index is not None:
             own["GIT_INDEX_FILE"] = str(index)
         try:
-            done = await self._children.run(
-                ["git", *_QUIET, *arguments],
+            children = await self._processes.of_repository(self._root, self.folder)
+            done = await children.run(
+                ["git", *self._options, *arguments],
                 owner="worktree notes",
                 cwd=self._root,
                 env=self._environment | own,
@@ -195,6 +213,8 @@ class GitObjects:
             )
         except SpawnFailed as problem:
             raise GitProblem(f"git cannot be run: {problem.reason}", expected=True) from None
+        except ToolError as problem:
+            raise GitProblem(f"git cannot be run: {problem.message}") from None
         if done.timed_out:
             raise GitProblem(f"git {arguments[0]} took more than {SECONDS:.0f} s")
         if done.truncated:

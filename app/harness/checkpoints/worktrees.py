@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.bridges.process import ChildProcesses
 from app.harness.checkpoints.file_survey import FileSurvey
 from app.harness.checkpoints.git_objects import GitObjects, GitProblem, TreeEntry
+from app.tools.call_processes import CallProcesses
 
 MAX_STORE_BYTES = 512 * 1024 * 1024
 """What the notes of one project may take on disk, before the oldest are given up."""
@@ -46,8 +46,8 @@ class _Project:
 class Worktrees:
     """The notes of all projects. `folder` is below the daemon's own."""
 
-    def __init__(self, children: ChildProcesses, environment: Mapping[str, str], folder: Path) -> None:
-        self._children = children
+    def __init__(self, processes: CallProcesses, environment: Mapping[str, str], folder: Path) -> None:
+        self._processes = processes
         self._environment = environment
         self._folder = folder
         self._projects: dict[Path, _Project] = {}
@@ -100,7 +100,7 @@ class Worktrees:
     def _project(self, root: Path) -> _Project:
         if root not in self._projects:
             name = hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
-            objects = GitObjects(self._children, self._environment, root, self._folder / name)
+            objects = GitObjects(self._processes, self._environment, root, self._folder / name)
             self._projects[root] = _Project(root, objects)
         return self._projects[root]
 

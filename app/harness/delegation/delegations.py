@@ -291,12 +291,13 @@ class Delegations:
             "prompt": delegation.prompt[:200],
         }
 
-    async def _over(self, session_id: str, agent_path: str) -> None:
-        """End what tools keep for an agent, once the last of its runs is over."""
+    async def _over(self, session_id: str, agent_path: str, run_id: str) -> None:
+        """End what tools keep for a run, and for its agent once the last of its runs is over."""
         self._agents[agent_path] -= 1
-        if self._agents[agent_path] <= 0:
+        last = self._agents[agent_path] <= 0
+        if last:
             del self._agents[agent_path]
-            await self._services.run_over(session_id, agent_path)
+        await self._services.run_over(session_id, agent_path, run_id, last=last)
 
 
 def ended_told(delegation: Delegation, active: ActiveRun) -> dict[str, Any]:

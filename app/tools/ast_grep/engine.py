@@ -8,6 +8,7 @@ be about files that the caller may see.
 from __future__ import annotations
 
 import asyncio
+import copy
 import resource
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +17,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
-from app.bridges.process import ChildProcesses, SpawnFailed
+from app.bridges.child_starter import ChildStarter
+from app.bridges.process import SpawnFailed
 from app.errors import ToolError
 from app.programs import ENVIRONMENT, find_program
 from app.tools.ast_grep.found import Found, Lines, read_match
@@ -61,12 +63,18 @@ def syntax_errors(language: LanguageName) -> Query:
 
 
 class AstGrep:
-    """Starts ast-grep; shared by all calls."""
+    """Starts ast-grep."""
 
-    def __init__(self, children: ChildProcesses, environment: Mapping[str, str] = ENVIRONMENT) -> None:
+    def __init__(self, children: ChildStarter, environment: Mapping[str, str] = ENVIRONMENT) -> None:
         self._children = children
         self._program = str(find_program("ast-grep", environment) or "ast-grep")
         self._folder = Path(str(resources.files("app.tools.ast_grep")))
+
+    def started_by(self, children: ChildStarter) -> AstGrep:
+        """Return the same, with its processes started by `children`."""
+        other = copy.copy(self)
+        other._children = children
+        return other
 
     async def understand(self, text: str, language: LanguageName) -> Pattern:
         """Return what `text` means as a pattern. Raises ToolError `invalid_pattern`."""

@@ -7,12 +7,14 @@ hold a pattern's literal. Never: the cage; callers judge each name.
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from app.bridges.process import ChildProcesses, SpawnFailed
+from app.bridges.child_starter import ChildStarter
+from app.bridges.process import SpawnFailed
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.programs import ENVIRONMENT, find_program
 from app.tools.ast_grep.engine import not_startable
@@ -55,17 +57,23 @@ class Listing:
 
 
 class SourceFiles:
-    """Lists files; shared by all calls."""
+    """Lists files."""
 
     def __init__(
         self,
-        children: ChildProcesses,
+        children: ChildStarter,
         rules_above: RulesAbove,
         environment: Mapping[str, str] = ENVIRONMENT,
     ) -> None:
         self._children = children
         self._rules_above = rules_above
         self._program = str(find_program("rg", environment) or "rg")
+
+    def started_by(self, children: ChildStarter) -> SourceFiles:
+        """Return the same, with its processes started by `children`."""
+        other = copy.copy(self)
+        other._children = children
+        return other
 
     async def below(
         self,

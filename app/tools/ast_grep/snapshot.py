@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from app.tools.text_format import UTF_8, TextFormat, to_utf8
@@ -32,8 +33,8 @@ def parsed_text(content: bytes) -> tuple[bytes, TextFormat] | None:
 class Snapshot:
     """Blocking. Make one by `snapshot`."""
 
-    def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="kaged-ast-"))
+    def __init__(self, within: Path | None) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="kaged-ast-", dir=within))
         self._count = 0
 
     def add(self, text: bytes, extension: str) -> str:
@@ -47,12 +48,20 @@ class Snapshot:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def empty_folder(path: Path) -> Path:
+    """Return the folder for all snapshots of a daemon, without what an earlier one left there. Blocks."""
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
 @asynccontextmanager
-async def snapshot() -> AsyncIterator[Snapshot]:
-    """Make a folder for copies, and remove it with them. Whoever fills it does so to the end."""
+async def snapshot(within: Path | None = None) -> AsyncIterator[Snapshot]:
+    """Make a folder for copies, in the folder `within` or among the system's temporary ones, and remove it
+    with them. Whoever fills it does so to the end."""
     made: list[Snapshot] = []
     try:
-        await to_the_end(Snapshot, made.append)
+        await to_the_end(partial(Snapshot, within), made.append)
         yield made[0]
     finally:
         for one in made:

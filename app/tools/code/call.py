@@ -14,6 +14,7 @@ from app.bridges.lsp.manager import LanguageServer, LanguageServers, ProjectLang
 from app.errors import ToolError
 from app.tools.ast_grep.listing import SourceFiles
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.code.file_lines import FileLines
 from app.tools.code.parameters import LspParams
 from app.tools.code.texts import clean, clean_value, one_line
@@ -32,6 +33,7 @@ class Tooling:
 
     files: ProjectFiles
     sources: SourceFiles
+    processes: CallProcesses
     languages: LanguageServers | None
     lines: FileLines
 

@@ -12,6 +12,7 @@ from app.bridges.lsp.manager import LanguageServers
 from app.errors import ToolError
 from app.tools.ast_grep.listing import SourceFiles
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.code.administration import capabilities, reload, status
 from app.tools.code.call import CodeCall, Tooling, readable
 from app.tools.code.code_actions import code_actions
@@ -47,10 +48,12 @@ _DO: Mapping[str, Callable[[CodeCall], Awaitable[LspResult]]] = {
 }
 
 
-def build(files: ProjectFiles, sources: SourceFiles, languages: LanguageServers | None) -> ToolDefinition:
+def build(
+    files: ProjectFiles, processes: CallProcesses, sources: SourceFiles, languages: LanguageServers | None
+) -> ToolDefinition:
     """Return the tool. Without `languages` it exists, for who only asks what tools there are, and
     every call answers `lsp_server_unavailable`."""
-    tooling = Tooling(files, sources, languages, FileLines())
+    tooling = Tooling(files, sources, processes, languages, FileLines())
 
     async def run(params: LspParams, context: ToolCallContext) -> LspResult:
         check(params)

@@ -73,8 +73,9 @@ async def _listing(call: CodeCall, named: Named) -> Listing:
         root = Path(os.path.realpath(call.context.project_root))
         return Folder(folder.descriptor, Path(folder.key), root)
 
+    sources = call.tooling.sources.started_by(await call.tooling.processes.for_reading(call.context))
     async with held_open(open_folder) as folder:
-        return await call.tooling.sources.below(folder, sorted(endings), deadline=deadline)
+        return await sources.below(folder, sorted(endings), deadline=deadline)
 
 
 def _sorted_out(call: CodeCall, named: Named, names: Sequence[str]) -> dict[str, list[Named]]:

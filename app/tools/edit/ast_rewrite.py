@@ -20,6 +20,7 @@ from app.tools.ast_grep.languages import Language
 from app.tools.ast_grep.listing import SourceFiles
 from app.tools.ast_grep.snapshot import parsed_text
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.definition import (
     Boolean,
     Effects,
@@ -91,11 +92,16 @@ class EditAstResult(ToolResult):
 
 
 def build(
-    files: ProjectFiles, engine: AstGrep, sources: SourceFiles, *, seconds: float = SECONDS
+    files: ProjectFiles,
+    processes: CallProcesses,
+    engine: AstGrep,
+    sources: SourceFiles,
+    *,
+    seconds: float = SECONDS,
 ) -> ToolDefinition:
     """Return the tool. A call that takes longer than `seconds` changes nothing."""
 
-    surveyor = Surveyor(files, engine, sources)
+    surveyor = Surveyor(files, processes, engine, sources)
 
     async def run(params: EditAstParams, context: ToolCallContext) -> EditAstResult:
         request = Request(

@@ -20,6 +20,7 @@ from app.tools.ast_grep.listing import SourceFiles
 from app.tools.ast_grep.pattern import Pattern
 from app.tools.ast_grep.snapshot import snapshot
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.definition import ToolResult
 from app.tools.edit.ast_files import (
     ALL_EXTENSIONS,
@@ -74,8 +75,11 @@ Rewrites = Sequence[tuple[Pattern, str]]
 class Surveyor:
     """Shared by all calls."""
 
-    def __init__(self, files: ProjectFiles, engine: AstGrep, sources: SourceFiles) -> None:
+    def __init__(
+        self, files: ProjectFiles, processes: CallProcesses, engine: AstGrep, sources: SourceFiles
+    ) -> None:
         self._files = files
+        self._processes = processes
         self._engine = engine
         self._sources = sources
 
@@ -86,17 +90,19 @@ class Surveyor:
         `parse_error` when the only file cannot be parsed.
         """
         workspace = self._files.workspace(context)
+        children = await self._processes.for_reading(context)
+        engine = self._engine.started_by(children)
         async with begin(self._files, context, request.path) as start:
-            finder = _Finder(self._sources, start, request)
+            finder = _Finder(self._sources.started_by(children), start, request)
             language, candidates = await self._candidates(finder, request, workspace)
-            rewrites = await self._understand(request.rewrites, language)
+            rewrites = await _understand(engine, request.rewrites, language)
             paths = candidates
             if len(candidates) > PARSE_ALL_UP_TO:
                 paths = await finder.narrowed(candidates, language, [pattern for pattern, _ in rewrites])
         found = Survey(len(candidates))
         while paths and not plan.limit_reached:
-            parser = _Parser(self._engine, rewrites, language, request.deadline)
-            async with snapshot() as folder:
+            parser = _Parser(engine, rewrites, language, request.deadline)
+            async with snapshot(self._processes.snapshots) as folder:
                 copies = Copies()
                 await to_the_end(partial(copy_texts, workspace, paths, language, folder, copies), _nothing)
                 await parser.run(folder.folder, copies, parse_all=len(candidates) <= PARSE_ALL_UP_TO)
@@ -114,14 +120,6 @@ class Surveyor:
         extensions = ALL_EXTENSIONS if known is None else searched_extensions(known)
         paths = await asyncio.to_thread(readable, workspace, await finder.paths(extensions))
         return known or common_language(paths), paths
-
-    async def _understand(self, rewrites: Mapping[str, str], language: LanguageName) -> Rewrites:
-        understood = []
-        for text, template in rewrites.items():
-            pattern = await self._engine.understand(text, language)
-            pattern.check_template(template)
-            understood.append((pattern, template))
-        return understood
 
 
 class _Finder:
@@ -218,6 +216,15 @@ class _Parser:
             edits, skipped = choose(self._found.get(name, ()), file.text)
             plan.skipped_overlaps += skipped
             plan.add(PlannedFile(file.shown, file.key, file.digest, tuple(edits)))
+
+
+async def _understand(engine: AstGrep, rewrites: Mapping[str, str], language: LanguageName) -> Rewrites:
+    understood = []
+    for text, template in rewrites.items():
+        pattern = await engine.understand(text, language)
+        pattern.check_template(template)
+        understood.append((pattern, template))
+    return understood
 
 
 def _nothing(_: None) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 
 import orjson
 
-from app.bridges.process import ChildProcesses, Finished, SpawnFailed
+from app.bridges.child_starter import ChildStarter
+from app.bridges.process import Finished, SpawnFailed
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.tools.file.read_result import page_ranges
 
@@ -35,7 +36,7 @@ class PdfText:
 
 
 async def pdf_text(
-    children: ChildProcesses,
+    children: ChildStarter,
     environment: Mapping[str, str],
     content: bytes,
     pages: str | None,

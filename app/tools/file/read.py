@@ -13,9 +13,9 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.bridges.process import ChildProcesses
 from app.messages import ImageBlock
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.definition import Effects, FsRequirement, ToolDefinition
 from app.tools.description import load_description
 from app.tools.file import notebook, pdf, picture
@@ -44,11 +44,11 @@ class _Reading:
 
 def build(
     files: ProjectFiles,
-    children: ChildProcesses,
+    processes: CallProcesses,
     environment: Mapping[str, str],
     index: TextIndex | None = None,
 ) -> ToolDefinition:
-    """Return the tool over `files`; `children` and their `environment` are for reading PDFs."""
+    """Return the tool over `files`; `processes` and their `environment` are for reading PDFs."""
     known = index or TextIndex()
 
     async def run(params: FileReadParams, context: ToolCallContext) -> FileReadResult:
@@ -62,6 +62,7 @@ def build(
             raise
         result = reading.result
         if reading.pdf is not None:
+            children = await processes.for_reading(context)
             found = await pdf.pdf_text(
                 children, environment, reading.pdf, params.pages, owner=context.session_id
             )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.bridges.process import ChildProcesses
+from app.tools.call_processes import CallProcesses
 from app.tools.definition import ToolDefinition
 from app.tools.locked import command, files, searches
 from app.tools.locked.question import question
@@ -22,7 +22,7 @@ NAMES = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "quest
 
 def build(
     project_files: ProjectFiles,
-    children: ChildProcesses,
+    processes: CallProcesses,
     environment: Mapping[str, str],
     *,
     read: ToolDefinition,
@@ -32,8 +32,8 @@ def build(
     kept: KeptLists | None = None,
 ) -> tuple[ToolDefinition, ...]:
     """Return the tools, in the order of `NAMES`, over the dotted ones that are given."""
-    finding = glob.build(project_files, children, environment, limits=searches.GLOB_LIMITS, kept=kept)
-    searching = grep.build(project_files, children, environment, limits=searches.GREP_LIMITS)
+    finding = glob.build(project_files, processes, environment, limits=searches.GLOB_LIMITS, kept=kept)
+    searching = grep.build(project_files, processes, environment, limits=searches.GREP_LIMITS)
     return (
         files.read(read),
         files.write(write),

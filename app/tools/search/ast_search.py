@@ -22,6 +22,7 @@ from app.tools.ast_grep.listing import Folder, SourceFiles
 from app.tools.ast_grep.pattern import Pattern
 from app.tools.ast_grep.snapshot import Snapshot, snapshot
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.definition import Effects, FsRequirement, Integer, ToolDefinition, ToolParams, ToolResult
 from app.tools.description import load_description
 from app.tools.output import write_sidecar
@@ -82,14 +83,24 @@ class _Anything:
 
 
 def build(
-    files: ProjectFiles, engine: AstGrep, sources: SourceFiles, *, seconds: float = SECONDS
+    files: ProjectFiles,
+    processes: CallProcesses,
+    engine: AstGrep,
+    sources: SourceFiles,
+    *,
+    seconds: float = SECONDS,
 ) -> ToolDefinition:
     """Return the tool. `seconds` is the time a call may take before it answers with what it has."""
 
     async def run(params: SearchAstParams, context: ToolCallContext) -> SearchAstResult:
         deadline = asyncio.get_running_loop().time() + seconds
-        pattern = await engine.understand(params.pattern, params.lang)
-        search = _Search(files, engine, sources, pattern, params, context, deadline)
+        children = await processes.for_reading(context)
+        looking = engine.started_by(children)
+        pattern = await looking.understand(params.pattern, params.lang)
+        listing = sources.started_by(children)
+        search = _Search(
+            files, looking, listing, pattern, params, context, deadline, snapshots=processes.snapshots
+        )
         for path in params.paths or ["."]:
             await search.look_in(path)
         return await asyncio.to_thread(_result, search.harvest, pattern, context)
@@ -120,6 +131,8 @@ class _Search:
         params: SearchAstParams,
         context: ToolCallContext,
         deadline: float,
+        *,
+        snapshots: Path | None,
     ) -> None:
         self.harvest = _Harvest()
         self._engine = engine
@@ -131,6 +144,7 @@ class _Search:
         self._own = files.workspace(context)
         self._free = files.workspace(context, policy=_Anything())
         self._deadline = deadline
+        self._snapshots = snapshots
 
     async def look_in(self, path: str) -> None:
         async with open_scope(self._files, self._context, path) as scope:
@@ -163,7 +177,7 @@ class _Search:
             text = ast_matches.read_text(self._free, scope.shown(name.encode()))
             return [] if text is None else [copies.add(text, extension)]
 
-        async with snapshot() as copies:
+        async with snapshot(self._snapshots) as copies:
             names: list[str] = []
             await to_the_end(partial(copy, copies), names.extend)
             await self._run(scope, into, copies.folder, names, name)

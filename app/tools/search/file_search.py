@@ -62,7 +62,7 @@ async def find_files(
         known = None if kept is None else await kept.find(scope, glob, limits.shown)
         if known is not None:
             return await asyncio.to_thread(_answer, known, scope, "whole", limits, context, tool)
-        found, ending = await _walked(searching, glob, scope, context.session_id, limits.seconds)
+        found, ending = await _walked(searching, glob, scope, context, limits.seconds)
         answer = await asyncio.to_thread(_answer, found, scope, ending, limits, context, tool)
         if kept is not None:
             kept.want(scope.root)
@@ -70,14 +70,14 @@ async def find_files(
 
 
 async def _walked(
-    searching: Searching, glob: Glob, scope: Scope, owner: str, seconds: float
+    searching: Searching, glob: Glob, scope: Scope, context: ToolCallContext, seconds: float
 ) -> tuple[list[Timed], Ending]:
     command = searching.engine.files(await walk_of(scope, glob.names))
+    children = await searching.processes.for_reading(context)
     stamps = _Stamps(scope, glob)
+    run = EngineRun(children, command, scope.descriptor, context.session_id, seconds)
     try:
-        ending = await EngineRun(searching.children, command, scope.descriptor, owner, seconds).read(
-            stamps.take
-        )
+        ending = await run.read(stamps.take)
     finally:
         await stamps.settled()
     return await asyncio.to_thread(sorted, stamps.found), ending

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from app.bridges.process import ChildProcesses
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.definition import Effects, FsRequirement, ToolDefinition, ToolParams, ToolResult
 from app.tools.description import load_description
 from app.tools.project_files import ProjectFiles
@@ -37,7 +37,7 @@ class GlobResult(ToolResult):
 
 def build(
     files: ProjectFiles,
-    children: ChildProcesses,
+    processes: CallProcesses,
     environment: Mapping[str, str],
     *,
     limits: FileLimits | None = None,
@@ -48,7 +48,7 @@ def build(
     the best engine that is installed is used, and a search takes at most 60 s and shows 100 files.
     `kept` makes later searches of a project quick."""
     bounds = limits or FileLimits()
-    searching = Searching(files, children, engine or choose_engine(environment), kept)
+    searching = Searching(files, processes, engine or choose_engine(environment), kept)
 
     async def run(params: GlobParams, context: ToolCallContext) -> GlobResult:
         found = await find_files(searching, params.pattern, params.path, bounds, context, tool="search.glob")

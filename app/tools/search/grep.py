@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, Field
 
-from app.bridges.process import ChildProcesses
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.definition import (
     Boolean,
     Effects,
@@ -73,7 +73,7 @@ class GrepResult(ToolResult):
 
 def build(
     files: ProjectFiles,
-    children: ChildProcesses,
+    processes: CallProcesses,
     environment: Mapping[str, str],
     *,
     limits: TextLimits | None = None,
@@ -82,7 +82,7 @@ def build(
     """Return the tool over `files`. `environment` says where the system's programs are; by default
     the best engine that is installed is used, and a search takes at most 60 s and shows 256 KB."""
     bounds = limits or TextLimits()
-    searching = Searching(files, children, engine or choose_engine(environment))
+    searching = Searching(files, processes, engine or choose_engine(environment))
 
     async def run(params: GrepParams, context: ToolCallContext) -> GrepResult:
         request = TextRequest(

@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from app.bridges.process import ChildProcesses
 from app.errors import ToolError
+from app.tools.call_processes import CallProcesses
 from app.tools.search.engine import Engine, Walk
 from app.tools.search.folder_rules import ProjectRules
 from app.tools.search.found_lines import PathReader
@@ -41,11 +41,11 @@ _AT_ONCE = 2_000
 
 
 class KeptLists:
-    """One per daemon. Lists are made by `engine`, started by `children`."""
+    """One per daemon. Lists are made by `engine`, started by `processes`."""
 
-    def __init__(self, watches: TreeWatches, children: ChildProcesses, engine: Engine) -> None:
+    def __init__(self, watches: TreeWatches, processes: CallProcesses, engine: Engine) -> None:
         self._watches = watches
-        self._children = children
+        self._processes = processes
         self._engine = engine
         self._projects: dict[Path, _Project] = {}
 
@@ -135,7 +135,8 @@ class KeptLists:
                 lambda: os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), opened.append
             )
             command = self._engine.files(Walk(levels=above.levels, repositories=above.repositories))
-            run = EngineRun(self._children, command, opened[0], f"list of {root.name}", WALK_SECONDS)
+            children = await self._processes.of_project(root, caged=False)
+            run = EngineRun(children, command, opened[0], f"list of {root.name}", WALK_SECONDS)
             if await run.read(take) != "whole":
                 raise OutOfStep
         finally:

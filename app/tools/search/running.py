@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from app.bridges.process import Child, ChildProcesses, SpawnFailed
+from app.bridges.child_starter import ChildStarter
+from app.bridges.process import Child, SpawnFailed
 from app.errors import ToolError
 from app.tools.search.engine import Command
 from app.tools.search.output_pipe import OutputPipe
@@ -24,7 +25,7 @@ Ending = Literal["whole", "enough", "timed_out"]
 class EngineRun:
     """One command of an engine, to be run in the folder that is open as `folder`."""
 
-    children: ChildProcesses
+    children: ChildStarter
     command: Command
     folder: int
     owner: str

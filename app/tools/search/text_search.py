@@ -16,9 +16,9 @@ from typing import Any
 
 import orjson
 
-from app.bridges.process import ChildProcesses
 from app.errors import ToolError
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.output import first_fitting, write_sidecar
 from app.tools.project_files import ProjectFiles
 from app.tools.search.engine import Engine, OutputMode, TextQuery, Walk
@@ -40,7 +40,7 @@ class Searching:
     be right, instead of walked for."""
 
     files: ProjectFiles
-    children: ChildProcesses
+    processes: CallProcesses
     engine: Engine
     kept: KeptLists | None = None
 
@@ -101,7 +101,8 @@ async def search_text(
         walk = await walk_of(scope, names)
         query = TextQuery(request.pattern, request.mode, request.ignore_case, request.context)
         command = searching.engine.text(query, walk)
-        run = EngineRun(searching.children, command, scope.descriptor, context.session_id, limits.seconds)
+        children = await searching.processes.for_reading(context)
+        run = EngineRun(children, command, scope.descriptor, context.session_id, limits.seconds)
         ending = await run.read(_taker(gathering, request.mode))
     gathering.finish()
     return await _answer(gathering, ending, request, limits, context, tool)

@@ -26,6 +26,7 @@ from app.bridges.pty.manager import (
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.tools.authorisation.file_policy import fs_policy
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.definition import (
     CapabilityRequirement,
     Effects,
@@ -117,17 +118,22 @@ class Bash:
     """The tool over one manager of terminals. `environment` is what every command gets."""
 
     def __init__(
-        self, terminals: TerminalManager, files: ProjectFiles, environment: Mapping[str, str]
+        self,
+        terminals: TerminalManager,
+        files: ProjectFiles,
+        processes: CallProcesses,
+        environment: Mapping[str, str],
     ) -> None:
         self._terminals = terminals
         self._files = files
+        self._processes = processes
         self._environment = {**environment, **TERMINAL_VARIABLES}
 
     async def run(self, params: BashParams, context: ToolCallContext) -> BashResult:
         try:
             async with (
                 held_open(partial(self._open_folder, params.cwd, context)) as folder,
-                self._terminals.command(self._spec(params, context, folder)) as command,
+                self._terminals.command(await self._spec(params, context, folder)) as command,
             ):
                 with _audited(command, params, context):
                     await self._to_its_end(command, params.seconds, context)
@@ -147,7 +153,8 @@ class Bash:
         if text := command.output.take_live():
             await context.ports.progress(text)
 
-    def _spec(self, params: BashParams, context: ToolCallContext, folder: int) -> CommandSpec:
+    async def _spec(self, params: BashParams, context: ToolCallContext, folder: int) -> CommandSpec:
+        children = await self._processes.of_caller(context)
         return CommandSpec(
             command=params.command,
             session_id=context.session_id,
@@ -156,6 +163,7 @@ class Bash:
             shown_cwd=params.cwd,
             env={**self._environment, **params.env},
             open_file=partial(open_sidecar, context, NAME, "txt"),
+            children=children,
         )
 
     def _open_folder(self, cwd: str, context: ToolCallContext, held: ExitStack) -> int:
@@ -174,7 +182,12 @@ class Bash:
             raise
 
 
-def build(terminals: TerminalManager, files: ProjectFiles, environment: Mapping[str, str]) -> ToolDefinition:
+def build(
+    terminals: TerminalManager,
+    files: ProjectFiles,
+    processes: CallProcesses,
+    environment: Mapping[str, str],
+) -> ToolDefinition:
     """Return the tool."""
     return ToolDefinition(
         name=NAME,
@@ -182,7 +195,7 @@ def build(terminals: TerminalManager, files: ProjectFiles, environment: Mapping[
         description=load_description("app.tools.shell", "bash.md"),
         parameters=BashParams,
         result=BashResult,
-        run=Bash(terminals, files, environment).run,
+        run=Bash(terminals, files, processes, environment).run,
         acp_kind="execute",
         requires=(CapabilityRequirement("shell"), FsRequirement("rw")),
         destructive=True,

@@ -15,6 +15,7 @@ from app.bridges.pty.manager import TerminalManager
 from app.config import child_environment
 from app.harness.debug_terminals import DebugTerminals
 from app.tools.call import ToolCallContext, ToolEnvelope
+from app.tools.call_processes import CallProcesses
 from app.tools.catalog import build_registry
 from app.tools.read_tracker import ReadTracker
 from app.tools.service import ToolService
@@ -104,7 +105,7 @@ async def debug_desk(
     )
     registry = build_registry(
         reads=reads,
-        children=children,
+        processes=CallProcesses.uncaged(children),
         terminals=terminals,
         environment=child_environment(),
         data_dir=base / "data",

@@ -1,0 +1,154 @@
+"""What starts the processes of tool calls: the caller's cage, the project's read-only cage, or the daemon.
+
+Owns: which of them a call gets, the keys of these cages, and their end with the run, the session or the
+project. Never: starting anything, or what a cage holds back; the sandbox bridge does both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.bridges.child_starter import ChildStarter
+from app.bridges.process import ChildProcesses
+from app.bridges.sandbox.manager import Cages, Tier, unavailable
+from app.cages.cage import Cage
+from app.tools.call import ToolCallContext
+from app.tools.project_cage import cage_for_git, cage_for_reading
+
+DIRECT = "direct"
+"""Stands for the run in the key of a cage that an operator's own calls are made in."""
+IDLE_SECONDS = 900.0
+STATE_FOLDER = "cages"
+
+
+class CallProcesses:
+    """One per daemon. `data_dir` is where cages keep state, `closed` are the daemon's own places, which
+    no cage shows. `snapshots` is where copies lie for programs to read in the cage of the project."""
+
+    def __init__(
+        self,
+        children: ChildProcesses,
+        cages: Cages,
+        *,
+        data_dir: Path | None = None,
+        closed: Sequence[Path] = (),
+        snapshots: Path | None = None,
+    ) -> None:
+        self._children = children
+        self._cages = cages
+        self._state = (data_dir or Path("/nonexistent")) / STATE_FOLDER
+        self._closed = tuple(closed)
+        self.snapshots = snapshots
+        self._keys: dict[str, dict[str, set[str]]] = {}
+        self._idle: dict[str, asyncio.TimerHandle] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    def uncaged(cls, children: ChildProcesses) -> CallProcesses:
+        """Start everything with the daemon's rights, as a daemon without a sandbox does."""
+        return cls(children, Cages(children, Tier("off", "every process has the daemon's rights")))
+
+    @property
+    def tier(self) -> Tier:
+        return self._cages.tier
+
+    async def of_caller(self, context: ToolCallContext) -> ChildStarter:
+        """Return what starts processes with the caller's rights: in its cage, if it has one.
+
+        Raises ToolError `cage_unavailable`."""
+        if context.cage is None:
+            return self._children
+        cage = Cage.of_agent(
+            context.cage,
+            context.project_root,
+            state_folder=self._state / _name(context.project_id) / _name(context.agent_path),
+            closed=self._closed,
+        )
+        key = key_of(context)
+        runs = self._keys.setdefault(context.session_id, {})
+        runs.setdefault(context.run_id or DIRECT, set()).add(key)
+        return await self._cages.children(key, cage, context.project_root)
+
+    @property
+    def has_cages(self) -> bool:
+        """Whether processes can be started in cages on this machine."""
+        return self.tier.name in {"full", "landlock"}
+
+    @property
+    def own(self) -> ChildStarter:
+        """What starts processes with the daemon's rights."""
+        return self._children
+
+    async def for_reading(self, context: ToolCallContext) -> ChildStarter:
+        """Return what starts the programs that search and read for the caller. A cage does not bound these:
+        they look beyond it, and only say what it lets the caller know. Raises ToolError `cage_unavailable`
+        for a caged caller where there are no cages."""
+        root = await asyncio.to_thread(os.path.realpath, context.project_root)
+        return await self.of_project(Path(root), caged=context.cage is not None)
+
+    async def of_project(self, root: Path, *, caged: bool) -> ChildStarter:
+        """Return what starts the daemon's own programs that look at the project at `root`: in a cage that
+        shows it read-only. Where there are no cages they start with the daemon's rights, for callers that
+        are not `caged`; raises ToolError `cage_unavailable` for those that are."""
+        if not self.has_cages:
+            if caged and self.tier.name != "off":
+                raise unavailable(self.tier)
+            return self._children
+        key = f"daemon/{root}"
+        cage = await asyncio.to_thread(cage_for_reading, root, self.snapshots, self._closed)
+        self._end_when_idle(key)
+        return await self._cages.children(key, cage, root)
+
+    async def of_repository(self, root: Path, objects: Path) -> ChildStarter:
+        """Return what starts git for the daemon's own notes of the project at `root`, which are kept in
+        `objects`: as `of_project`, for callers that are not caged."""
+        if not self.has_cages:
+            return self._children
+        key = f"daemon/{root}/git"
+        cage = await asyncio.to_thread(cage_for_git, root, objects, self._closed)
+        self._end_when_idle(key)
+        return await self._cages.children(key, cage, root)
+
+    async def end_run(self, session_id: str, run_id: str) -> None:
+        """End the cages of a run, with everything in them."""
+        keys = self._keys.get(session_id, {}).pop(run_id, set())
+        await asyncio.gather(*map(self._cages.end, keys))
+
+    async def end_session(self, session_id: str) -> None:
+        """End all cages of a session that is over."""
+        runs = self._keys.pop(session_id, {})
+        await asyncio.gather(*(self._cages.end(key) for keys in runs.values() for key in keys))
+
+    async def aclose(self) -> None:
+        """Begin nothing more by itself; who made `cages` closes them."""
+        for timer in self._idle.values():
+            timer.cancel()
+        self._idle.clear()
+        await asyncio.gather(*self._ending)
+
+    def _end_when_idle(self, key: str) -> None:
+        loop = asyncio.get_running_loop()
+        timer = self._idle.pop(key, None)
+        if timer is not None:
+            timer.cancel()
+        self._idle[key] = loop.call_later(IDLE_SECONDS, self._end_idle, key)
+
+    def _end_idle(self, key: str) -> None:
+        self._idle.pop(key, None)
+        task = asyncio.get_running_loop().create_task(self._cages.end(key), name=f"end of cage {key}")
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+
+def key_of(context: ToolCallContext) -> str:
+    """Return the key of the caller's cage: one for each run of an agent."""
+    return f"{context.session_id}/{context.agent_path}/{context.run_id or DIRECT}"
+
+
+def _name(text: str) -> str:
+    """Return `text` as the name of a folder."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".") or "_"

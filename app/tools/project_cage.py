@@ -1,0 +1,83 @@
+"""What the daemon's own programs see of a project that they look at: the project, all of it read-only.
+
+Owns: which folders that takes: the project's, the rules of the repository that it is part of, and what the
+programs themselves need. Never: a cage of an agent (`app.cages.cage`). Looks at the disk: blocks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import app
+from app.cages.cage import Cage, Mount
+
+OWN_PROGRAMS = Path(app.__file__).parent
+"""Programs of the daemon's own that run in such a cage, with what they are configured by."""
+RULES_FILE = ".gitignore"
+MAX_LINE = 4096
+
+
+def cage_for_reading(root: Path, snapshots: Path | None, closed: Sequence[Path]) -> Cage:
+    """Return the cage in which the project at `root` is searched. Of what lies above it, the cage shows
+    that there is a repository, and which files that ignores: a search goes by both."""
+    shown = [root, *above(root), OWN_PROGRAMS]
+    if snapshots is not None:
+        shown.append(snapshots)
+    mounts = [Mount(path, "ro") for path in dict.fromkeys(shown)]
+    return Cage(mounts=(*mounts, *(Mount(path, "deny") for path in closed)))
+
+
+def above(root: Path) -> list[Path]:
+    """Return the repository's folder and the rules above `root`, where the repository begins above it."""
+    top = next((one for one in (root, *root.parents) if os.path.lexists(one / ".git")), None)
+    if top is None or top == root:
+        return []
+    folders = [one for one in root.parents if one.is_relative_to(top)]
+    found = [folder / RULES_FILE for folder in folders] + [top / ".git"]
+    return [path for path in found if path.exists() and not path.is_symlink()]
+
+
+def cage_for_git(root: Path, objects: Path, closed: Sequence[Path]) -> Cage:
+    """Return the cage in which git notes the files of the project at `root`: it reads the project and its
+    repository, wherever that lies, and writes to the folder `objects` alone."""
+    shown = [root, *above(root), *_repository_places(root, closed)]
+    mounts = [Mount(path, "ro") for path in dict.fromkeys(shown)]
+    hidden = [Mount(path, "deny") for path in closed]
+    return Cage(mounts=(*mounts, *hidden, Mount(objects, "rw")))
+
+
+def _repository_places(root: Path, closed: Sequence[Path]) -> list[Path]:
+    """Return the folders of a repository that lie elsewhere: of a linked working tree, a submodule, or a
+    clone that shares objects. A project may say so of any folder: only what looks like one is shown."""
+    top = next((one for one in (root, *root.parents) if os.path.lexists(one / ".git")), None)
+    if top is None:
+        return []
+    git = _line_of(top / ".git", "gitdir: ") if (top / ".git").is_file() else ".git"
+    folder = Path(os.path.realpath(top / (git or ".git")))
+    common = Path(os.path.realpath(folder / (_line_of(folder / "commondir") or ".")))
+    found = [one for one in (folder, common) if (one / "HEAD").is_file()]
+    objects = common / "objects"
+    shared = _line_of(objects / "info" / "alternates")
+    if shared is not None:
+        other = Path(os.path.realpath(objects / shared))
+        found += [other] if other.name == "objects" and (other.parent / "HEAD").is_file() else []
+    hidden = [Path(os.path.realpath(one)) for one in closed]
+    outside = [one for one in found if not one.is_relative_to(root)]
+    return [one for one in outside if not any(one.is_relative_to(other) for other in hidden)]
+
+
+def _line_of(file: Path, start: str = "") -> str | None:
+    """Return the first line of a small file without its beginning; None when there is none such."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        line = os.read(descriptor, MAX_LINE).split(b"\n")[0].decode("utf-8", "surrogateescape")
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return line.removeprefix(start).strip() or None if line.startswith(start) and "\0" not in line else None
