@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -33,11 +35,12 @@ from app.tools.joint_change import Locked, MakeContent, Written, write_together
 from app.tools.ports import FileWrite, WriteObserver
 from app.tools.read_tracker import Digest, ReadTracker, digest_of
 from app.tools.threads import to_the_end
-from app.workspace import Entry, Policy, Target, Workspace, changed_since_read
+from app.workspace import Entry, Policy, RootFolder, Target, Workspace, changed_since_read
 
 T = TypeVar("T")
 MAX_MOVES = 3
 MAX_SWEPT = 4096
+MAX_ROOTS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +67,26 @@ class ProjectFiles:
         self._closed = tuple(path.resolve() for path in closed)
         self._locks = locks or FileLocks()
         self._swept: set[Hashable] = set()
+        self._roots: OrderedDict[Path, RootFolder] = OrderedDict()
+        self._opening = threading.Lock()
 
     def workspace(self, context: ToolCallContext, *, policy: Policy | None = None) -> Workspace:
         """Return the project's folder as this caller may use it, by its cage or by `policy`."""
         return Workspace(
-            context.project_root,
+            self._root(context.project_root),
             policy=fs_policy(context) if policy is None else policy,
             scratch=context.scratch_dir,
             closed=self._closed,
         )
+
+    def _root(self, path: Path) -> RootFolder:
+        """Return the project's folder, which stays open while it is among those used last."""
+        with self._opening:
+            found = self._roots.setdefault(path, RootFolder(path))
+            self._roots.move_to_end(path)
+            while len(self._roots) > MAX_ROOTS:
+                self._roots.popitem(last=False)
+        return found
 
     def content_as_read(self, target: Target, context: ToolCallContext) -> bytes:
         """Return the content of an existing file that the caller has read. Blocks.

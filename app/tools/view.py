@@ -61,6 +61,10 @@ class View:
         if self.verdict(parts) == "hidden":
             self._policy.check(parts, access)
 
+    def check_step(self, parts: tuple[str, ...]) -> None:
+        """Raise ToolError unless a search may come by `parts` on its way."""
+        self.check(parts, "ro")
+
 
 def _passes(policy: CallerPolicy, parts: tuple[str, ...]) -> bool:
     try:

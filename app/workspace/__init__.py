@@ -1,9 +1,11 @@
 """The single path-containment check: every path that anyone gives the daemon goes through here."""
 
+from app.workspace.bounds import Policy
 from app.workspace.entry import Entry
 from app.workspace.paths import Access, Location, invalid_path, locate
+from app.workspace.root import RootFolder
 from app.workspace.target import MAX_WHOLE_FILE, Staged, Target, changed_since_read
-from app.workspace.workspace import Opened, Policy, Workspace
+from app.workspace.workspace import Opened, Workspace
 
 __all__ = [
     "MAX_WHOLE_FILE",
@@ -12,6 +14,7 @@ __all__ = [
     "Location",
     "Opened",
     "Policy",
+    "RootFolder",
     "Staged",
     "Target",
     "Workspace",

@@ -1,7 +1,8 @@
 """Opening by directory descriptors, so that a link swapped between check and use cannot escape.
 
-Owns: `open_beneath` (the kernel's `openat2`) and `walk` (one component at a time, following
-links by their text only, within the root). Never: policy; callers ask it about `Place.parts`.
+Owns: `open_beneath` (the kernel's `openat2`, which follows no link at all) and `walk` (one component at
+a time, following links by their text only, within the root). Never: policy; callers ask it about
+`Place.parts`, and are asked by `walk` before it looks at anything.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from types import TracebackType
 
 _OPENAT2 = 437
 _RESOLVE_NO_MAGICLINKS = 0x02
+_RESOLVE_NO_SYMLINKS = 0x04
 _RESOLVE_BENEATH = 0x08
+_AT_FDCWD = -100
 _O_PATH = getattr(os, "O_PATH", os.O_RDONLY)
 _MAX_LINKS = 40
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -26,6 +29,7 @@ READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """Never blocks on a FIFO, never makes a terminal the daemon's own."""
 
 Absolute = Callable[[str], tuple[str, ...] | None]
+Step = Callable[[tuple[str, ...]], None]
 
 
 class OutsideRoot(Exception):
@@ -44,7 +48,7 @@ def _syscall() -> Callable[..., int] | None:
     except OSError:
         return None
     try:
-        opened = _openat2(function, probe, ".")
+        opened = _openat2(function, probe, ".", _BENEATH)
         try:
             return function if os.readlink(f"/proc/self/fd/{opened}") == "/" else None
         finally:
@@ -55,8 +59,15 @@ def _syscall() -> Callable[..., int] | None:
         os.close(probe)
 
 
-def _openat2(function: Callable[..., int], root: int, path: str) -> int:
-    how = struct.pack("QQQ", _O_PATH | os.O_CLOEXEC, 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
+def _how(flags: int, resolve: int) -> bytes:
+    return struct.pack("QQQ", flags | os.O_CLOEXEC, 0, resolve)
+
+
+_BENEATH = _how(_O_PATH, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS | _RESOLVE_NO_SYMLINKS)
+_FOLDER = _how(_O_PATH | os.O_DIRECTORY, _RESOLVE_NO_MAGICLINKS | _RESOLVE_NO_SYMLINKS)
+
+
+def _openat2(function: Callable[..., int], root: int, path: str, how: bytes) -> int:
     opened = function(_OPENAT2, root, os.fsencode(path), how, len(how))
     if opened < 0:
         number = ctypes.get_errno()
@@ -65,7 +76,7 @@ def _openat2(function: Callable[..., int], root: int, path: str) -> int:
 
 
 def open_beneath(root: int, parts: tuple[str, ...]) -> int | None:
-    """Return a path-only descriptor of `parts` below `root`, links within it followed.
+    """Return a path-only descriptor of `parts` below `root`; there is no link on the way or at the end.
 
     None when the kernel cannot or will not: `walk` then finds out why.
     """
@@ -73,9 +84,32 @@ def open_beneath(root: int, parts: tuple[str, ...]) -> int | None:
     if function is None:
         return None
     try:
-        return _openat2(function, root, "/".join(parts) or ".")
+        return _openat2(function, root, "/".join(parts) or ".", _BENEATH)
     except OSError:
         return None
+
+
+def open_folder(path: str) -> int:
+    """Return a path-only descriptor of the folder with this absolute path, on the way to which there
+    is no link. Raises OSError; NotADirectoryError also for a link."""
+    function = _syscall()
+    if function is not None:
+        try:
+            return _openat2(function, _AT_FDCWD, path, _FOLDER)
+        except OSError as problem:
+            if problem.errno != errno.ELOOP:
+                raise
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
+    descriptor = os.open("/", DIRECTORY | _O_PATH)
+    for name in path.split("/"):
+        if name in {"", "."}:
+            continue
+        try:
+            below = os.open(name, DIRECTORY | _O_PATH, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = below
+    return descriptor
 
 
 def real_path(descriptor: int) -> str | None:
@@ -84,6 +118,11 @@ def real_path(descriptor: int) -> str | None:
         return os.readlink(f"/proc/self/fd/{descriptor}")
     except OSError:
         return None
+
+
+def names_of(path: str) -> tuple[str, ...]:
+    """Return the components of an absolute path that the kernel has said."""
+    return tuple(path[1:].split("/")) if len(path) > 1 else ()
 
 
 def reopen(descriptor: int, flags: int) -> int:
@@ -118,14 +157,21 @@ class Place:
             os.close(self.held.pop())
 
 
-def walk(root: int, parts: tuple[str, ...], absolute: Absolute, *, entry: bool = False) -> Place:
+def _any(_parts: tuple[str, ...]) -> None:
+    return None
+
+
+def walk(
+    root: int, parts: tuple[str, ...], absolute: Absolute, *, entry: bool = False, step: Step = _any
+) -> Place:
     """Follow `parts` from the directory `root` without ever opening a link.
 
     With `entry` the walk ends at the last component's own entry in its directory, also when that
     is a link or a directory. `absolute` maps an absolute link target to components below the root,
-    or None. Raises OutsideRoot when a link leads out, OSError ELOOP when there are too many links.
+    or None. `step` is asked about each place before anything is known of it, and raises what it likes.
+    Raises OutsideRoot when a link leads out, OSError ELOOP when there are too many links.
     """
-    walker = _Walk(root, parts, absolute, entry)
+    walker = _Walk(root, parts, absolute, entry, step)
     try:
         return walker.run()
     except BaseException:
@@ -134,13 +180,16 @@ def walk(root: int, parts: tuple[str, ...], absolute: Absolute, *, entry: bool =
 
 
 class _Walk:
-    def __init__(self, root: int, parts: tuple[str, ...], absolute: Absolute, entry: bool) -> None:
+    def __init__(
+        self, root: int, parts: tuple[str, ...], absolute: Absolute, entry: bool, step: Step
+    ) -> None:
         self._held = [os.dup(root)]
         self._names: list[str] = []
         self._pending = list(reversed(parts))
         self._absolute = absolute
         self._turns = 0
         self._entry = entry
+        self._step = step
 
     def close(self) -> None:
         while self._held:
@@ -154,6 +203,7 @@ class _Walk:
             if name == "..":
                 self._ascend()
                 continue
+            self._step((*self._names, name))
             try:
                 found = os.stat(name, dir_fd=self._held[-1], follow_symlinks=False)
             except OSError as problem:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from app.errors import ToolError
+from app.workspace.bounds import Guard
 from app.workspace.descriptors import Place
 from app.workspace.new_file import (
     LACKING,
@@ -36,12 +37,13 @@ class Entry:
     `Target`: the same for every path that names this entry.
     """
 
-    def __init__(self, place: Place, location: Location, key: str) -> None:
+    def __init__(self, place: Place, location: Location, key: str, guard: Guard) -> None:
         self.location = location
         self.key = key
         self.parts = place.parts
         self.status = place.status
         self.missing_parents = len(place.missing[:-1])
+        self._guard = guard
         self._directory = place.directory
         self._name = place.name or place.missing[-1]
         folder = os.fstat(place.directory)
@@ -86,6 +88,7 @@ class Entry:
 
     def make_folder(self) -> None:
         """Make a folder. Raises ToolError `file_exists`."""
+        self._check_place()
         with self._problems():
             os.mkdir(self._name, 0o777, dir_fd=self._directory)
             sync_directory(self._directory)
@@ -99,6 +102,7 @@ class Entry:
 
     def make_link(self, target: bytes) -> None:
         """Make a symbolic link to `target`, wherever that is. Raises ToolError `file_exists`."""
+        self._check_place()
         with self._problems():
             os.symlink(target, os.fsencode(self._name), dir_fd=self._directory)
             sync_directory(self._directory)
@@ -108,6 +112,8 @@ class Entry:
 
         Raises ToolError `file_exists`, `file_changed_since_read` when the entry is no longer the
         one that was resolved, or an operating system's problem."""
+        self._check_place()
+        other._check_place()
         with other._problems():
             move_name(self._directory, self._name, other._directory, other._name)
             if not self._is_still(other._directory, other._name):
@@ -120,6 +126,8 @@ class Entry:
     def move_over(self, other: Entry) -> str:
         """Rename this file to `other`, an existing file, and return the name in its directory under
         which that one is kept. At no moment is there no file `other`, if there can be links."""
+        self._check_place()
+        other._check_place()
         temporary = name_aside()
         source, directory = self._directory, other._directory
         with other._problems():
@@ -160,6 +168,7 @@ class Entry:
         """Take the entry out of the way under a new name in its directory, and return that.
 
         Raises ToolError `file_changed_since_read` when it is no longer the one that was resolved."""
+        self._check_place()
         temporary = name_aside()
         with self._problems():
             move_name(self._directory, self._name, self._directory, temporary)
@@ -177,6 +186,7 @@ class Entry:
 
     def remove(self) -> None:
         """Remove the file, or the folder with all that is in it, for good."""
+        self._check_place()
         with self._problems():
             remove_entry(self._directory, self._name)
 
@@ -194,6 +204,10 @@ class Entry:
         """Tell whether this is still what had the state `before`: a folder the same one, a file the
         same one with the same content."""
         return self.status is not None and _identity(self.status) == _identity(before)
+
+    def _check_place(self) -> None:
+        """The directory may have been moved since it was opened: judge where it is by now."""
+        self._guard(self._directory, (self._name,))
 
     def _is_still(self, directory: int, name: str) -> bool:
         return self.is_the_same(os.stat(name, dir_fd=directory, follow_symlinks=False))

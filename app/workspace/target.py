@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from app.errors import ToolError
+from app.workspace.bounds import Guard
 from app.workspace.descriptors import DIRECTORY, READ, Place
 from app.workspace.new_file import (
     ChangedMeanwhile,
@@ -46,12 +47,13 @@ class Target:
     same when the file is replaced.
     """
 
-    def __init__(self, place: Place, location: Location, key: str) -> None:
+    def __init__(self, place: Place, location: Location, key: str, guard: Guard) -> None:
         self.location = location
         self.key = key
         self.status = place.status
         self.parts = place.parts
         self.missing_parents = len(place.missing[:-1])
+        self._guard = guard
         self._directory = place.directory
         self._missing = place.missing
         self._name = place.name or place.missing[-1]
@@ -95,6 +97,7 @@ class Target:
                 with NewFile(directory, 0o666) as new:
                     for piece in pieces:
                         new.write(piece)
+                    self._guard(directory, (self._name,))
                     new.put_new(self._name)
             except FileExistsError:
                 raise ToolError(
@@ -116,6 +119,7 @@ class Target:
                 with NewFile(self._directory, 0o600) as new:
                     new.write(content)
                     self._take_over(new.descriptor, before)
+                    self._guard(self._directory, (self._name,))
                     new.put_over(self._name, lambda now: _signature(now) == _signature(before))
             except (FileNotFoundError, ChangedMeanwhile):
                 raise changed_since_read(self.location.shown) from None
@@ -137,6 +141,7 @@ class Target:
 
         Raises ToolError `file_changed_since_read` when the file is no longer that one."""
         unchanged = _signature(staged.before)
+        self._guard(self._directory, (self._name,))
         with self._problems():
             try:
                 if not change_places(
@@ -209,6 +214,7 @@ class Target:
     @contextmanager
     def _parents(self) -> Iterator[int]:
         """Make the missing parent directories; take them away again when the body fails."""
+        self._guard(self._directory, self._missing or (self._name,))
         held = [os.dup(self._directory)]
         made: list[tuple[int, str]] = []
         try:

@@ -10,17 +10,17 @@ import copy
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
-from app.errors import RPC_CAPABILITY_DENIED, ToolError
+from app.errors import ToolError
+from app.workspace.bounds import Bounds, Guard, Policy, check_kind, closed_to_writes
 from app.workspace.descriptors import (
     READ,
     OutsideRoot,
     Place,
+    names_of,
     open_beneath,
     real_path,
     reopen,
@@ -28,13 +28,8 @@ from app.workspace.descriptors import (
 )
 from app.workspace.entry import Entry
 from app.workspace.paths import Access, Location, below, invalid_path, locate, os_problem
+from app.workspace.root import RootFolder
 from app.workspace.target import Target
-
-
-class Policy(Protocol):
-    def check(self, parts: tuple[str, ...], access: Access) -> None:
-        """Raise ToolError unless the real path `parts`, below the root, may be used so."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +53,23 @@ class Opened:
 class Workspace:
     """A project's folder as one caller may use it. Blocking: call it from a thread.
 
-    `scratch` is a second folder that absolute paths may name, for reading only. `closed` are
-    real files and folders that nobody may touch through this workspace, as the daemon's own data.
+    `root` is its name, or the folder itself where many workspaces share it. `scratch` is a second
+    folder that absolute paths may name, for reading only. `closed` are real files and folders that
+    nobody may touch through this workspace, as the daemon's own data.
     """
 
     def __init__(
         self,
-        root: Path,
+        root: Path | RootFolder,
         *,
         policy: Policy | None = None,
         scratch: Path | None = None,
         closed: tuple[Path, ...] = (),
     ) -> None:
-        self.root = root
-        self._policy = policy
+        self._folder = root if isinstance(root, RootFolder) else RootFolder(root)
+        self.root = self._folder.path
         self._scratch = scratch
-        self._closed = tuple(PurePosixPath(folder).parts[1:] for folder in closed)
+        self._bounds = Bounds(policy, tuple(PurePosixPath(folder).parts[1:] for folder in closed))
         self._held: int | None = None
         self._held_names: tuple[str, ...] = ()
 
@@ -84,7 +80,7 @@ class Workspace:
     def may_read(self, parts: tuple[str, ...]) -> bool:
         """Tell whether a path below the root may be read, by its text."""
         try:
-            self._judge(parts, self._root_names(None), "ro")
+            self._bounds.judge(parts, self._root_names(None), "ro")
         except ToolError:
             return False
         return True
@@ -92,12 +88,11 @@ class Workspace:
     @property
     def is_bounded(self) -> bool:
         """Whether a policy applies."""
-        return self._policy is not None
+        return self._bounds.policy is not None
 
     def closed_below(self) -> tuple[tuple[str, ...], ...]:
         """Return the closed places that lie below the root, as components below it."""
-        root = self._root_names(None)
-        return tuple(whole[len(root) :] for whole in self._closed if whole[: len(root)] == root)
+        return self._bounds.closed_below(self._root_names(None))
 
     @contextmanager
     def open(self, path: str) -> Iterator[Opened]:
@@ -118,13 +113,9 @@ class Workspace:
         """Return the state of a file or directory that may be read. Raises ToolError as `open` does."""
         location = self.locate(path)
         with self._base(location) as root:
-            found = self._find(root, location)
-            if found is not None:
-                os.close(found.descriptor)
-                return found.status
-            opened = self._open_by_walk(root, location)
-            os.close(opened.descriptor)
-            return opened.status
+            found = self._find(root, location) or self._open_by_walk(root, location)
+            os.close(found.descriptor)
+            return found.status
 
     @contextmanager
     def held(self) -> Iterator[Workspace]:
@@ -141,22 +132,15 @@ class Workspace:
 
         Raises ToolError as `open` does, and `is_directory`.
         """
-        location = self.locate(path)
-        if location.in_scratch:
-            raise _closed_to_writes(location.shown)
-        with self._base(location) as root, self._walk(root, location) as place:
-            names = self._root_names(root)
-            self._judge(place.parts, names, "rw")
-            if place.problem is not None and not isinstance(place.problem, FileNotFoundError):
-                raise os_problem(location.shown, place.problem)
-            if ".." in place.missing:
-                raise invalid_path(path, "a symbolic link in the path leads nowhere")
+        location = self._writable(path)
+        with self._base(location) as root, self._walk(root, location, "rw") as place:
+            self._check_found(place, location, self._root_names(root))
             if location.names_directory or (place.status is not None and not place.name):
                 raise ToolError("is_directory", f"{location.shown} is a directory; name a file in it")
             if place.status is not None:
-                _check_kind(place.status, location.shown)
-                self._check_identity(place.status, location.shown)
-            yield Target(place, location, "/" + "/".join((*names, *place.parts)))
+                check_kind(place.status, location.shown)
+                self._bounds.check_identity(place.status, location.shown)
+            yield Target(place, location, self._key(root, place), self._guard(root, location))
 
     @contextmanager
     def entry(self, path: str, *, links: bool = False) -> Iterator[Entry]:
@@ -166,39 +150,32 @@ class Workspace:
 
         Raises ToolError as `open` does, and `symbolic_link`.
         """
-        location = self.locate(path)
-        if location.in_scratch:
-            raise _closed_to_writes(location.shown)
+        location = self._writable(path)
         if not location.parts:
             raise invalid_path(path, "the project's root itself is neither moved nor removed")
-        with self._base(location) as root, self._walk(root, location, entry=True) as place:
-            names = self._root_names(root)
-            self._judge(place.parts, names, "rw")
-            if place.problem is not None and not isinstance(place.problem, FileNotFoundError):
-                raise os_problem(location.shown, place.problem)
-            if ".." in place.missing:
-                raise invalid_path(path, "a symbolic link in the path leads nowhere")
+        with self._base(location) as root, self._walk(root, location, "rw", entry=True) as place:
+            self._check_found(place, location, self._root_names(root))
             if place.status is not None:
                 if not stat.S_ISLNK(place.status.st_mode):
-                    _check_kind(place.status, location.shown)
+                    check_kind(place.status, location.shown)
                 elif not links:
                     raise _link(location.shown)
-                self._check_identity(place.status, location.shown)
-            yield Entry(place, location, "/" + "/".join((*names, *place.parts)))
+                self._bounds.check_identity(place.status, location.shown)
+            yield Entry(place, location, self._key(root, place), self._guard(root, location))
 
     def closed_within(self, entry: Entry, elsewhere: tuple[str, ...] | None = None) -> list[str]:
         """Return the paths in a folder that may not be written, there or, when the folder goes to
         `elsewhere`, below that. Raises ToolError `too_many_files` or an operating system's problem.
         """
         found = {"/".join(one) for one in self.closed_below() if one[: len(entry.parts)] == entry.parts}
-        if self._policy is None:
+        if not self.is_bounded:
             return sorted(found)
         root_names = self._root_names(None)
         for below_it in entry.tree():
             for base in (entry.parts, elsewhere):
                 if base is not None:
                     try:
-                        self._judge((*base, *below_it), root_names, "rw")
+                        self._bounds.judge((*base, *below_it), root_names, "rw")
                     except ToolError:
                         found.add("/".join((*base, *below_it)))
         return sorted(found)
@@ -206,53 +183,50 @@ class Workspace:
     def without_policy(self) -> Workspace:
         """Return the same folder without the caller's bounds, to take back what was allowed; the
         root and what is closed to everybody remain."""
-        other = Workspace(self.root, scratch=self._scratch)
-        other._closed = self._closed
+        other = Workspace(self._folder, scratch=self._scratch)
+        other._bounds = replace(self._bounds, policy=None)
         return other
 
     @contextmanager
     def _base(self, location: Location) -> Iterator[int]:
         if self._held is not None and not location.in_scratch:
             yield self._held
-            return
-        folder = self._scratch if location.in_scratch else self.root
-        assert folder is not None
-        if PurePosixPath(folder) == PurePosixPath("/"):
-            raise invalid_path(location.shown, "the whole file system cannot be a project")
-        try:
-            root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError as problem:
-            raise os_problem(
-                location.shown if location.in_scratch else "the project's root", problem
-            ) from None
-        try:
-            yield root
-        finally:
-            os.close(root)
+        elif location.in_scratch and self._scratch is not None:
+            with RootFolder(self._scratch).opened(location.shown) as scratch:
+                yield scratch
+        else:
+            with self._folder.opened("the project's root") as root:
+                yield root
 
     def _root_names(self, root: int | None) -> tuple[str, ...]:
         if self._held is not None and root in {None, self._held}:
             return self._held_names
-        known = None if root is None else real_path(root)
-        return PurePosixPath(known or os.path.realpath(self.root)).parts[1:]
+        return self._folder.names(root)
 
-    def _judge(self, parts: tuple[str, ...], root_names: tuple[str, ...], access: Access) -> None:
-        whole = (*root_names, *parts)
-        for closed in self._closed:
-            if whole[: len(closed)] == closed:
-                raise _daemons_own("/".join(parts) or ".")
-        if self._policy is not None:
-            self._policy.check(parts, access)
+    def _key(self, root: int, place: Place) -> str:
+        return "/" + "/".join((*self._root_names(root), *place.parts))
 
-    def _check_identity(self, status: os.stat_result, shown: str) -> None:
-        """Refuse a further name (a hard link) of a closed file, or of one directly in a closed folder,
-        which is where the daemon keeps its database and its tokens."""
-        if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
-            return
-        for names in self._closed:
-            path = "/" + "/".join(names)
-            if any(os.path.samestat(status, own) for own in _statuses(path)):
-                raise _daemons_own(shown)
+    def _writable(self, path: str) -> Location:
+        location = self.locate(path)
+        if location.in_scratch:
+            raise closed_to_writes(location.shown)
+        return location
+
+    def _check_found(self, place: Place, location: Location, names: tuple[str, ...]) -> None:
+        """Judge where the walk for writing has ended."""
+        self._bounds.judge(place.parts, names, "rw")
+        if place.problem is not None and not isinstance(place.problem, FileNotFoundError):
+            raise os_problem(location.shown, place.problem)
+        if ".." in place.missing:
+            raise invalid_path(location.shown, "a symbolic link in the path leads nowhere")
+
+    def _guard(self, root: int, location: Location) -> Guard:
+        """Return the check of a directory right before something in it is changed."""
+
+        def guard(directory: int, inside: tuple[str, ...]) -> None:
+            self._bounds.judge_held(directory, inside, self._root_names(root), "rw", location.shown)
+
+        return guard
 
     def _find(self, root: int, location: Location) -> Opened | None:
         """Return what may be read, with a descriptor that names it only. None where the kernel does not
@@ -263,16 +237,16 @@ class Workspace:
         try:
             root_names, path = self._root_names(root), real_path(found)
             status = os.fstat(found)
-            # A link leads elsewhere, a file may have been renamed since; the walk goes by the text.
+            # A file may have been renamed since; the walk goes by the text.
             if path is None or status.st_nlink == 0:
                 return None
-            if PurePosixPath(path).parts[1:] != (*root_names, *location.parts):
+            if names_of(path) != (*root_names, *location.parts):
                 return None
             if not location.in_scratch:
-                self._judge(location.parts, root_names, "ro")
-            _check_kind(status, location.shown)
+                self._bounds.judge(location.parts, root_names, "ro")
+            check_kind(status, location.shown)
             if not location.in_scratch:
-                self._check_identity(status, location.shown)
+                self._bounds.check_identity(status, location.shown)
             kept, found = found, None
             return Opened(kept, status, location, location.parts, path)
         finally:
@@ -291,80 +265,49 @@ class Workspace:
             os.close(found.descriptor)
 
     def _open_by_walk(self, root: int, location: Location) -> Opened:
-        with self._walk(root, location) as place:
+        with self._walk(root, location, "ro") as place:
             root_names = self._root_names(root)
             if not location.in_scratch:
-                self._judge(place.parts, root_names, "ro")
+                self._bounds.judge(place.parts, root_names, "ro")
             if place.problem is not None:
                 raise os_problem(location.shown, place.problem)
             assert place.status is not None
-            _check_kind(place.status, location.shown)
+            check_kind(place.status, location.shown)
             try:
                 descriptor = os.open(place.name or ".", READ | os.O_NOFOLLOW, dir_fd=place.directory)
             except OSError as problem:
                 raise os_problem(location.shown, problem) from None
             try:
                 status = os.fstat(descriptor)
-                _check_kind(status, location.shown)
+                check_kind(status, location.shown)
                 if not location.in_scratch:
-                    self._check_identity(status, location.shown)
+                    inside = (place.name,) if place.name else ()
+                    self._bounds.judge_held(place.directory, inside, root_names, "ro", location.shown)
+                    self._bounds.check_identity(status, location.shown)
             except BaseException:
                 os.close(descriptor)
                 raise
-            key = "/" + "/".join((*root_names, *place.parts))
-            return Opened(descriptor, status, location, place.parts, key)
+            return Opened(descriptor, status, location, place.parts, self._key(root, place))
 
-    def _walk(self, root: int, location: Location, *, entry: bool = False) -> Place:
+    def _walk(self, root: int, location: Location, access: Access, *, entry: bool = False) -> Place:
         folder = self._scratch if location.in_scratch and self._scratch is not None else self.root
+        root_names = self._root_names(root)
 
         def absolute(target: str) -> tuple[str, ...] | None:
             return below(folder, tuple(name for name in target.split("/") if name not in {"", "."}))
 
+        def step(parts: tuple[str, ...]) -> None:
+            if not location.in_scratch:
+                self._bounds.judge_step(parts, root_names)
+
+        if not location.in_scratch:  # by the text first: what is refused so is not looked at
+            self._bounds.judge(location.parts, root_names, access)
         try:
-            return walk(root, location.parts, absolute, entry=entry)
+            return walk(root, location.parts, absolute, entry=entry, step=step)
         except OutsideRoot:
             raise invalid_path(location.shown, "a symbolic link leads out of the project") from None
         except OSError as problem:
             raise os_problem(location.shown, problem) from None
-
-
-def _statuses(path: str) -> Iterator[os.stat_result]:
-    """The status of a file, or of all that lies directly in a folder."""
-    try:
-        own = os.stat(path, follow_symlinks=False)
-        if not stat.S_ISDIR(own.st_mode):
-            yield own
-            return
-        with os.scandir(path) as entries:
-            for entry in entries:
-                with suppress(OSError):
-                    yield entry.stat(follow_symlinks=False)
-    except OSError:
-        return
-
-
-def _check_kind(status: os.stat_result, shown: str) -> None:
-    regular = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    if not regular or status.st_dev in _process_devices():
-        raise invalid_path(shown, "only regular files and directories can be used, not devices or pipes")
-
-
-@lru_cache(maxsize=1)
-def _process_devices() -> frozenset[int]:
-    """Device numbers of the file systems that show processes instead of files."""
-    try:
-        return frozenset({os.stat("/proc/self").st_dev})
-    except OSError:
-        return frozenset()
-
-
-def _daemons_own(shown: str) -> ToolError:
-    return ToolError(
-        "capability_denied",
-        f"{shown} belongs to the daemon itself; no tool may touch it",
-        detail={"path": shown},
-        rpc_code=RPC_CAPABILITY_DENIED,
-    )
 
 
 def _link(shown: str) -> ToolError:
@@ -372,13 +315,4 @@ def _link(shown: str) -> ToolError:
         "symbolic_link",
         f"{shown} is a symbolic link, which is neither moved nor removed; name the file that it points to",
         detail={"path": shown},
-    )
-
-
-def _closed_to_writes(shown: str) -> ToolError:
-    return ToolError(
-        "capability_denied",
-        f"{shown} holds outputs of earlier calls and is read-only; write below the project's root",
-        detail={"path": shown},
-        rpc_code=RPC_CAPABILITY_DENIED,
     )

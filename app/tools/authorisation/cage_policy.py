@@ -35,6 +35,12 @@ class CagePolicy:
         if access == "rw" and any(is_protected(part) for part in parts):
             raise denied(f"fs rw on {path}", "protected names are read-only inside a cage")
 
+    def check_step(self, parts: tuple[str, ...]) -> None:
+        """Raise ToolError `capability_denied` unless the caller may know what is at `parts`: it is
+        granted, or on the way to what is."""
+        if not self.reaches_below(parts):
+            self.check(parts, "ro")
+
     def mode(self, parts: tuple[str, ...]) -> str | None:
         """Return the mode of the most specific entry that covers `parts`, None without one."""
         return self._grants.mode(parts)

@@ -54,6 +54,11 @@ class CallerPolicy:
             if policy is not None:
                 policy.check(parts, access)
 
+    def check_step(self, parts: tuple[str, ...]) -> None:
+        """Raise ToolError unless the cage lets the caller know of `parts`; rules are about what is used."""
+        if self.cage is not None:
+            self.cage.check_step(parts)
+
     def mode(self, parts: tuple[str, ...]) -> str | None:
         """Return what the cage grants there; "rw" without a cage."""
         return "rw" if self.cage is None else self.cage.mode(parts)

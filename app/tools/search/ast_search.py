@@ -81,6 +81,9 @@ class _Anything:
     def check(self, parts: tuple[str, ...], access: Access) -> None:
         pass
 
+    def check_step(self, parts: tuple[str, ...]) -> None:
+        pass
+
 
 def build(
     files: ProjectFiles,

@@ -1,0 +1,143 @@
+"""What one caller may do below a root, and what nobody may do there.
+
+Owns: `Bounds`: the caller's policy, the places of the daemon itself, the kinds of files, and the words of
+a refusal. Never: knowing what a cage is, or opening the caller's files.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+from app.errors import RPC_CAPABILITY_DENIED, ToolError
+from app.workspace.descriptors import names_of, real_path
+from app.workspace.paths import Access, invalid_path
+
+Names = tuple[str, ...]
+Guard = Callable[[int, Names], None]
+"""Raises ToolError unless what is at these names in an open directory may be written by now."""
+
+
+class Policy(Protocol):
+    def check(self, parts: Names, access: Access) -> None:
+        """Raise ToolError unless the real path `parts`, below the root, may be used so."""
+        ...
+
+    def check_step(self, parts: Names) -> None:
+        """Raise ToolError unless the caller may learn whether there is something at `parts`, on the way
+        to something else."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """`policy` None means the whole root. `closed` are real absolute paths, as components."""
+
+    policy: Policy | None
+    closed: tuple[Names, ...]
+
+    def judge(self, parts: Names, root: Names, access: Access) -> None:
+        """Raise ToolError unless the real path `parts` below `root` may be used so."""
+        self._check_closed(parts, root)
+        if self.policy is not None:
+            self.policy.check(parts, access)
+
+    def judge_step(self, parts: Names, root: Names) -> None:
+        """Raise ToolError unless it may be looked whether there is something at `parts`. What is refused
+        here is refused before anything is known of it: absent and forbidden look the same."""
+        self._check_closed(parts, root)
+        if self.policy is not None:
+            self.policy.check_step(parts)
+
+    def judge_held(self, directory: int, inside: Names, root: Names, access: Access, shown: str) -> None:
+        """Judge once more what is at `inside` an open directory, by where that really is. Raises
+        ToolError, and `file_changed_since_read` when it has left the root meanwhile."""
+        path = real_path(directory)
+        if path is None:
+            return
+        whole = names_of(path)
+        if whole[: len(root)] != root:
+            raise ToolError(
+                "file_changed_since_read",
+                f"{shown} was moved or removed by somebody else meanwhile; look at it and try again",
+                detail={"path": shown},
+            )
+        self.judge((*whole[len(root) :], *inside), root, access)
+
+    def closed_below(self, root: Names) -> tuple[Names, ...]:
+        """Return the closed places that lie below `root`, as components below it."""
+        return tuple(whole[len(root) :] for whole in self.closed if whole[: len(root)] == root)
+
+    def check_identity(self, status: os.stat_result, shown: str) -> None:
+        """Refuse a further name (a hard link) of a closed file, or of one directly in a closed folder,
+        which is where the daemon keeps its database and its tokens."""
+        if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
+            return
+        for names in self.closed:
+            path = "/" + "/".join(names)
+            if any(os.path.samestat(status, own) for own in _statuses(path)):
+                raise daemons_own(shown)
+
+    def _check_closed(self, parts: Names, root: Names) -> None:
+        if not self.closed:
+            return
+        whole = (*root, *parts)
+        for closed in self.closed:
+            if whole[: len(closed)] == closed:
+                raise daemons_own("/".join(parts) or ".")
+
+
+def check_kind(status: os.stat_result, shown: str) -> None:
+    """Raise ToolError `invalid_path` for what is neither a regular file nor a directory."""
+    regular = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    if not regular or status.st_dev in _process_devices():
+        raise invalid_path(shown, "only regular files and directories can be used, not devices or pipes")
+
+
+def daemons_own(shown: str) -> ToolError:
+    """Return the refusal of a place that is the daemon's."""
+    return ToolError(
+        "capability_denied",
+        f"{shown} belongs to the daemon itself; no tool may touch it",
+        detail={"path": shown},
+        rpc_code=RPC_CAPABILITY_DENIED,
+    )
+
+
+def closed_to_writes(shown: str) -> ToolError:
+    """Return the refusal to write into a session's scratch folder."""
+    return ToolError(
+        "capability_denied",
+        f"{shown} holds outputs of earlier calls and is read-only; write below the project's root",
+        detail={"path": shown},
+        rpc_code=RPC_CAPABILITY_DENIED,
+    )
+
+
+def _statuses(path: str) -> Iterator[os.stat_result]:
+    """The status of a file, or of all that lies directly in a folder."""
+    try:
+        own = os.stat(path, follow_symlinks=False)
+        if not stat.S_ISDIR(own.st_mode):
+            yield own
+            return
+        with os.scandir(path) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    yield entry.stat(follow_symlinks=False)
+    except OSError:
+        return
+
+
+@lru_cache(maxsize=1)
+def _process_devices() -> frozenset[int]:
+    """Device numbers of the file systems that show processes instead of files."""
+    try:
+        return frozenset({os.stat("/proc/self").st_dev})
+    except OSError:
+        return frozenset()

@@ -1,0 +1,85 @@
+"""The folder that all paths of one caller are below, held open for as long as it is used.
+
+Owns: `RootFolder`: the name it had when it was first opened, and the descriptor that every path is
+opened from. Never: paths below it, or policy.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.workspace.descriptors import names_of, open_folder, real_path
+from app.workspace.paths import invalid_path, os_problem
+
+
+class _Held:
+    """A descriptor that is closed when nobody has a reference to it any more."""
+
+    __slots__ = ("descriptor", "identity")
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        status = os.fstat(descriptor)
+        self.identity = (status.st_dev, status.st_ino)
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
+class RootFolder:
+    """A folder by its name, links in which are followed once: when it is first opened.
+
+    Later on the same folder is used, whatever its name leads to meanwhile. Only when another folder
+    is at that very place, and no link on the way there, is that one used instead. Thread-safe.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._resolved: str | None = None
+        self._held: _Held | None = None
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def opened(self, shown: str) -> Iterator[int]:
+        """Give a path-only descriptor of the folder, good within the `with`.
+
+        Raises ToolError about `shown`: `invalid_path` when the folder is the whole file system or a
+        link has taken its place, or an operating system's problem."""
+        held = self._current(shown)
+        yield held.descriptor
+        del held
+
+    def names(self, descriptor: int | None = None) -> tuple[str, ...]:
+        """Return the components of the real absolute path that the folder has at the moment."""
+        known = None if descriptor is None else real_path(descriptor)
+        return names_of(known or self._resolved or os.path.realpath(self.path))
+
+    def _current(self, shown: str) -> _Held:
+        held = self._held
+        if held is not None and self._is_still_there(held):
+            return held
+        with self._lock:
+            if self._resolved is None:
+                self._resolved = os.path.realpath(self.path)
+            if self._resolved == "/":
+                raise invalid_path(shown, "the whole file system cannot be a project")
+            try:
+                self._held = held = _Held(open_folder(self._resolved))
+            except NotADirectoryError:
+                raise invalid_path(shown, "something else has taken the place of the folder") from None
+            except OSError as problem:
+                self._held = None
+                raise os_problem(shown, problem) from None
+            return held
+
+    def _is_still_there(self, held: _Held) -> bool:
+        assert self._resolved is not None
+        try:
+            found = os.stat(self._resolved, follow_symlinks=False)
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == held.identity
