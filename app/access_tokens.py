@@ -15,19 +15,17 @@ import os
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from app.access_scopes import UNBOUND, Binding, Principal, Scope
 from app.config import AuthSettings
 from app.errors import ConfigError, Conflict, NotFound, Unauthenticated, ValidationFailed
 from app.ids import new_id, now_ms
 from app.storage.models import AccessToken
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-
-Scope = Literal["operator", "read-only"]
-SCOPES: tuple[Scope, ...] = ("operator", "read-only")
 
 TOKEN_PREFIX = "kgd_"
 BROWSER_SESSION_DAYS = 30
@@ -39,20 +37,6 @@ _CACHE_SECONDS = 5.0
 _CACHE_ENTRIES = 1_024
 _DAY_MS = 24 * 60 * 60 * 1000
 _MIN_TOKEN_CHARACTERS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Who is asking. `actor` is the name that rows and the audit trail bear."""
-
-    actor: str
-    scope: Scope
-    via: Literal["bearer", "cookie", "proxy", "insecure"]
-    token_id: str | None = None
-
-    @property
-    def may_write(self) -> bool:
-        return self.scope == "operator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +117,7 @@ class AccessControl:
         if row is None:
             raise Unauthenticated("This token is not known here.", reason="token_unknown")
         self._check_validity(row)
-        actor = "operator" if row.name in _RESERVED_NAMES else f"token:{row.name}"
-        return Principal(actor, "operator" if row.scope == "operator" else "read-only", via, row.id)
+        return _principal(row, via)
 
     async def confirm(self, principal: Principal, secret: str | None) -> None:
         """Raise `Unauthenticated` when `principal` lost its access since it was verified."""
@@ -142,18 +125,26 @@ class AccessControl:
             await self.verify(secret)
 
     async def create(
-        self, name: str, *, scope: Scope = "operator", expires_at: int | None = None
+        self,
+        name: str,
+        *,
+        scope: Scope = "operator",
+        bound: Binding = UNBOUND,
+        expires_at: int | None = None,
     ) -> CreatedToken:
-        """Make a token. `expires_at` is milliseconds since the epoch; None never expires.
+        """Make a token. `expires_at` is milliseconds since the epoch; None never expires. `bound` is for
+        the scopes `agent` and `plugin`; the caller has looked that what it names exists.
 
         Raises `ValidationFailed` for a name that the daemon's own tokens bear."""
         if name in _RESERVED_NAMES:
             raise ValidationFailed(
                 "This name is the daemon's own.", fields={"name": f"choose another than {name!r}"}
             )
-        return await self._create(name, scope=scope, expires_at=expires_at)
+        return await self._create(name, scope=scope, bound=bound, expires_at=expires_at)
 
-    async def _create(self, name: str, *, scope: Scope, expires_at: int | None) -> CreatedToken:
+    async def _create(
+        self, name: str, *, scope: Scope, expires_at: int | None, bound: Binding = UNBOUND
+    ) -> CreatedToken:
         secret = new_secret()
         row = AccessToken(
             id=new_id("tok"),
@@ -162,6 +153,7 @@ class AccessControl:
             scope=scope,
             created_at=self._clock(),
             expires_at=expires_at,
+            **asdict(bound),
         )
         stored = row.model_copy()
         await self._storage.write(lambda uow: uow.access.add_token(stored), durable=True)
@@ -220,6 +212,23 @@ class AccessControl:
             raise Unauthenticated("This token was revoked.", reason="token_revoked")
         if row.expires_at is not None and row.expires_at <= self._clock():
             raise Unauthenticated("This token has expired.", reason="token_expired")
+
+
+def _principal(row: AccessToken, via: Literal["bearer", "cookie"]) -> Principal:
+    """Return who bears the token of `row`. A scope that this version does not know opens nothing, nor
+    does one whose binding is not whole."""
+    bound = Binding(row.project_id, row.session_id, row.agent_path, row.plugin)
+    match row.scope:
+        case "operator" if row.name in _RESERVED_NAMES:
+            return Principal("operator", "operator", via, row.id)
+        case "operator" | "read-only":
+            return Principal(f"token:{row.name}", row.scope, via, row.id)
+        case "agent" if bound.project_id and bound.session_id and bound.agent_path:
+            return Principal(f"agent-token:{row.name}", "agent", via, row.id, bound)
+        case "plugin" if bound.project_id:
+            return Principal(f"plugin-token:{row.name}", "plugin", via, row.id, bound)
+        case _:
+            raise Unauthenticated("This token is for nothing that exists here.", reason="token_unusable")
 
 
 async def _is_revoked(storage: Storage, secret: str) -> bool:

@@ -19,6 +19,7 @@ from app.api.access_rules import (
     check_origin,
     check_write,
 )
+from app.api.scope_rules import check_scope
 from app.config import Settings
 
 PRINCIPAL_KEY = "kaged.principal"
@@ -46,8 +47,10 @@ class AccessMiddleware:
             check_origin(connection.headers, scope["scheme"], self._settings.auth)
         if scope["path"] in PUBLIC_PATHS:
             return
-        access: AccessControl = connection.app.state.services.access
+        services = connection.app.state.services
+        access: AccessControl = services.access
         principal, secret = await authenticate(connection, access)
+        await check_scope(principal, connection, services.storage)
         if writes:
             check_write(connection, principal, secret)
         scope[PRINCIPAL_KEY] = principal

@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 
-from app.access_tokens import AccessControl, Principal, csrf_token
+from app.access_scopes import Principal
+from app.access_tokens import AccessControl, csrf_token
 from app.config import AuthSettings, Settings
 from app.errors import Forbidden, Unauthenticated
 
@@ -145,8 +146,9 @@ def _proxied(headers: Headers, settings: AuthSettings) -> Principal:
 
 
 def check_write(connection: HTTPConnection, principal: Principal, secret: str | None) -> None:
-    """Refuse a write by a read-only token, or by a cookie without the CSRF header."""
-    if not principal.may_write:
+    """Refuse a write by a read-only token, or by a cookie without the CSRF header. Which writes a token
+    that is bound may make is decided before (`scope_rules`)."""
+    if not principal.may_write and not principal.is_bound:
         raise Forbidden("This token may only read.", reason="read_only")
     if principal.via != "cookie" or secret is None:
         return

@@ -12,7 +12,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Query
 from starlette.requests import HTTPConnection
 
-from app.access_tokens import Principal
+from app.access_scopes import Principal
 from app.api.access_middleware import PRINCIPAL_KEY
 from app.api.error_handlers import REQUEST_ID_KEY
 from app.errors import Forbidden

@@ -78,7 +78,7 @@ class KagedRoute(APIRoute):
 
 def scope_of_key(request: Request) -> str:
     """Return what an idempotency key is unique within: who asks for which operation."""
-    return f"{request.scope[PRINCIPAL_KEY].actor} {request.method} {request.url.path}"
+    return f"{request.scope[PRINCIPAL_KEY].key} {request.method} {request.url.path}"
 
 
 def _check_json(request: Request, body: bytes) -> None:

@@ -13,7 +13,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.access_tokens import Principal
+from app.access_scopes import Principal
 from app.api.access_middleware import PRINCIPAL_KEY
 from app.api.access_rules import SAFE_METHODS
 from app.api.error_handlers import REQUEST_ID_KEY

@@ -15,7 +15,7 @@ from typing import Annotated, Protocol
 from fastapi import APIRouter, Query, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
-from app.access_tokens import Principal
+from app.access_scopes import Principal
 from app.api.access_middleware import SECRET_KEY
 from app.api.client_frames import (
     Answer,

@@ -9,12 +9,14 @@ from datetime import UTC, datetime
 
 from fastapi import APIRouter, Request
 
+from app.access_scopes import UNBOUND, Binding
 from app.api.dependencies import OperatorDep, ServicesDep
 from app.api.kaged_route import noun_router
 from app.api.schemas.model import PageOf
 from app.api.schemas.operations import CreatedTokenAnswer, CreateToken, LaunchLink, TokenAnswer
 from app.errors import ValidationFailed
 from app.ids import now_ms
+from app.lifespan import Services
 
 router: APIRouter = noun_router("Access")
 
@@ -32,13 +34,47 @@ async def list_tokens(services: ServicesDep, operator: OperatorDep) -> PageOf[To
 
 @router.post("/tokens", operation_id="create_token", summary="Create an access token", status_code=201)
 async def create_token(services: ServicesDep, operator: OperatorDep, body: CreateToken) -> CreatedTokenAnswer:
+    """A token of the scope `agent` calls one agent's tools in one session and reads that session; one of
+    the scope `plugin` reads the sessions of one project. Neither approves, mints tokens, loads projects
+    or changes rules."""
     expires_at = int(body.expires_at.timestamp() * 1000) if body.expires_at is not None else None
     if expires_at is not None and expires_at > _LATEST:
         raise ValidationFailed("The time is too far away.", fields={"expires_at": "must be before year 9999"})
     if expires_at is not None and expires_at <= now_ms():
         raise ValidationFailed("The time has passed already.", fields={"expires_at": "must be in the future"})
-    created = await services.access.create(body.name, scope=body.scope, expires_at=expires_at)
+    created = await services.access.create(
+        body.name, scope=body.scope, bound=await _binding(services, body), expires_at=expires_at
+    )
     return CreatedTokenAnswer.model_validate({**created.row.model_dump(), "token": created.secret})
+
+
+_NEEDED: dict[str, tuple[str, ...]] = {
+    "agent": ("session_id", "agent_path"),
+    "plugin": ("project_id", "plugin"),
+}
+"""What a token of a scope is bound to; a token of another scope to nothing."""
+
+
+async def _binding(services: Services, body: CreateToken) -> Binding:
+    """Return what the new token is bound to; raise when that does not exist."""
+    needed = _NEEDED.get(body.scope, ())
+    fields = {name: "is required" for name in needed if getattr(body, name) is None}
+    for name in ("session_id", "agent_path", "project_id", "plugin"):
+        if name not in needed and getattr(body, name) is not None:
+            fields[name] = f"is not for a token of the scope {body.scope}"
+    if fields:
+        raise ValidationFailed(f"This is no token of the scope {body.scope}.", fields=fields)
+    if body.scope == "agent":
+        session = await services.sessions.get(str(body.session_id))
+        known = [agent.path for agent in services.projects.compiled(session.project_id).agents()]
+        if body.agent_path not in known:
+            raise ValidationFailed(
+                "The project has no such agent.", fields={"agent_path": f"is none of {known}"}
+            )
+        return Binding(session.project_id, session.id, body.agent_path)
+    if body.scope == "plugin":
+        return Binding(services.projects.get(str(body.project_id)).id, plugin=body.plugin)
+    return UNBOUND
 
 
 @router.delete("/tokens/{token_id}", operation_id="revoke_token", summary="Revoke an access token")

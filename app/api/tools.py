@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from app.access_scopes import Principal
 from app.api.dependencies import PrincipalDep, ProjectId, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.schemas.tools import (
@@ -17,7 +18,7 @@ from app.api.schemas.tools import (
     ToolEnvelopeAnswer,
     ToolsAnswer,
 )
-from app.errors import NotFound
+from app.errors import Forbidden, NotFound
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.hooks.agent_plugins import Caller
 from app.harness.run_factory import child_tools
@@ -86,11 +87,27 @@ async def call_tool(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, name: str, body: CallTool
 ) -> ToolEnvelopeAnswer:
     """The same validation, permissions and audit as a model's call. A tool that fails answers 200
-    with `type` `error`."""
+    with `type` `error`. An operator's call is that operator's consent, once; what an agent's token calls
+    and what would be asked of people is denied."""
     envelope = await services.sessions.call_tool(
-        session_id, name, body.params, agent_path=body.agent_path, actor=principal.actor
+        session_id,
+        name,
+        body.params,
+        agent_path=_caller(principal, body),
+        actor=principal.actor,
+        consents=principal.may_write,
     )
     return ToolEnvelopeAnswer.model_validate(envelope)
+
+
+def _caller(principal: Principal, body: CallTool) -> str:
+    """Return the agent as which the call is made. An agent's token has it; a body cannot change it."""
+    bound = principal.bound.agent_path
+    if bound is None:
+        return body.agent_path
+    if "agent_path" in body.model_fields_set and body.agent_path != bound:
+        raise Forbidden(f"This token acts as {bound} and as nobody else.", reason="out_of_scope")
+    return bound
 
 
 def _tool(services: Services, definition: ToolDefinition) -> ToolAnswer:

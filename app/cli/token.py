@@ -38,12 +38,20 @@ def _lifetime(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @command.command(name="create")
 @click.argument("name")
 @click.option("--read-only", is_flag=True, help="A token that may look but not change anything.")
+@click.option("--session", "session_id", help="A token of one agent: the session that it acts in.")
+@click.option("--agent", "agent_path", help="With --session: the agent whose tools it calls.")
+@click.option("--project-id", help="A token of one plugin: the project whose sessions it reads.")
+@click.option("--plugin", help="With --project-id: the plugin's name.")
 @click.option("--expires-in", callback=_lifetime, help="A lifetime such as 12h or 30d (default: for ever).")
 @daemon_options
 @json_option
 def create(
     name: str,
     read_only: bool,
+    session_id: str | None,
+    agent_path: str | None,
+    project_id: str | None,
+    plugin: str | None,
     expires_in: timedelta | None,
     url: str | None,
     token: str | None,
@@ -51,12 +59,19 @@ def create(
     config_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Make a token called NAME and print it; it is shown this once."""
+    """Make a token called NAME and print it; it is shown this once.
+
+    It may do everything, unless an option says otherwise: look only (--read-only), act as one agent in
+    one session (--session and --agent), or read one project's sessions (--project-id and --plugin).
+    """
+    bound = {"session_id": session_id, "agent_path": agent_path, "project_id": project_id, "plugin": plugin}
+    scope = _scope(read_only, bound)
     address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
     body = {
         "name": name,
-        "scope": "read-only" if read_only else "operator",
+        "scope": scope,
         "expires_at": (datetime.now(UTC) + expires_in).isoformat() if expires_in is not None else None,
+        **{field: value for field, value in bound.items() if value is not None},
     }
     created = asyncio.run(_request(address, "POST", "/tokens", body))
     if as_json:
@@ -66,6 +81,15 @@ def create(
     click.secho(
         f"{created['id']} ({created['scope']}): keep it now, it is not shown again", dim=True, err=True
     )
+
+
+def _scope(read_only: bool, bound: dict[str, str | None]) -> str:
+    """Return the scope that the options mean; what they lack the daemon says."""
+    agent = bound["session_id"] is not None or bound["agent_path"] is not None
+    plugin = bound["project_id"] is not None or bound["plugin"] is not None
+    if read_only + agent + plugin > 1:
+        raise click.UsageError("a token is for looking, for one agent, or for one plugin: choose one")
+    return "agent" if agent else "plugin" if plugin else "read-only" if read_only else "operator"
 
 
 @command.command(name="list")

@@ -129,8 +129,9 @@ async def call_directly(
     *,
     agent_path: str,
     actor: str,
+    consents: bool,
 ) -> ToolEnvelope:
-    """Run one tool as `agent_path` would.
+    """Run one tool as `agent_path` would. Unless `actor` `consents`, nobody can be asked.
 
     Raises `NotFound` for an unknown agent, `Conflict` in an archived session."""
     project, agent = await _agent(services, session, agent_path)
@@ -160,6 +161,7 @@ async def call_directly(
         ports=ports,
         rules=manifest_rules(project, agent)
         + await services.permissions.applying_to(session.row.project_id, session.id),
+        headless=not consents,
     )
     state, envelope = ToolCallState.CANCELLED, None
     try:

@@ -41,7 +41,7 @@ from app.harness.recovery import recover, to_wake
 from app.harness.session import Session
 from app.harness.session_rows import Mode, PostedMessage
 from app.harness.session_runs import SessionRuns
-from app.harness.session_services import RunOver, SessionServices
+from app.harness.session_services import SessionServices
 from app.harness.transfer import export_session
 from app.harness.transfer_import import SessionImports
 from app.harness.workflows.taking_up import take_up
@@ -79,7 +79,7 @@ class SessionManager:
         checkpoint_limit: int,
         scratch_root: Path,
         session_over: Callable[[str], Awaitable[None]],
-        run_over: RunOver,
+        run_over: Callable[[str, str], Awaitable[None]],
         redactor: Redactor,
         permissions: PermissionRules,
         hooks: PluginHooks,
@@ -292,10 +292,13 @@ class SessionManager:
         *,
         agent_path: str = "primary",
         actor: str,
+        consents: bool = True,
     ) -> ToolEnvelope:
-        """Call a tool as that agent would, with its permissions and the same audit."""
+        """Call a tool as that agent would, with its permissions and the same audit. `consents`: `actor` is
+        an operator, whose call is the consent to it; otherwise what would be asked is denied."""
         session = await self._session(session_id)
-        return await call_directly(self._services, session, name, params, agent_path=agent_path, actor=actor)
+        options: dict[str, Any] = {"agent_path": agent_path, "actor": actor, "consents": consents}
+        return await call_directly(self._services, session, name, params, **options)
 
     async def prompts(self, session_id: str, point: Point | None = None) -> Sequence[dict[str, Any]]:
         """Return each agent's prompt with its file, digest and source, and what it was really sent last

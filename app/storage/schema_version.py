@@ -27,7 +27,7 @@ from app.storage.private_file import make_private
 from app.storage.search_tables import create_search_tables, fill_search
 
 # Every revision there ever was, the oldest first; a test compares it with the migrations.
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 HEAD = REVISIONS[-1]
 
 # As alembic makes it.

@@ -68,3 +68,24 @@ def test_a_link_signs_a_browser_in_once(daemon: DaemonProcess) -> None:
         assert browser.get(f"{daemon.ready['url']}/api/v1/projects").status_code == 200
     assert httpx2.get(link, trust_env=False).status_code == 401
     assert daemon.home.run("token", "link").stdout.strip() != link
+
+
+@pytest.mark.requirement("R8.daemon.scopes")
+def test_a_token_is_made_for_one_agent_or_one_plugin(daemon: DaemonProcess) -> None:
+    project = daemon.ready["projects"][0]["id"]
+    headers = {"authorization": f"Bearer {daemon.token}"}
+    opened = httpx2.post(
+        f"{daemon.ready['url']}/api/v1/sessions",
+        json={"project_id": project},
+        headers=headers,
+        trust_env=False,
+    )
+    session = opened.json()["id"]
+    agent = daemon.home.json("token", "create", "a", "--session", session, "--agent", "primary")
+    plugin = daemon.home.json("token", "create", "p", "--project-id", project, "--plugin", "notes")
+    both = daemon.home.run("token", "create", "x", "--read-only", "--session", session)
+    assert (agent["scope"], agent["agent_path"], agent["project_id"]) == ("agent", "primary", project)
+    assert (plugin["scope"], plugin["plugin"]) == ("plugin", "notes")
+    assert both.returncode == 2
+    listed = {item["id"]: item["scope"] for item in daemon.home.json("token", "list")["items"]}
+    assert (listed[agent["id"]], listed[plugin["id"]]) == ("agent", "plugin")

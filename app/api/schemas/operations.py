@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
+from app.access_scopes import Scope
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 
 
@@ -36,10 +37,25 @@ class Versions(AnswerModel):
 
 
 class CreateToken(RequestModel):
+    """A token of the scope `agent` needs a session and an agent, one of the scope `plugin` a project and
+    the plugin's name; the others take neither."""
+
     model_config = ConfigDict(json_schema_extra={"example": {"name": "dashboard", "scope": "read-only"}})
 
     name: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$")]
-    scope: Literal["operator", "read-only"] = "operator"
+    scope: Scope = "operator"
+    session_id: Annotated[str, Field(max_length=64)] | None = Field(
+        default=None, description="Of an agent's token: it acts in this session only."
+    )
+    agent_path: Annotated[str, Field(max_length=500)] | None = Field(
+        default=None, description="Of an agent's token: whose tools it calls."
+    )
+    project_id: Annotated[str, Field(max_length=64)] | None = Field(
+        default=None, description="Of a plugin's token: whose sessions it reads."
+    )
+    plugin: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="Of a plugin's token: the plugin's name."
+    )
     expires_at: AwareDatetime | None = Field(default=None, description="null never expires.")
 
 
@@ -50,6 +66,10 @@ class TokenAnswer(AnswerModel):
     created_at: Time
     expires_at: Time | None
     revoked_at: Time | None
+    project_id: str | None
+    session_id: str | None
+    agent_path: str | None
+    plugin: str | None
 
 
 class CreatedTokenAnswer(TokenAnswer):

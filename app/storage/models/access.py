@@ -7,7 +7,8 @@ from sqlmodel import Field, SQLModel
 
 
 class AccessToken(SQLModel, table=True):
-    """A bearer token of the HTTP interface. Only its SHA-256 digest is stored."""
+    """A bearer token of the HTTP interface. Only its SHA-256 digest is stored. An agent's token is bound
+    to a project, a session and an agent, a plugin's to a project and the plugin's name."""
 
     __tablename__ = "access_tokens"
 
@@ -18,6 +19,10 @@ class AccessToken(SQLModel, table=True):
     created_at: int = Field(sa_type=BigInteger)
     expires_at: int | None = Field(default=None, sa_type=BigInteger)
     revoked_at: int | None = Field(default=None, sa_type=BigInteger)
+    project_id: str | None = None
+    session_id: str | None = None
+    agent_path: str | None = None
+    plugin: str | None = None
 
 
 class IdempotencyKey(SQLModel, table=True):

@@ -1,0 +1,54 @@
+"""Who is asking, and what a token of theirs is good for.
+
+Owns: the scopes, what a token is bound to, and the identity that follows from it. Never: verifying
+tokens (`access_tokens`) nor what each scope may ask for over HTTP (`api.scope_rules`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Scope = Literal["operator", "read-only", "agent", "plugin"]
+SCOPES: tuple[Scope, ...] = ("operator", "read-only", "agent", "plugin")
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a token is kept to. Of an agent's token all but `plugin` are set: it acts as that agent in
+    that session. A plugin's has its project and name. Other tokens are bound to nothing."""
+
+    project_id: str | None = None
+    session_id: str | None = None
+    agent_path: str | None = None
+    plugin: str | None = None
+
+
+UNBOUND = Binding()
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is asking. `actor` is the name that rows and the audit trail bear. All of it follows from the
+    token (or the proxy): nothing that a request says changes it."""
+
+    actor: str
+    scope: Scope
+    via: Literal["bearer", "cookie", "proxy", "insecure"]
+    token_id: str | None = None
+    bound: Binding = UNBOUND
+
+    @property
+    def may_write(self) -> bool:
+        """Whether this is an operator: the others change nothing by themselves."""
+        return self.scope == "operator"
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether only what the token is bound to may be asked for."""
+        return self.scope in ("agent", "plugin")
+
+    @property
+    def key(self) -> str:
+        """Return what tells principals apart: two tokens may bear one name."""
+        return self.token_id or f"{self.via}:{self.actor}"
