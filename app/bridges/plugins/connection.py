@@ -24,9 +24,10 @@ from app.bridges.plugins.journal import Journal
 from app.bridges.plugins.limits import Allowance, PluginLimits
 from app.bridges.plugins.manifest import API_VERSION, PluginManifest
 from app.bridges.plugins.package import Package
+from app.bridges.plugins.plugin_cage import PluginPlace
 from app.bridges.plugins.problems import PluginEnded, PluginRefused
 from app.bridges.plugins.requests import PluginRequests
-from app.bridges.process import Child, ChildProcesses, SpawnFailed
+from app.bridges.process import Child, SpawnFailed
 from app.json_schema import is_deeper
 
 _PASSED_ON = ("PATH", "HOME", "LANG")
@@ -136,7 +137,7 @@ class Connection:
     @classmethod
     async def open(
         cls,
-        children: ChildProcesses,
+        place: PluginPlace,
         setting: Setting,
         requests: PluginRequests,
         journal: Journal,
@@ -146,11 +147,11 @@ class Connection:
         manifest says."""
         manifest = setting.manifest
         try:
-            child = await children.start(
+            child = await place.children.start(
                 manifest.command,
                 owner=f"plugin {manifest.name}",
                 cwd=setting.package.folder,
-                env=setting.variables(),
+                env=place.environment,
                 stdin="pipe",
             )
         except SpawnFailed as failure:

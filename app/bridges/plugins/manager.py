@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from app.bridges import proc
+from app.bridges.child_starter import ChildStarter
 from app.bridges.peer import ResponseError
 from app.bridges.plugins.calls import CallContext, HookOutcome, OutcomeKind, PluginDeclaration, PluginStatus
 from app.bridges.plugins.capabilities import Capability
@@ -23,10 +24,10 @@ from app.bridges.plugins.connection import BadAnswer, Setting
 from app.bridges.plugins.limits import Clock, PluginLimits
 from app.bridges.plugins.manifest import HOOK_PREFIX, PluginManifest, PluginTool, Role
 from app.bridges.plugins.package import Package, Packages
+from app.bridges.plugins.plugin_cage import PluginCages
 from app.bridges.plugins.problems import PluginEnded, PluginProblem, PluginUnavailable
 from app.bridges.plugins.requests import PluginStorage, StorageRefused
 from app.bridges.plugins.supervision import Means, Record, SupervisedPlugin
-from app.bridges.process import ChildProcesses
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.json_schema import violations
 
@@ -36,6 +37,7 @@ __all__ = [
     "Clock",
     "HookOutcome",
     "Manifests",
+    "PluginCages",
     "PluginDeclaration",
     "PluginLimits",
     "PluginManifest",
@@ -110,12 +112,13 @@ class Plugins:
     """All plugins of this daemon. One instance, closed before the children are.
 
     `search_paths` are folders with installed plugins beside those of the data folder, `system_config` what
-    the operator says to each plugin by name, `record` keeps an audit event and must not raise.
+    the operator says to each plugin by name, `record` keeps an audit event and must not raise. With `cages`
+    each plugin runs in one.
     """
 
     def __init__(
         self,
-        children: ChildProcesses,
+        children: ChildStarter,
         *,
         environment: Mapping[str, str],
         data_dir: Path,
@@ -125,8 +128,9 @@ class Plugins:
         daemon_version: str,
         system_config: Mapping[str, Mapping[str, Any]] | None = None,
         limits: PluginLimits | None = None,
+        cages: PluginCages | None = None,
     ) -> None:
-        self._means = Means(children, storage, record, limits or PluginLimits())
+        self._means = Means(children, cages, storage, record, limits or PluginLimits())
         self._environment = environment
         self._system_config = system_config or {}
         self._manifests = Manifests(data_dir, search_paths, self._system_config)
@@ -183,6 +187,8 @@ class Plugins:
             message = f"the plugin {declaration.name} did not answer within {seconds:g} s"
             raise ToolError("plugin_timeout", f"{message}; go on without it", detail=detail) from None
         except (PluginProblem, PluginUnavailable, PluginEnded) as problem:
+            if isinstance(problem, PluginUnavailable) and (known := problem.error) is not None:
+                raise ToolError(known.code, known.message, detail=known.detail) from None
             reason = problem.message if isinstance(problem, PluginProblem) else problem.reason
             message = f"the plugin {declaration.name} cannot be used: {reason}"[:MAX_ERROR]
             raise ToolError("plugin_unavailable", f"{message}; go on without it", detail=detail) from None

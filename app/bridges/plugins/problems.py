@@ -5,6 +5,8 @@ Owns: the exceptions of this bridge. Never: what hooks and tools answer.
 
 from __future__ import annotations
 
+from app.errors import ToolError
+
 
 class PluginProblem(Exception):
     """A plugin that cannot be used as it is declared. `code` is `plugin_not_found`,
@@ -28,16 +30,20 @@ class PluginEnded(Exception):
 
 
 class PluginRefused(Exception):
-    """A plugin that is not what its manifest says; `reason` says how. Trying again would not help."""
+    """A plugin that is not what its manifest says, or is given no place to run; `reason` says how. Trying
+    again would not help. `error` is what a tool of it answers, if not that the plugin cannot be used."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, error: ToolError | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.error = error
 
 
 class PluginUnavailable(Exception):
-    """A plugin that does not run now; `reason` says why and what becomes of it."""
+    """A plugin that does not run now; `reason` says why and what becomes of it. `error` as PluginRefused
+    has it."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, error: ToolError | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.error = error

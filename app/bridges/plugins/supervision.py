@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.bridges import proc
+from app.bridges.child_starter import ChildStarter
 from app.bridges.peer import ResponseError
 from app.bridges.plugins.connection import BadAnswer, Connection, Setting
 from app.bridges.plugins.journal import Journal
 from app.bridges.plugins.limits import MEGABYTE, PluginLimits
+from app.bridges.plugins.plugin_cage import PluginCages, PluginPlace, place_of
 from app.bridges.plugins.problems import PluginEnded, PluginRefused, PluginUnavailable
 from app.bridges.plugins.requests import PluginRequests, PluginStorage
-from app.bridges.process import ChildProcesses
 from app.bridges.supervisor import FailureWindow
+from app.errors import ToolError
 from app.states import PluginState, move
 
 log = logging.getLogger("kaged.plugins")
@@ -35,7 +37,8 @@ Record = Callable[[str, str, dict[str, Any]], None]
 class Means:
     """What plugins are run with; the same for all of a daemon."""
 
-    children: ChildProcesses
+    children: ChildStarter
+    cages: PluginCages | None
     storage: PluginStorage
     record: Record
     limits: PluginLimits
@@ -50,6 +53,7 @@ class SupervisedPlugin:
         self.journal = Journal(setting.manifest.name, setting.project_id, means.limits)
         self.reason: str | None = None
         """Why it does not run, or has last failed."""
+        self._error: ToolError | None = None
         self._means = means
         self._limits = means.limits
         clock = means.limits.clock
@@ -114,7 +118,8 @@ class SupervisedPlugin:
                 case PluginState.READY if self._connection is not None and not self._connection.ended:
                     return self._connection
                 case PluginState.DISABLED:
-                    raise PluginUnavailable(f"it is disabled: {self.reason}; enable it to try again")
+                    reason = f"it is disabled: {self.reason}; enable it to try again"
+                    raise PluginUnavailable(reason, self._error)
                 case PluginState.RESTARTING:
                     raise PluginUnavailable(f"it has failed and is started again soon: {self.reason}")
                 case PluginState.STOPPED:
@@ -127,7 +132,7 @@ class SupervisedPlugin:
         if self._state is not PluginState.DISABLED or self._stopped_for is not None:
             return False
         self._failures.forgive()
-        self.reason = None
+        self.reason = self._error = None
         self._become(PluginState.STOPPED)
         self._record("enabled", {})
         return True
@@ -156,6 +161,7 @@ class SupervisedPlugin:
             while True:
                 failure = await self._one_run()
                 if isinstance(failure, PluginRefused):
+                    self._error = failure.error
                     self._disable(f"it was refused: {failure.reason}")
                     return
                 self._failures.failed()
@@ -191,7 +197,28 @@ class SupervisedPlugin:
             setting.manifest, setting.project_id, means.storage, self.journal, means.limits
         )
         try:
-            connection = await Connection.open(means.children, setting, requests, self.journal, means.limits)
+            place = await place_of(
+                means.children,
+                means.cages,
+                manifest=setting.manifest,
+                folder=setting.package.folder,
+                project_id=setting.project_id,
+                project_root=setting.project_root,
+                environment=setting.variables(),
+            )
+        except PluginRefused as failure:
+            return failure
+        except ToolError as problem:
+            return PluginRefused(problem.message, problem)
+        try:
+            return await self._run_at(place, requests)
+        finally:
+            await place.end()
+
+    async def _run_at(self, place: PluginPlace, requests: PluginRequests) -> PluginEnded | PluginRefused:
+        means, setting = self._means, self.setting
+        try:
+            connection = await Connection.open(place, setting, requests, self.journal, means.limits)
         except (PluginEnded, PluginRefused) as failure:
             return failure
         self._connection = connection

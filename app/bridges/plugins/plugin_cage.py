@@ -1,0 +1,151 @@
+"""Where a plugin is started: in a cage of its own, made of what its manifest says that it may do.
+
+Owns: what such a cage holds, and what no manifest can ask for. Never: making cages, and starting plugins.
+
+The manifest of a plugin that lies in a project is written by whoever may write in the project, an agent
+perhaps. So it is given files of the project at most; what it may do beyond is for plugins that the operator
+has installed elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.bridges.child_starter import CageKeeper, ChildStarter
+from app.bridges.installation_places import SYSTEM, Surroundings, needed_places, own_code
+from app.bridges.plugins.capabilities import Capability
+from app.bridges.plugins.manifest import PluginManifest
+from app.bridges.plugins.problems import PluginRefused
+from app.cages.cage import Cage, Mount
+from app.cages.file_grants import Mode
+from app.cages.inner_environment import environment_inside
+from app.cages.network_rules import Target
+
+_numbers = itertools.count(1)
+_NEVER = tuple(map(Path, ("/proc", "/sys", "/dev", "/run", "/boot")))
+"""The kernel's own and other services' sockets."""
+_NEVER_WRITTEN = (*SYSTEM, Path("/etc"))
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCages:
+    """What plugins' cages are made of. `closed` are the daemon's own places, which no cage shows."""
+
+    keeper: CageKeeper
+    closed: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PluginPlace:
+    """What starts one run of a plugin, and in which environment. `end` ends the cage, if it is one."""
+
+    children: ChildStarter
+    environment: Mapping[str, str]
+    end: Callable[[], Awaitable[None]]
+
+
+async def place_of(
+    children: ChildStarter,
+    cages: PluginCages | None,
+    *,
+    manifest: PluginManifest,
+    folder: Path,
+    project_id: str,
+    project_root: Path,
+    environment: Mapping[str, str],
+) -> PluginPlace:
+    """Return where a plugin is started this time; without `cages` with the daemon's rights. `environment`
+    is what it would have there.
+
+    Raises PluginRefused for a manifest that asks for what it cannot have, ToolError `cage_unavailable`."""
+    if cages is None:
+        return PluginPlace(children, environment, _nothing)
+    cage = await asyncio.to_thread(
+        plugin_cage, manifest, folder, project_root, environment, closed=cages.closed
+    )
+    key = f"plugin/{project_id}/{manifest.name}/{next(_numbers)}"
+    inside = await cages.keeper.children(key, cage, project_root)
+    shown = tuple(mount.path for mount in cage.mounts if mount.mode != "deny")
+    variables = {**environment_inside(environment, shown), **manifest.env}
+    return PluginPlace(inside, variables, lambda: cages.keeper.end(key))
+
+
+def plugin_cage(
+    manifest: PluginManifest,
+    folder: Path,
+    project_root: Path,
+    environment: Mapping[str, str],
+    *,
+    closed: Iterable[Path] = (),
+) -> Cage:
+    """Return the cage of the plugin in `folder`: that folder and what its program needs, to read; the
+    files and hosts of its capabilities; nothing of `closed`. What does not exist is left out. Blocks.
+
+    Raises PluginRefused."""
+    closed = tuple(closed)
+    around = Surroundings(Path(environment.get("HOME") or "/"), (project_root, *closed), environment)
+    modes: dict[Path, Mode] = {folder: "ro", own_code(): "ro"}
+    for place in needed_places(_command(manifest, environment), around):
+        modes.setdefault(place, "ro")
+    net: list[str] = []
+    for one in manifest.capabilities:
+        match one.kind:
+            case "read" | "write":
+                _grant(modes, one, folder, project_root)
+            case "exec":
+                program = _within_reach(one, folder, project_root)
+                modes |= {place: "ro" for place in needed_places((program,), around) if place not in modes}
+            case "net" if not one.is_nothing:
+                net.append(_host(one))
+    mounts = [Mount(path, mode) for path, mode in modes.items()]
+    return Cage(mounts=(*mounts, *(Mount(path, "deny") for path in closed)), net=tuple(net))
+
+
+def _command(manifest: PluginManifest, environment: Mapping[str, str]) -> tuple[str, ...]:
+    program, *arguments = manifest.command
+    found = program if "/" in program else shutil.which(program, path=environment.get("PATH"))
+    return (found, *arguments) if found is not None and os.path.isabs(found) else ("/bin/sh",)
+
+
+def _grant(modes: dict[Path, Mode], one: Capability, folder: Path, project_root: Path) -> None:
+    place = Path(_within_reach(one, folder, project_root))
+    refused = place == Path("/") or any(place.is_relative_to(never) for never in _NEVER)
+    if one.kind == "write":
+        refused = refused or any(place.is_relative_to(never) for never in _NEVER_WRITTEN)
+    if refused:
+        raise PluginRefused(f"its manifest asks for {one.text}, and no plugin is given that")
+    if place.exists() and not (place == folder and one.kind == "read"):
+        modes[place] = "rw" if one.kind == "write" or modes.get(place) == "rw" else "ro"
+
+
+def _within_reach(one: Capability, folder: Path, project_root: Path) -> str:
+    """Return the real path of a capability's file or folder."""
+    real = Path(os.path.realpath(one.target))
+    root = Path(os.path.realpath(project_root))
+    of_project = Path(os.path.realpath(folder)).is_relative_to(root)
+    of_system = one.kind != "write" and any(real.is_relative_to(place) for place in SYSTEM)
+    if of_project and not of_system and not real.is_relative_to(root):
+        raise PluginRefused(
+            f"it lies in the project, and its manifest asks for {one.text}, which does not; a plugin that "
+            "is to have files of the machine is installed outside of the project"
+        )
+    return str(real)
+
+
+def _host(one: Capability) -> str:
+    text = "*" if one.target == "*" else f"{one.target}:{one.port or '*'}"
+    try:
+        Target.parse(text)
+    except ValueError as problem:
+        raise PluginRefused(f"its manifest asks for {one.text}: {problem}") from None
+    return text
+
+
+async def _nothing() -> None:
+    """There is no cage to end."""
