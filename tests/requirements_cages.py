@@ -56,6 +56,8 @@ CAGES: dict[str, str] = {
 SHOWN: tuple[str, ...] = (
     "R8.kernel.seccomp",
     "R8.kernel.landlock",
+    "R8.kernel.off",
+    "R8.kernel.launch",
     "R8.daemon.scopes",
     "R8.daemon.identity",
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -54,7 +55,7 @@ class BoundaryMiddleware:
 
     def __init__(self, app: ASGIApp, *, settings: Settings) -> None:
         self._app = app
-        self._insecure = settings.auth.mode == "insecure"
+        self._warning = ", ".join(_warnings(settings))
         self._max_body_bytes = settings.daemon.max_body_bytes
         self._max_upload_bytes = settings.limits.max_upload_bytes + _AROUND_A_FILE
 
@@ -93,12 +94,21 @@ class BoundaryMiddleware:
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = _request_id(scope)
+
+        async def warned(message: Message) -> None:
+            if self._warning and message["type"] == "websocket.accept":
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    (b"x-kaged-warning", self._warning.encode()),
+                ]
+            await send(message)
+
         try:
             _check_address(scope)
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, warned)
         except KagedError as error:
             with suppress(WebSocketDisconnect, ClientDisconnected):
-                await refuse_websocket(WebSocket(scope, receive, send), error)
+                await refuse_websocket(WebSocket(scope, receive, warned), error)
         except (WebSocketDisconnect, ClientDisconnected):
             return  # before it was let in
         except Exception as error:  # the edge: the server closes the socket, the log has the reason
@@ -110,13 +120,21 @@ class BoundaryMiddleware:
         for name, value in _SECURITY_HEADERS:
             headers.setdefault(name, value)
         headers.setdefault("cache-control", "no-store")
-        if self._insecure:
-            headers["x-kaged-warning"] = "insecure"
+        if self._warning:
+            headers["x-kaged-warning"] = self._warning
 
     def _limit(self, scope: Scope) -> int:
         if scope["path"] == IMPORT_PATH:
             return MAX_IMPORT_BYTES
         return self._max_upload_bytes if _UPLOAD_PATH.fullmatch(scope["path"]) else self._max_body_bytes
+
+
+def _warnings(settings: Settings) -> Iterator[str]:
+    """Yield what every answer says of a daemon that protects less than it could."""
+    if settings.auth.mode == "insecure":
+        yield "insecure"
+    if settings.sandbox.mode == "off":
+        yield "no-sandbox"
 
 
 class _BoundedBody:

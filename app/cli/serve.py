@@ -26,7 +26,11 @@ from app.cli.output import json_option
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 takes a free one.")
 @click.option("--auth", type=click.Choice(["token", "proxy", "insecure"]), help="Who may talk to the daemon.")
 @click.option("--allow-insecure-remote", is_flag=True, help="With --auth insecure: also beyond this machine.")
-@click.option("--no-sandbox", is_flag=True, help="Run what agents start without a sandbox.")
+@click.option(
+    "--no-sandbox",
+    is_flag=True,
+    help="Run what caged agents start without a cage, with the daemon's own rights; every answer warns.",
+)
 @click.option(
     "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much is logged."
 )

@@ -22,7 +22,7 @@ from app.config.providers import BUILT_IN_PROVIDERS
 from app.config.settings import COMPUTED_KEYS, Settings
 from app.errors import ConfigError
 
-_PATH_KEYS = frozenset({("daemon", "data_dir"), ("plugins", "paths")})
+_PATH_KEYS = frozenset({("daemon", "data_dir"), ("plugins", "paths"), ("sandbox", "read_only")})
 _CREDENTIAL_KEYS = frozenset({"api_key", "public_key", "secret_key"})
 _CREDENTIAL_TABLES = frozenset({"headers", "env"})
 

@@ -12,8 +12,6 @@ from app.config.settings import Settings
 def settings_not_in_effect(settings: Settings) -> dict[str, str]:
     """Return key to consequence, for each setting that an operator has made in vain so far."""
     found: dict[str, str] = {}
-    if settings.sandbox.mode in ("full", "landlock"):
-        found["sandbox.mode"] = "there is no sandbox yet: every agent runs without a cage"
     found |= {f"mcp.{name}": "no MCP server is started yet" for name in settings.mcp}
     if settings.search.provider is not None:
         found["search.provider"] = "there is no tool that searches the web yet"

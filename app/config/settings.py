@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 MEBIBYTE = 1024 * 1024
 
@@ -21,9 +21,16 @@ def _as_list(value: object) -> object:
     return value
 
 
+def _no_whole_machine(folder: Path) -> Path:
+    if not folder.is_absolute() or len(folder.parts) < 2 or ".." in folder.parts:
+        raise ValueError("name an absolute folder below /, without ..")
+    return folder
+
+
 Words = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
 Chain = Annotated[tuple[str, ...], BeforeValidator(_as_list), Field(min_length=1)]
 Command = Annotated[tuple[str, ...], Field(min_length=1)]
+SharedFolder = Annotated[Path, AfterValidator(_no_whole_machine)]
 Positive = Annotated[float, Field(gt=0)]
 Driver = Literal["openai", "openai-responses", "anthropic", "google", "replay"]
 
@@ -66,10 +73,12 @@ class StorageSettings(Section):
 
 
 class SandboxSettings(Section):
-    """`auto` takes the strongest kind the host supports; `landlock` opts in to the weaker kind."""
+    """`auto` and `full` take namespaces or nothing, and with `full` the daemon is not ready without them;
+    `landlock` opts in to the weaker kind. `read_only`: folders outside `/usr` that every cage sees."""
 
     mode: Literal["auto", "full", "landlock", "off"] = "auto"
     lsp: Literal["project", "none"] = "project"
+    read_only: tuple[SharedFolder, ...] = ()
 
 
 class LogSettings(Section):

@@ -9,8 +9,6 @@ from app.config import load_settings, settings_not_in_effect
 from tests.cli.kaged import DaemonProcess, Home
 
 IN_VAIN = """
-[sandbox]
-mode = "full"
 [mcp.tickets]
 url = "http://127.0.0.1:9/mcp"
 [search]
@@ -26,7 +24,6 @@ def test_without_configuration_nothing_is_set_in_vain() -> None:
 def test_what_has_no_effect_is_told_at_the_start_and_by_the_doctor(home: Home) -> None:
     home.config.write_text(home.config.read_text() + IN_VAIN)
     keys = {
-        "sandbox.mode",
         "mcp.tickets",
         "search.provider",
     }

@@ -200,6 +200,20 @@ def test_paths_in_the_file_are_relative_to_the_file(load: Any, tmp_path: Path) -
     assert settings.providers["replay"].transcript == tmp_path / "demo.yaml"
 
 
+@pytest.mark.requirement("R8.kernel.launch")
+def test_folders_that_every_cage_sees_are_relative_to_the_file(load: Any, tmp_path: Path) -> None:
+    settings = load('[sandbox]\nread_only = ["/opt/go", "tools"]\n')
+    assert settings.sandbox.read_only == (Path("/opt/go"), tmp_path / "tools")
+
+
+@pytest.mark.requirement("R8.kernel.launch")
+@pytest.mark.parametrize("folder", ["/", "/opt/../.."])
+def test_no_setting_shows_every_cage_the_whole_machine(load: Any, folder: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(f'[sandbox]\nread_only = ["{folder}"]\n')
+    assert "below /" in refused.value.message
+
+
 def test_a_credential_written_twice_is_refused(load: Any) -> None:
     with pytest.raises(ConfigError, match="are both set"):
         load('[providers.openai]\napi_key = "a"\napi_key_env = "B"\n')
