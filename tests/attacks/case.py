@@ -51,7 +51,9 @@ def filled(scene: Scene, value: Any) -> Any:
         place = scene.place
         for name in ("top", "project", "other", "outside", "home", "data", "log", "config"):
             value = value.replace(f"<{name}>", str(getattr(place, name)))
-        return value.replace("<pid>", str(scene.daemon_pid))
+        for name in ("session_id", "project_id", "other_session_id", "other_id", "daemon_pid", "url"):
+            value = value.replace(f"<{name}>", str(getattr(scene, name)))
+        return value
     if isinstance(value, Mapping):
         return {key: filled(scene, one) for key, one in value.items()}
     if isinstance(value, list):

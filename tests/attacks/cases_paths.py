@@ -22,7 +22,7 @@ READS = {
     "daemon-database": "<data>/kaged.db",
     "daemon-config": "<config>",
     "daemon-log": "<log>",
-    "daemon-environment": "/proc/<pid>/environ",
+    "daemon-environment": "/proc/<daemon_pid>/environ",
     "own-environment": "/proc/self/environ",
     "through-proc-root": "/proc/self/root<outside>/secret.txt",
     "through-proc-cwd": "/proc/self/cwd/etc/passwd",

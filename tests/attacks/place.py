@@ -63,6 +63,7 @@ class Place:
 
     def write(self, uid: int) -> None:
         """Write everything, as `uid`'s."""
+        write(self.outside / "shared.txt", "a file with two names\n")
         self._write_project()
         write(self.other / ".kaged" / "project.yaml", project_file("other"))
         write(self.other / "prompts" / "agent.md", f"You keep {self.canary('other-prompt')}.\n")
@@ -120,6 +121,7 @@ class Place:
         for name, target in links.items():
             (project / name).symlink_to(target)
         os.mkfifo(project / "src" / "pipe")
+        os.link(self.outside / "shared.txt", project / "src" / "hard.txt")
 
     def _settings(self) -> str:
         return (
@@ -137,7 +139,7 @@ class Place:
         for top in (self.outside, self.home, self.other, self.project / ".git", self.project / ".kaged"):
             for path in sorted(_tree(top)):
                 status = path.lstat()
-                digest.update(f"{path}\0{status.st_mode:o}\0{status.st_uid}\0{status.st_nlink}\0".encode())
+                digest.update(f"{path}\0{status.st_mode:o}\0{status.st_uid}\0".encode())
                 if stat.S_ISREG(status.st_mode):
                     digest.update(path.read_bytes())
                 elif stat.S_ISLNK(status.st_mode):

@@ -10,6 +10,7 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -66,6 +67,7 @@ class Scene:
         self._connections = ExitStack()
         self._threads: list[threading.Thread] = []
         self._log_read = 0
+        self._tokens: dict[str, str] = {}
         self.process = self._start()
         try:
             self._get_ready()
@@ -137,6 +139,41 @@ class Scene:
         """Send a request with the operator's token."""
         return self.client.request(method, path, **options)
 
+    def raw(self, content: bytes, seconds: float = 10) -> bytes:
+        """Send bytes as they are and return what is answered until the daemon closes, or says nothing."""
+        host, port = self.url.removeprefix("http://").split(":")
+        answer = bytearray()
+        with socket.create_connection((host, int(port)), timeout=seconds) as connection:
+            with suppress(OSError):  # it may close before it has read all
+                connection.sendall(content)
+            connection.settimeout(1)
+            with suppress(OSError):
+                while piece := connection.recv(65_536):
+                    answer += piece
+        self.said.append(answer.decode(errors="replace"))
+        return bytes(answer)
+
+    def token_of(self, kind: str) -> str | None:
+        """Return a token: of a scope (`read-only`, `agent`, `plugin`), `operator`, `wrong`, `revoked`, or
+        `none`."""
+        if kind in ("none", "operator"):
+            return self.token if kind == "operator" else None
+        if kind == "wrong":
+            return "kgd_" + "x" * 43
+        if kind not in self._tokens:
+            bound: dict[str, str] = {}
+            if kind == "agent":
+                bound = {"session_id": self.session_id, "agent_path": "primary.subagents.reader"}
+            elif kind == "plugin":
+                bound = {"project_id": self.project_id, "plugin": "notes"}
+            scope = "operator" if kind == "revoked" else kind
+            answer = self.request("POST", "/tokens", json={"name": unique(kind), "scope": scope, **bound})
+            assert answer.status_code == 201, answer.text
+            self._tokens[kind] = answer.json()["token"]
+            if kind == "revoked":
+                self.request("DELETE", f"/tokens/{answer.json()['id']}")
+        return self._tokens[kind]
+
     def new_session(self, project_id: str, title: str = "attack") -> str:
         answer = self.request("POST", "/sessions", json={"project_id": project_id, "title": title})
         assert answer.status_code == 201, answer.text
@@ -172,11 +209,11 @@ class Scene:
 
     def watch(self, path: str) -> None:
         """Record every frame of a WebSocket until the end."""
-        socket = self._connections.enter_context(self.websocket(path))
+        stream = self._connections.enter_context(self.websocket(path))
 
         def read() -> None:
             with suppress(WebSocketException, EOFError):
-                for frame in socket:
+                for frame in stream:
                     self.said.append(str(frame))
 
         thread = threading.Thread(target=read, daemon=True)
