@@ -14,13 +14,18 @@ from app.tools.registry import ToolRegistry
 
 
 def tool_registry(
-    *, reads: ReadTracker | None = None, children: ChildProcesses | None = None, **options: Any
+    *,
+    reads: ReadTracker | None = None,
+    children: ChildProcesses | None = None,
+    processes: CallProcesses | None = None,
+    **options: Any,
 ) -> ToolRegistry:
-    """Return the registry; who calls tools that start processes gives `children` and closes them."""
+    """Return the registry; who calls tools that start processes gives `children` and closes them. Nothing
+    is caged without `processes`."""
     children = children or ChildProcesses()
     return build_registry(
         reads=reads or ReadTracker(),
-        processes=CallProcesses.uncaged(children),
+        processes=processes or CallProcesses.uncaged(children),
         terminals=TerminalManager(children, per_session=4),
         environment=child_environment(),
         **options,

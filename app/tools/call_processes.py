@@ -83,6 +83,10 @@ class CallProcesses:
         """What starts processes with the daemon's rights."""
         return self._children
 
+    def can_read_for(self, context: ToolCallContext) -> bool:
+        """Whether `for_reading` has a starter for the caller."""
+        return context.cage is None or self.has_cages or self.tier.name == "off"
+
     async def for_reading(self, context: ToolCallContext) -> ChildStarter:
         """Return what starts the programs that search and read for the caller. A cage does not bound these:
         they look beyond it, and only say what it lets the caller know. Raises ToolError `cage_unavailable`

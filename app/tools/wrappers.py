@@ -19,7 +19,7 @@ from app.tools.redaction import redacted
 log = logging.getLogger(__name__)
 Dispatch = Callable[[], Awaitable[ToolEnvelope]]
 
-DENIALS = frozenset({"capability_denied", "principal_scope_violation", "watchdog_denied"})
+DENIALS = frozenset({"capability_denied", "principal_scope_violation", "watchdog_denied", "cage_unavailable"})
 
 
 async def contained(name: str, dispatch: Dispatch) -> ToolEnvelope:
@@ -102,4 +102,5 @@ def _cage_summary(cage: Mapping[str, Any] | None) -> str:
     entries = ", ".join(f"{entry.get('mode')} {entry.get('path')}" for entry in cage.get("fs") or ())
     capabilities = ", ".join(cage.get("capabilities") or ())
     seccomp = cage.get("seccomp") or "default"
-    return f"fs: [{entries}]; capabilities: [{capabilities}]; seccomp: {seccomp}"
+    hosts = ", ".join(map(str, (cage.get("net") or {}).get("allow") or ()))
+    return f"fs: [{entries}]; net: [{hosts}]; capabilities: [{capabilities}]; seccomp: {seccomp}"

@@ -32,7 +32,7 @@ async def test_an_agent_with_a_read_only_mount_reads_but_does_not_edit(desk):
     denied = desk.ports.of("tool.denied")
     assert denied["denied_capability"] == "fs rw on src/main.ts"
     assert denied["caller"] == "primary.subagents.worker"
-    assert denied["cage_summary"] == "fs: [ro ./src]; capabilities: []; seccomp: default"
+    assert denied["cage_summary"] == "fs: [ro ./src]; net: []; capabilities: []; seccomp: default"
 
 
 async def test_the_most_specific_entry_wins_and_a_denial_wins_a_tie(desk):

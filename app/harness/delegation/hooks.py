@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from app.errors import ToolError
+from app.harness.dsl.cage_scope import broader
 from app.harness.dsl.compiled import CompiledAgent
 from app.harness.dsl.spec import MAX_AGENT_DEPTH
 from app.harness.limits import judge
@@ -151,10 +152,14 @@ class DepthLimit:
 
 
 class CageReady:
-    """Refuses a child whose cage cannot be had."""
+    """Refuses a child whose cage cannot be had, or grants more than that of the run that calls it. The
+    compiler narrows cages already; this holds also when it should not."""
 
     async def on_start(self, delegation: Delegation) -> StartVerdict | None:
         cage = delegation.child.cage
+        wider = broader(cage, delegation.parent.agent.cage)
+        if wider:
+            return StartVerdict(refusal=f"its cage grants more than its parent's: {'; '.join(wider)}")
         if cage == "disabled":
             return None
         try:

@@ -19,9 +19,9 @@ from app.tools.output import write_sidecar
 from app.tools.search.found_lines import PathReader
 from app.tools.search.glob_pattern import Glob, parse_glob
 from app.tools.search.kept_list import Timed
-from app.tools.search.running import Ending, EngineRun
+from app.tools.search.running import Ending
 from app.tools.search.scope import Scope, open_scope
-from app.tools.search.text_search import SIDECAR_BYTES, Searching, walk_of
+from app.tools.search.text_search import SIDECAR_BYTES, Searching, run_of, walk_of
 
 MAX_FILES = 1_000_000
 
@@ -72,10 +72,9 @@ async def find_files(
 async def _walked(
     searching: Searching, glob: Glob, scope: Scope, context: ToolCallContext, seconds: float
 ) -> tuple[list[Timed], Ending]:
-    command = searching.engine.files(await walk_of(scope, glob.names))
-    children = await searching.processes.for_reading(context)
+    walk = await walk_of(scope, glob.names)
+    run = await run_of(searching, None, walk, scope, context, seconds)
     stamps = _Stamps(scope, glob)
-    run = EngineRun(children, command, scope.descriptor, context.session_id, seconds)
     try:
         ending = await run.read(stamps.take)
     finally:

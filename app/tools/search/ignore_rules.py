@@ -96,10 +96,15 @@ def _rules_further_up(root: Path) -> bool:
     return any(os.path.lexists(parent / RULES_FILE) for parent in root.parents)
 
 
-def read_rules(folder: Path) -> bytes | None:
-    """Return what the folder's rules file holds, None when there is no such regular file."""
+def read_rules(folder: Path | int) -> bytes | None:
+    """Return what the rules file of a folder, by path or descriptor, holds; None when there is no such
+    regular file."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(folder / RULES_FILE, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        if isinstance(folder, int):
+            descriptor = os.open(RULES_FILE, flags, dir_fd=folder)
+        else:
+            descriptor = os.open(folder / RULES_FILE, flags)
     except OSError:
         return None
     try:

@@ -1,9 +1,10 @@
-"""The pure Python engine: a program that walks, searches and prints as ripgrep does.
+"""The pure Python engine: it walks, searches and prints as ripgrep does.
 
 Owns: the walk by the ignore rules, the search of one file, the output. Never: limits; whoever runs
 it ends it. Slower than ripgrep by far: it is there so that searching never needs an installation.
 
-Run as `python -P -m app.tools.search.python_engine REQUEST` in the folder to search.
+Run as `python -P -m app.tools.search.python_engine REQUEST` in the folder to search. Its parts are also
+used in the daemon (`inner_engine`), for what cannot take long.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 
 from app.tools.search.dialect import BadPattern, translate
-from app.tools.search.ignore_rules import VERSION_CONTROL, IgnoreRules, read_rules
+from app.tools.search.ignore_rules import RULES_FILE, VERSION_CONTROL, IgnoreRules, read_rules
 
 MAX_FILE = 1024 * 1024 * 1024
 MAX_COLUMNS = 8_192
+MAX_DEPTH = 200
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MARKS = (
     (codecs.BOM_UTF8, None),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -33,21 +37,29 @@ _MARKS = (
 Parts = tuple[str, ...]
 
 
-def walk(request: dict[str, Any]) -> Iterator[Parts]:
-    """Yield the components of each file to look at, below the working folder."""
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file to look at: its components below the folder that is searched, and the open folder that it
+    lies in, which is closed when the next file is asked for."""
+
+    parts: Parts
+    folder: int
+
+
+def walk(request: dict[str, Any], folder: int, real: Path) -> Iterator[FoundFile]:
+    """Yield each file to look at below the open `folder`, whose real path is `real`."""
     if request["only"] is not None:
-        yield (request["only"],)
+        yield FoundFile((request["only"],), folder)
         return
-    here = Path.cwd()
-    above = here.parts[len(here.parts) - request["levels"] :] if request["levels"] else ()
+    above = real.parts[len(real.parts) - request["levels"] :] if request["levels"] else ()
     rules: IgnoreRules | None = None
     for depth in range(len(above)):
-        folder = here.parents[len(above) - depth - 1]
-        rules = IgnoreRules.of_folder(read_rules(folder), depth=depth, above=rules)
+        parent = real.parents[len(above) - depth - 1]
+        rules = IgnoreRules.of_folder(read_rules(parent), depth=depth, above=rules)
     wanted = _name_test(request["names"])
-    for parts in _Walk(above, repositories=request["repositories"]).folder((), rules):
-        if wanted(parts[-1]):
-            yield parts
+    for found in _Walk(above, repositories=request["repositories"]).folder(folder, (), rules):
+        if wanted(found.parts[-1]):
+            yield found
 
 
 def _name_test(names: list[str]) -> Callable[[str], bool]:
@@ -69,19 +81,18 @@ class _Walk:
         self._above = above
         self._repositories = repositories
 
-    def folder(self, parts: Parts, rules: IgnoreRules | None) -> Iterator[Parts]:
-        path = "/".join(parts) or "."
+    def folder(self, folder: int, parts: Parts, rules: IgnoreRules | None) -> Iterator[FoundFile]:
         try:
-            with os.scandir(path) as found:
+            with os.scandir(folder) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
         except OSError:
             return
         names = {entry.name for entry in entries}
         if ".git" in names and self._repositories:
             rules = None
-        if ".gitignore" in names:
+        if RULES_FILE in names:
             depth = len(self._above) + len(parts)
-            rules = IgnoreRules.of_folder(read_rules(Path(path)), depth=depth, above=rules)
+            rules = IgnoreRules.of_folder(read_rules(folder), depth=depth, above=rules)
         for entry in entries:
             here = (*parts, entry.name)
             is_directory = entry.is_dir(follow_symlinks=False)
@@ -90,40 +101,57 @@ class _Walk:
             if rules is not None and rules.ignore((*self._above, *here), is_directory=is_directory):
                 continue
             if is_directory:
-                yield from self.folder(here, rules)
+                yield from self._below(folder, here, rules)
             else:
-                yield here
+                yield FoundFile(here, folder)
+
+    def _below(self, folder: int, parts: Parts, rules: IgnoreRules | None) -> Iterator[FoundFile]:
+        if len(parts) > MAX_DEPTH:
+            return
+        try:
+            inner = os.open(parts[-1], _FOLDER, dir_fd=folder)
+        except OSError:
+            return
+        try:
+            yield from self.folder(inner, parts, rules)
+        finally:
+            os.close(inner)
 
 
 class Search:
-    """Looks for one pattern and prints what it finds. `query` is as in `engine.TextQuery`."""
+    """Looks for one pattern and gives what it finds to `put`. `query` is as in `engine.TextQuery`; `hit`
+    tells whether a line matches, `max_file` is the size in bytes above which a file is not looked at."""
 
-    def __init__(self, query: dict[str, Any], out: BinaryIO) -> None:
-        flags = re.IGNORECASE if query["ignore_case"] else 0
-        try:
-            self._line = re.compile(translate(query["pattern"]), flags)
-        except (re.error, RecursionError, OverflowError) as problem:
-            raise BadPattern(str(problem)) from None
+    def __init__(
+        self,
+        query: dict[str, Any],
+        put: Callable[[bytes], object],
+        hit: Callable[[str], object] | None = None,
+        *,
+        max_file: int = MAX_FILE,
+    ) -> None:
+        self._hit = hit or _expression(query)
         self._mode = query["mode"]
         self._context = query["context"]
-        self._out = out
+        self._put = put
+        self._max_file = max_file
 
-    def file(self, parts: Parts) -> None:
-        text = _text_of("/".join(parts))
+    def file(self, found: FoundFile) -> None:
+        text = _text_of(found, self._max_file)
         if text is None:
             return
-        path = b".//" + os.fsencode("/".join(parts)) + b"\0"
+        path = path_of(found)
         lines = text.split("\n")
         if not lines[-1]:
             lines.pop()
-        search = self._line.search
-        hits = [at for at, line in enumerate(lines) if search(line.removesuffix("\r"))]
+        hit = self._hit
+        hits = [at for at, line in enumerate(lines) if hit(line.removesuffix("\r"))]
         if not hits:
             return
         if self._mode == "files_with_matches":
-            self._out.write(path)
+            self._put(path)
         elif self._mode == "count":
-            self._out.write(path + b"%d\n" % len(hits))
+            self._put(path + b"%d\n" % len(hits))
         else:
             self._lines(path, lines, hits)
 
@@ -134,19 +162,33 @@ class Search:
             shown.update(range(max(0, hit - self._context), min(len(lines), hit + self._context + 1)))
         for at in sorted(shown):
             content = lines[at].encode("utf-8", "surrogateescape")[:MAX_COLUMNS]
-            self._out.write(path + b"%d" % (at + 1) + (b":" if at in matching else b"-") + content + b"\n")
+            self._put(path + b"%d" % (at + 1) + (b":" if at in matching else b"-") + content + b"\n")
 
 
-def _text_of(path: str) -> str | None:
-    """Return a file's text; None when it is binary, not a file any more, or cannot be read."""
+def path_of(found: FoundFile) -> bytes:
+    """Return a path as every engine prints it."""
+    return b".//" + os.fsencode("/".join(found.parts)) + b"\0"
+
+
+def _expression(query: dict[str, Any]) -> Callable[[str], object]:
+    flags = re.IGNORECASE if query["ignore_case"] else 0
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        return re.compile(translate(query["pattern"]), flags).search
+    except (re.error, RecursionError, OverflowError) as problem:
+        raise BadPattern(str(problem)) from None
+
+
+def _text_of(found: FoundFile, most: int) -> str | None:
+    """Return a file's text; None when it is binary, too large, not a file any more, or cannot be read."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+    try:
+        descriptor = os.open(found.parts[-1], flags, dir_fd=found.folder)
     except OSError:
         return None
     try:
         with open(descriptor, "rb") as file:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE:
+            if not stat.S_ISREG(status.st_mode) or status.st_size > most:
                 return None
             content = file.read()
     except OSError:
@@ -163,15 +205,16 @@ def main() -> int:
     request = orjson.loads(sys.argv[1])
     out = sys.stdout.buffer
     try:
-        search = None if request["query"] is None else Search(request["query"], out)
+        search = None if request["query"] is None else Search(request["query"], out.write)
     except BadPattern as problem:
         sys.stderr.write(f"regex parse error: {problem}\n")
         return 2
-    for parts in walk(request["walk"]):
+    here = os.open(".", _FOLDER)
+    for found in walk(request["walk"], here, Path.cwd()):
         if search is None:
-            out.write(b".//" + os.fsencode("/".join(parts)) + b"\0")
+            out.write(path_of(found))
         else:
-            search.file(parts)
+            search.file(found)
             out.flush()
     out.flush()
     return 0

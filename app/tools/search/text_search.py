@@ -25,6 +25,7 @@ from app.tools.search.engine import Engine, OutputMode, TextQuery, Walk
 from app.tools.search.gathering import Gathering, Row
 from app.tools.search.glob_pattern import parse_glob
 from app.tools.search.ignore_rules import rules_above
+from app.tools.search.inner_engine import InnerRun
 from app.tools.search.kept_lists import KeptLists
 from app.tools.search.running import Ending, EngineRun
 from app.tools.search.scope import Scope, open_scope
@@ -100,12 +101,26 @@ async def search_text(
         )
         walk = await walk_of(scope, names)
         query = TextQuery(request.pattern, request.mode, request.ignore_case, request.context)
-        command = searching.engine.text(query, walk)
-        children = await searching.processes.for_reading(context)
-        run = EngineRun(children, command, scope.descriptor, context.session_id, limits.seconds)
+        run = await run_of(searching, query, walk, scope, context, limits.seconds)
         ending = await run.read(_taker(gathering, request.mode))
     gathering.finish()
     return await _answer(gathering, ending, request, limits, context, tool)
+
+
+async def run_of(
+    searching: Searching,
+    query: TextQuery | None,
+    walk: Walk,
+    scope: Scope,
+    context: ToolCallContext,
+    seconds: float,
+) -> EngineRun | InnerRun:
+    """Return the search for `query`, or for all files, as it can be run for this caller."""
+    if not searching.processes.can_read_for(context):
+        return InnerRun(query, walk, scope.descriptor, scope.real, seconds)
+    command = searching.engine.files(walk) if query is None else searching.engine.text(query, walk)
+    children = await searching.processes.for_reading(context)
+    return EngineRun(children, command, scope.descriptor, context.session_id, seconds)
 
 
 async def walk_of(scope: Scope, names: tuple[str, ...]) -> Walk:
