@@ -6,10 +6,12 @@ compiled project, a plugin's manifest or the daemon's own settings.
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from app.bridges.child_starter import ChildStarter
 from app.bridges.process import ChildProcesses
+from app.bridges.sandbox.one_cage import OneCage
 from app.bridges.sandbox.tier import Tier
 from app.cages.cage import Cage
 from app.errors import ToolError
@@ -32,6 +34,8 @@ class Cages:
 
     def __init__(self, children: ChildProcesses, tier: Tier) -> None:
         self._children = children
+        self._cages: dict[str, OneCage] = {}
+        self._ending: set[asyncio.Task[None]] = set()
         self.tier = tier
 
     async def children(self, key: str, cage: Cage, root: Path) -> ChildStarter:
@@ -42,10 +46,27 @@ class Cages:
         """
         if self.tier.name == "off":
             return self._children
-        raise unavailable(self.tier)
+        if self.tier.name != "full":
+            raise unavailable(self.tier)
+        found = self._cages.get(key)
+        if found is not None and (found.cage, found.root) != (cage, root):
+            await self.end(key)
+            found = None
+        if found is None:
+            found = self._cages[key] = OneCage(self._children, key, cage, root)
+        return found.starter
 
     async def end(self, key: str) -> None:
         """Kill everything in the cage `key` and forget it; state that is kept stays."""
+        found = self._cages.pop(key, None)
+        if found is None:
+            return
+        task = asyncio.create_task(found.aclose(), name=f"end of cage {key}")
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        await asyncio.shield(task)
 
     async def aclose(self) -> None:
         """End every cage."""
+        await asyncio.gather(*(self.end(key) for key in list(self._cages)))
+        await asyncio.gather(*self._ending)

@@ -1,0 +1,236 @@
+"""Starting children in a cage: what callers hold instead of the daemon's own `ChildProcesses`.
+
+Owns: turning a start into a request to the holder, and what a cage changes in the environment. Never:
+making holders; the cage gives one that fits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+from app.bridges.child import Child, Finished, SpawnFailed, run_to_end
+from app.bridges.command_line import in_words, plain, variables
+from app.bridges.guardian import MARKER
+from app.bridges.launch import Opening
+from app.bridges.loopback import LOOPBACK
+from app.bridges.pipes import Ends, Errors, Files, Input, Output
+from app.bridges.sandbox import holder_protocol, system_view
+from app.bridges.sandbox.holder import Command, Holder, HolderGone, Refused
+
+CONNECT_SECONDS = 5.0
+_HOST_ONLY = frozenset(
+    {"HOME", "TMPDIR", "TMP", "TEMP", "USER", "LOGNAME", "USERNAME", "PWD", "OLDPWD", "MAIL", "DISPLAY"}
+    | {"WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "SSH_AGENT_PID"}
+    | {"GPG_AGENT_INFO", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "FTP_PROXY", "SUDO_USER"}
+)
+_HOST_ONLY_BEGINNINGS = ("XDG_", "KAGED_")
+
+Lend = Callable[[], AbstractAsyncContextManager[Holder]]
+"""Gives a holder that fits the cage as it is now, for the time of a start. Raises ToolError."""
+
+
+def environment(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a process in a cage: what its caller gives, but for what names places and
+    services of the host, and what the cage says."""
+    inside = {
+        name: value
+        for name, value in given.items()
+        if name.upper() not in _HOST_ONLY and not name.upper().startswith(_HOST_ONLY_BEGINNINGS)
+    }
+    return inside | {
+        "HOME": system_view.HOME,
+        "TMPDIR": system_view.TMP,
+        "USER": "agent",
+        "LOGNAME": "agent",
+        **own,
+    }
+
+
+class CageStarter:
+    """Starts children inside one cage. Given out by `Cages.children`."""
+
+    apart = True
+    """They have process ids and a loopback of their own."""
+
+    def __init__(self, lend: Lend, own: Mapping[str, str], limits: Mapping[str, int]) -> None:
+        self._lend = lend
+        self._own = own
+        self._limits = limits
+        self._tasks: set[asyncio.Task[Child]] = set()
+
+    async def start(
+        self,
+        argv: Sequence[str | bytes],
+        *,
+        owner: str,
+        cwd: int | Path,
+        env: Mapping[str, str],
+        stdin: Input = "null",
+        stdout: Output = "pipe",
+        stderr: Errors = "pipe",
+        terminal: int | None = None,
+        lingers: bool = False,
+    ) -> Child:
+        """Start a program in a session of its own, as `ChildProcesses.start` says, inside the cage: `cwd`
+        and the program are looked for there. Raises SpawnFailed, and ToolError when there is no cage."""
+        ends = Ends()
+        try:
+            arguments = [plain(part) for part in argv]
+            files, given = _files(ends, stdin, stdout, stderr, terminal)
+            path, at = _place(cwd)
+            entries = variables(environment(env, self._own))
+        except (OSError, ValueError) as problem:
+            ends.close()
+            raise SpawnFailed(in_words(problem)) from None
+        fields = {"argv": arguments, "env": entries, "files": files, "cwd": path, "at": at}
+        fields |= {"terminal": terminal is not None, "lingers": lingers, "limits": self._limits}
+        task = asyncio.create_task(self._started(fields, given, owner, ends), name=f"start {owner}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            child = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            # A start that was asked for cannot be taken back: its child is ended instead.
+            task.add_done_callback(_end_unwanted)
+            raise
+        try:
+            await child.connect(ends)
+        except BaseException:
+            await child.aclose()
+            raise
+        return child
+
+    async def run(
+        self,
+        argv: Sequence[str | bytes],
+        *,
+        owner: str,
+        cwd: int | Path,
+        env: Mapping[str, str],
+        input: bytes = b"",  # noqa: A002  (the name that subprocess.run gives it)
+        seconds: float,
+        max_output: int,
+    ) -> Finished:
+        """Run a small program to its end, as `ChildProcesses.run` says. Raises SpawnFailed and ToolError."""
+        stdin: Input = "pipe" if input else "null"
+        starting = self.start(argv, owner=owner, cwd=cwd, env=env, stdin=stdin)
+        return await run_to_end(starting, input, seconds, max_output)
+
+    async def free_port(self) -> int:
+        """Return a port that nobody listens on at this moment in the cage. Raises OSError."""
+        listening = await self._open("listen")
+        with listening:
+            return int(listening.getsockname()[1])
+
+    async def listen(self) -> socket.socket:
+        """Return a socket that listens on a port of the cage's loopback. Raises OSError."""
+        return await self._open("listen")
+
+    async def connect(self, port: int, host: str = LOOPBACK) -> socket.socket:
+        """Return a socket that does not block, connected to a port of the cage's loopback. Raises OSError."""
+        address = LOOPBACK if host == "localhost" else host
+        opened = await self._open("connect", port=port, host=address)
+        try:
+            await _connected(opened)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    async def _open(self, kind: str, **fields: Any) -> socket.socket:
+        try:
+            async with self._lend() as holder:
+                return await holder.open(kind, **fields)
+        except Refused as refused:
+            raise OSError(refused.errno, os.strerror(refused.errno)) from None
+        except HolderGone as gone:
+            raise OSError(errno.ECONNREFUSED, gone.reason) from None
+
+    async def _started(self, fields: dict[str, Any], given: list[int], owner: str, ends: Ends) -> Child:
+        try:
+            async with self._lend() as holder:
+                orphans = holder.orphans
+                family = orphans.found(lingers=fields["lingers"])
+                marked = [*fields.pop("env"), os.fsencode(f"{MARKER}={family.marker}")]
+                command = Command(holder_protocol.start_fields(env=marked, **fields), given)
+                with orphans.starting():
+                    leader = await holder.start(command)
+                    child = Child(leader, owner, family, orphans)
+        except Refused as refused:
+            ends.close()
+            raise SpawnFailed(_refusal(refused, fields)) from None
+        except HolderGone as gone:
+            ends.close()
+            raise SpawnFailed(f"the cage has ended: {gone.reason}") from None
+        except BaseException:
+            ends.close()
+            raise
+        ends.close_given()
+        return child
+
+
+def _files(
+    ends: Ends, stdin: Input, stdout: Output, stderr: Errors, terminal: int | None
+) -> tuple[list[int | str], list[int]]:
+    """Return the new process' files as the holder is told of them, and the descriptors to send."""
+    if terminal is not None:
+        os.ttyname(terminal)
+        stdout, stderr = terminal, "stdout"
+    told: list[int | str] = []
+    given: list[int] = []
+    plan: Files = ends.on_pipes(stdin, stdout, stderr)
+    for number, file in enumerate(plan):
+        if isinstance(file, Opening):
+            told.append("null")
+        elif number == 2 and file == 1:
+            told.append("stdout")
+        else:
+            told.append(len(given))
+            given.append(file)
+    return told, given
+
+
+def _place(cwd: int | Path) -> tuple[bytes, tuple[int, int] | None]:
+    """Return the path of the working folder, and which folder must be there."""
+    if not isinstance(cwd, int):
+        return os.fsencode(cwd), None
+    found = os.fstat(cwd)
+    return os.fsencode(os.readlink(f"/proc/self/fd/{cwd}")), (found.st_dev, found.st_ino)
+
+
+def _refusal(refused: Refused, fields: Mapping[str, Any]) -> str:
+    if refused.step == "cwd":
+        return f"the folder {os.fsdecode(fields['cwd'])!r} is not in the cage"
+    name = os.fsdecode(fields["argv"][0])
+    if refused.step == "load" and refused.errno == errno.ENOENT and "/" not in name:
+        return f"there is no program {name!r} in the cage"
+    return os.strerror(refused.errno)
+
+
+def _end_unwanted(task: asyncio.Task[Child]) -> None:
+    if not task.cancelled() and task.exception() is None:
+        task.result().kill()
+
+
+async def _connected(one: socket.socket) -> None:
+    """Wait until a socket is connected. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+    loop.add_writer(one.fileno(), done.set)
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            await done.wait()
+    except TimeoutError:
+        raise OSError(errno.ETIMEDOUT, "nobody answers") from None
+    finally:
+        loop.remove_writer(one.fileno())
+    problem = one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if problem:
+        raise OSError(problem, os.strerror(problem))
