@@ -54,6 +54,8 @@ CAGES: dict[str, str] = {
 }
 
 SHOWN: tuple[str, ...] = (
+    "R8.net.proxy",
+    "R8.net.vetted",
     "R8.kernel.seccomp",
     "R8.kernel.landlock",
     "R8.kernel.off",
@@ -61,6 +63,8 @@ SHOWN: tuple[str, ...] = (
     "R8.kernel.unavailable",
     "R8.daemon.scopes",
     "R8.daemon.identity",
+    "R8.daemon.revoked",
+    "R8.daemon.rates",
 )
 """Beginnings of the names that have tests."""
 

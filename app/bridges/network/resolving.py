@@ -1,0 +1,64 @@
+"""Names to addresses, by the system's resolver.
+
+Owns: one lookup, and how many there are at once. Never: which addresses may be used.
+A lookup cannot be called off and may take half a minute, so each has a thread of its own that nobody
+waits for at the end; those of the event loop's pool would soon be all taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from ipaddress import ip_address
+
+from app.bridges.network.refusal import Refusal
+from app.cages.address_vetting import Address
+
+LOOKUPS_AT_ONCE = 4
+
+
+class SystemResolver:
+    """Looks names up for one cage or one client."""
+
+    def __init__(self, at_once: int = LOOKUPS_AT_ONCE) -> None:
+        self._room = asyncio.Semaphore(at_once)
+
+    async def __call__(self, host: str) -> list[Address]:
+        """Return the addresses of `host`, best first. The name is taken as it is: the search domains of
+        this machine are not tried. Raises Refusal `unresolvable`."""
+        await self._room.acquire()
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[list[Address]] = loop.create_future()
+
+        def tell(addresses: list[Address], problem: OSError | None) -> None:
+            self._room.release()
+            if found.cancelled():
+                return
+            if problem is not None:
+                found.set_exception(Refusal("unresolvable", f"`{host}` cannot be found ({problem.strerror})"))
+            else:
+                found.set_result(addresses)
+
+        def look_up() -> None:
+            addresses: list[Address] = []
+            problem: OSError | None = None
+            try:
+                addresses = _addresses(host)
+            except OSError as error:
+                problem = error
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(tell, addresses, problem)
+
+        try:
+            threading.Thread(target=look_up, name="name lookup", daemon=True).start()
+        except RuntimeError:
+            self._room.release()
+            raise Refusal("unresolvable", f"`{host}` cannot be looked up: too much is going on") from None
+        return await found
+
+
+def _addresses(host: str) -> list[Address]:
+    rows = socket.getaddrinfo(f"{host}.".encode("ascii"), None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(ip_address(str(row[4][0])) for row in rows))

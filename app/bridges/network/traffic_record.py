@@ -1,0 +1,99 @@
+"""What the audit is told of a cage's connections: who was reached, who was not, and how much was carried.
+
+Owns: the events, and how many there are. Never: keeping them.
+The first connection to a host and the first refusal of its kind are told at once; what repeats is
+counted, and told when the cage ends. So nobody floods the audit, and nothing is left out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.bridges.network.refusal import RefusalKind
+from app.cages.address_vetting import Address
+from app.cages.network_rules import shown
+
+MAX_TOLD = 256
+"""Hosts, and refusals, that are told one by one; of more there is only the number."""
+
+Tell = Callable[[str, dict[str, Any]], None]
+"""Takes an audit event's name and the data."""
+
+
+@dataclass(slots=True)
+class _Carried:
+    connections: int = 0
+    sent: int = 0
+    received: int = 0
+
+    def add(self, sent: int, received: int) -> None:
+        self.connections += 1
+        self.sent += sent
+        self.received += received
+
+    def data(self) -> dict[str, int]:
+        return {"connections": self.connections, "bytes_sent": self.sent, "bytes_received": self.received}
+
+
+class TrafficRecord:
+    """Of one cage."""
+
+    def __init__(self, tell: Tell | None) -> None:
+        self._tell = tell
+        self._reached: set[tuple[str, int]] = set()
+        self._refused: dict[tuple[str, int | None, RefusalKind], int] = {}
+        self._carried: dict[tuple[str, int], _Carried] = {}
+        self._others = _Carried()
+        self._refused_others = 0
+
+    def connected(self, protocol: str, host: str, port: int, address: Address) -> None:
+        """Somebody in the cage is connected to `host`."""
+        place = (host, port)
+        if place in self._reached or len(self._reached) >= MAX_TOLD:
+            return
+        self._reached.add(place)
+        self._told(
+            "cage.connected", {"host": host, "port": port, "address": str(address), "protocol": protocol}
+        )
+
+    def refused(self, protocol: str, host: str, port: int | None, kind: RefusalKind) -> None:
+        """Somebody in the cage is not connected; `host` as it was written, empty when nobody can say."""
+        key = (shown(host), port, kind)
+        if key in self._refused:
+            self._refused[key] += 1
+        elif len(self._refused) >= MAX_TOLD:
+            self._refused_others += 1
+        else:
+            self._refused[key] = 1
+            self._told(
+                "cage.connection_refused",
+                {"host": key[0], "port": port, "reason": kind, "protocol": protocol},
+            )
+
+    def carried(self, host: str, port: int, sent: int, received: int) -> None:
+        """A connection is over."""
+        place = (host, port)
+        if place not in self._carried and len(self._carried) >= MAX_TOLD:
+            self._others.add(sent, received)
+        else:
+            self._carried.setdefault(place, _Carried()).add(sent, received)
+
+    def close(self) -> None:
+        """The cage has ended: tell what was counted, when there was anything."""
+        refused = sum(self._refused.values()) + self._refused_others
+        if not self._carried and not refused:
+            return
+        hosts = [
+            {"host": host, "port": port, **carried.data()} for (host, port), carried in self._carried.items()
+        ]
+        others = {"others": self._others.data()} if self._others.connections else {}
+        self._told("cage.traffic", {"hosts": hosts, "refused": refused, **others})
+        self._carried.clear()
+        self._refused.clear()
+        self._refused_others = 0
+
+    def _told(self, event: str, data: dict[str, Any]) -> None:
+        if self._tell is not None:
+            self._tell(event, data)
