@@ -14,7 +14,8 @@ import hmac
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -90,6 +91,8 @@ class AccessControl:
         self._boot_nonce = secrets.token_bytes(16)
         self._launches = 0
         self._cache: dict[str, tuple[float, AccessToken | None]] = {}
+        self._changes = 0
+        self._watched: dict[str, set[asyncio.Event]] = {}
 
     @classmethod
     async def open(
@@ -157,7 +160,7 @@ class AccessControl:
         )
         stored = row.model_copy()
         await self._storage.write(lambda uow: uow.access.add_token(stored), durable=True)
-        self._cache.clear()
+        self._forget()
         return CreatedToken(row, secret)
 
     async def tokens(self) -> list[AccessToken]:
@@ -173,8 +176,22 @@ class AccessControl:
             raise Conflict("This token is revoked already.", details={"state": "revoked"})
         at = self._clock()
         await self._storage.write(lambda uow: uow.access.revoke(token_id, at), durable=True)
-        self._cache.clear()
+        self._forget()
+        for revoked in self._watched.get(token_id, ()):
+            revoked.set()
         return row.model_copy(update={"revoked_at": at})
+
+    @contextmanager
+    def watched(self, principal: Principal) -> Iterator[asyncio.Event]:
+        """Give an event that is set in the moment in which `principal`'s token is revoked."""
+        revoked, key = asyncio.Event(), principal.key
+        self._watched.setdefault(key, set()).add(revoked)
+        try:
+            yield revoked
+        finally:
+            self._watched[key].discard(revoked)
+            if not self._watched[key]:
+                del self._watched[key]
 
     def launch_code(self) -> str:
         """Return the code that the next exchange takes."""
@@ -201,11 +218,18 @@ class AccessControl:
         moment = time.monotonic()
         if cached is not None and cached[0] > moment:
             return cached[1]
+        changes = self._changes
         row = await self._storage.read(lambda uow: uow.access.token_by_digest(digest))
+        if changes != self._changes:
+            return row  # it was read while a token changed: this once, and not for the seconds to come
         if len(self._cache) >= _CACHE_ENTRIES:
             self._cache.clear()
         self._cache[digest] = (moment + _CACHE_SECONDS, row)
         return row
+
+    def _forget(self) -> None:
+        self._changes += 1
+        self._cache.clear()
 
     def _check_validity(self, row: AccessToken) -> None:
         if row.revoked_at is not None:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import resource
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -21,6 +21,9 @@ log = logging.getLogger("kaged.daemon")
 MAX_CONNECTIONS = 1_000
 HEAD_SECONDS = 20.0
 """From the opening of a connection, or the end of a request on it, to a whole next request head."""
+
+QUIET_SECONDS = 10.0
+"""Between two lines of the log about refused connections."""
 
 _DESCRIPTORS = 8_192
 """Enough for all connections, the databases, the watched folders and the files of running tools."""
@@ -38,6 +41,9 @@ def raise_descriptor_limit() -> None:
 class BoundedHttp(H11Protocol):
     """HTTP/1.1 for a limited number of clients, each of which must say what it wants in time."""
 
+    per_address: ClassVar[int | None] = None
+    _quiet_until: ClassVar[list[float]] = [0.0]
+
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._head_timer: asyncio.TimerHandle | None = None
@@ -45,10 +51,27 @@ class BoundedHttp(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) > MAX_CONNECTIONS:
-            log.warning("a connection was refused: %d are open", MAX_CONNECTIONS)
-            transport.abort()
+            self._refuse("%d are open", MAX_CONNECTIONS)
+            return
+        if self.per_address is not None and self._from_its_address() > self.per_address:
+            self._refuse("%d are open from its address", self.per_address)
             return
         self._expect_head()
+
+    def _from_its_address(self) -> int:
+        """Return how many connections its address has; those that became WebSockets count, too."""
+        if self.client is None:
+            return 0
+        address = self.client[0]
+        clients = (getattr(connection, "client", None) for connection in self.connections)
+        return sum(client is not None and client[0] == address for client in clients)
+
+    def _refuse(self, words: str, limit: int) -> None:
+        self.transport.abort()
+        now = self.loop.time()
+        if now >= self._quiet_until[0]:  # one line tells it; a thousand would be what the client wants
+            self._quiet_until[0] = now + QUIET_SECONDS
+            log.warning(f"a connection was refused: {words}", limit)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget_head()
@@ -77,6 +100,11 @@ class BoundedHttp(H11Protocol):
         self._head_timer = None
         if self.transport.get_protocol() is self and not self._is_answering():
             self.transport.abort()
+
+
+def bounded_http(per_address: int | None) -> type[BoundedHttp]:
+    """Return the protocol for at most `per_address` connections from one address (None: any number)."""
+    return type("BoundedHttp", (BoundedHttp,), {"per_address": per_address, "_quiet_until": [0.0]})
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):

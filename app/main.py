@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import __version__
 from app.config import Settings, refuse_exposure, secret_values
-from app.connections import BoundedHttp, BoundedWebSocket, raise_descriptor_limit
+from app.connections import BoundedWebSocket, bounded_http, raise_descriptor_limit
 from app.errors import ConfigError, KagedError, ProjectFileInvalid
 from app.observability import Redactor, start_logging, without_controls
 from app.process_memory import freeze_loaded, keep_freed_pages
@@ -154,7 +154,7 @@ class Daemon:
         return uvicorn.Config(
             gateway,
             lifespan="off",
-            http=BoundedHttp,
+            http=bounded_http(self._settings.limits.connections_per_address),
             ws=BoundedWebSocket,
             ws_max_size=MAX_FRAME_BYTES,
             ws_per_message_deflate=False,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.access_scopes import Principal
 from app.access_tokens import AccessControl
 from app.api.access_rules import (
     PUBLIC_PATHS,
@@ -19,8 +20,10 @@ from app.api.access_rules import (
     check_origin,
     check_write,
 )
+from app.api.rate_limits import RateLimits
 from app.api.scope_rules import check_scope
 from app.config import Settings
+from app.errors import KagedError, Unauthenticated
 
 PRINCIPAL_KEY = "kaged.principal"
 SECRET_KEY = "kaged.secret"
@@ -29,8 +32,9 @@ SECRET_KEY = "kaged.secret"
 class AccessMiddleware:
     """Pure ASGI, so that streams and WebSockets pass untouched."""
 
-    def __init__(self, app: ASGIApp, *, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, *, settings: Settings, limits: RateLimits) -> None:
         self._app = app
+        self._limits = limits
         self._settings = settings
         self._hosts = allowed_hosts(settings)
 
@@ -41,17 +45,31 @@ class AccessMiddleware:
 
     async def _admit(self, scope: Scope) -> None:
         connection = HTTPConnection(scope)
-        check_host(connection.headers, self._hosts)
         writes = scope["type"] == "http" and scope["method"] not in SAFE_METHODS
-        if writes or scope["type"] == "websocket":
-            check_origin(connection.headers, scope["scheme"], self._settings.auth)
+        try:
+            check_host(connection.headers, self._hosts)
+            if writes or scope["type"] == "websocket":
+                check_origin(connection.headers, scope["scheme"], self._settings.auth)
+        except KagedError:
+            self._limits.anonymous(scope)
+            raise
         if scope["path"] in PUBLIC_PATHS:
+            self._limits.anonymous(scope)
             return
         services = connection.app.state.services
-        access: AccessControl = services.access
-        principal, secret = await authenticate(connection, access)
+        principal, secret = await self._known(connection, services.access)
         await check_scope(principal, connection, services.storage)
         if writes:
             check_write(connection, principal, secret)
         scope[PRINCIPAL_KEY] = principal
         scope[SECRET_KEY] = secret
+
+    async def _known(self, connection: HTTPConnection, access: AccessControl) -> tuple[Principal, str | None]:
+        """Return who is asking, counted among what that one asks."""
+        try:
+            principal, secret = await authenticate(connection, access)
+        except Unauthenticated:
+            self._limits.failed(connection.scope)
+            raise
+        self._limits.request(principal, connection.scope)
+        return principal, secret

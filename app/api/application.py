@@ -43,6 +43,7 @@ from app.api.error_handlers import install_error_handlers
 from app.api.health import RecentReadiness
 from app.api.idempotency import Idempotency
 from app.api.openapi_document import document_of, document_text
+from app.api.rate_limits import RateLimits
 from app.api.web import mount as web_page
 from app.config import Settings
 
@@ -99,7 +100,8 @@ def build_application(
     app.include_router(_document_router(app), prefix=PREFIX)
     install_error_handlers(app)
     # The last one added is the outermost.
-    app.add_middleware(AccessMiddleware, settings=settings)
+    app.state.limits = RateLimits(settings.limits)
+    app.add_middleware(AccessMiddleware, settings=settings, limits=app.state.limits)
     app.add_middleware(BoundaryMiddleware, settings=settings)
     app.openapi = lambda: document_of(app)  # type: ignore[method-assign]
     return app

@@ -11,6 +11,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from app.api.error_handlers import validation_error
+from app.api.json_body import parse_json
 from app.api.schemas.interactions import AnswerInteraction, FormValue, GivenTexts
 from app.errors import BadRequest, KagedError
 from app.events import Channel, rfc3339
@@ -86,14 +87,7 @@ def parse_client_frame(text: str) -> OneFrame:
     """Return the frame in `text`; raise `BadRequest` or `ValidationFailed` that says what is wrong."""
     if len(text) > MAX_FRAME_CHARACTERS:
         raise BadRequest(f"A frame has at most {MAX_FRAME_CHARACTERS} characters.", reason="frame_too_large")
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise BadRequest(
-            f"The frame is not valid JSON at character {error.pos}.",
-            reason="invalid_json",
-            details={"position": error.pos},
-        ) from None
+    value = parse_json(text.encode("utf-8", "surrogatepass"), "frame")
     try:
         return CLIENT_FRAMES.validate_python(value)
     except ValidationError as error:

@@ -33,12 +33,22 @@ CLOSE_UNAUTHENTICATED = 4401
 CLOSE_FORBIDDEN = 4403
 CLOSE_NOT_FOUND = 4404
 CLOSE_IDLE = 4408
+CLOSE_RATE_LIMITED = 4429
 CLOSE_TOO_SLOW = 4008
 CLOSE_RESTART = 1012
 CLOSE_BAD_REQUEST = 1008
 CLOSE_INTERNAL = 1011
 
-_CLOSE_CODES = {401: CLOSE_UNAUTHENTICATED, 403: CLOSE_FORBIDDEN, 404: CLOSE_NOT_FOUND, 503: CLOSE_RESTART}
+_CLOSE_CODES = {
+    401: CLOSE_UNAUTHENTICATED,
+    403: CLOSE_FORBIDDEN,
+    404: CLOSE_NOT_FOUND,
+    429: CLOSE_RATE_LIMITED,
+    503: CLOSE_RESTART,
+}
+RETRY_AFTER = "retry_after_seconds"
+"""In an error's details: also sent as the header `Retry-After`."""
+
 MAX_FIELDS = 50
 MAX_NAME = 100
 """How many wrong fields an answer names, and how much of each part of a name."""
@@ -68,6 +78,8 @@ def error_response(error: KagedError, request_id: str) -> Response:
         headers["www-authenticate"] = "Bearer"
     if error.status == 405:
         headers["allow"] = ", ".join(error.details.get("allow", ()))
+    if RETRY_AFTER in error.details:
+        headers["retry-after"] = str(error.details[RETRY_AFTER])
     return Response(error_body(error, request_id), error.status, headers, "application/json")
 
 

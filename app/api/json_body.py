@@ -16,13 +16,14 @@ MAX_VALUES = 100_000
 """Objects, arrays and what they hold: a few megabytes of `{},{},{}` would cost a gigabyte."""
 
 
-def parse_json(body: bytes) -> Any:
-    """Return the JSON value in `body`; raise `BadRequest` that says what is wrong and where."""
+def parse_json(body: bytes, what: str = "body") -> Any:
+    """Return the JSON value in `body`; raise `BadRequest` that says what is wrong and where. `what` is the
+    word for it, in sentences."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadRequest(
-            f"The body is not valid UTF-8: byte {error.start} cannot be decoded.",
+            f"The {what} is not valid UTF-8: byte {error.start} cannot be decoded.",
             reason="invalid_utf8",
             details={"position": error.start},
         ) from None
@@ -30,24 +31,24 @@ def parse_json(body: bytes) -> Any:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise BadRequest(
-            f"The body is not valid JSON at line {error.lineno}, column {error.colno}.",
+            f"The {what} is not valid JSON at line {error.lineno}, column {error.colno}.",
             reason="invalid_json",
             details={"position": error.pos, "line": error.lineno, "column": error.colno},
         ) from None
-    _check_size(value)
+    _check_size(value, what)
     if b"\\u0000" in body:
-        _check_nul(value)
+        _check_nul(value, what)
     return value
 
 
-def _check_size(value: Any) -> None:
+def _check_size(value: Any, what: str) -> None:
     """Walk the value level by level; a body that nests deeply must not cost the stack."""
     level = [value]
     seen = 0
     for _ in range(MAX_DEPTH):
         seen += sum(len(item) for item in level if isinstance(item, dict | list))
         if seen > MAX_VALUES:
-            raise BadRequest(f"The body has more than {MAX_VALUES} values.", reason="too_many_values")
+            raise BadRequest(f"The {what} has more than {MAX_VALUES} values.", reason="too_many_values")
         below: list[Any] = []
         for item in level:
             if isinstance(item, dict):
@@ -57,19 +58,21 @@ def _check_size(value: Any) -> None:
         level = [item for item in below if isinstance(item, dict | list)]
         if not level:
             return
-    raise BadRequest(f"The body nests deeper than {MAX_DEPTH} levels.", reason="too_deep")
+    raise BadRequest(f"The {what} nests deeper than {MAX_DEPTH} levels.", reason="too_deep")
 
 
-def _check_nul(value: Any, path: str = "") -> None:
+def _check_nul(value: Any, what: str, path: str = "") -> None:
     """Refuse NUL characters, which neither paths nor every database can hold, and say where."""
     if isinstance(value, dict):
         for key, item in value.items():
-            _check_nul(key, path)
-            _check_nul(item, f"{path}.{key}" if path else key)
+            _check_nul(key, what, path)
+            _check_nul(item, what, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            _check_nul(item, f"{path}.{index}" if path else str(index))
+            _check_nul(item, what, f"{path}.{index}" if path else str(index))
     elif isinstance(value, str) and "\x00" in value:
         raise BadRequest(
-            "A text in the body has a NUL character in it.", reason="nul_character", details={"field": path}
+            f"A text in the {what} has a NUL character in it.",
+            reason="nul_character",
+            details={"field": path},
         )

@@ -15,6 +15,7 @@ from app.access_tokens import BROWSER_SESSION_DAYS, csrf_token
 from app.api.access_rules import cookie_names
 from app.api.dependencies import ServicesDep
 from app.api.kaged_route import noun_router
+from app.errors import Unauthenticated
 
 router: APIRouter = noun_router("Access")
 
@@ -38,7 +39,11 @@ async def launch(
     answer = RedirectResponse("/", status_code=303)
     if services.access.settings.mode != "token":
         return answer
-    created = await services.access.exchange(token)
+    try:
+        created = await services.access.exchange(token)
+    except Unauthenticated:
+        request.app.state.limits.failed(request.scope)
+        raise
     session_cookie, csrf_cookie = cookie_names(request.headers)
     secure = request.url.scheme == "https"
     answer.set_cookie(

@@ -53,6 +53,7 @@ _ERROR_TEXTS = {
     "410": "It was there, and is no more.",
     "413": "The body is too large.",
     "422": "The project file has errors (`details.diagnostics`).",
+    "429": "Too much at once, or too often (`details.reason`); `Retry-After` says when to ask again.",
     "500": "The daemon failed; its log has the request id.",
     "503": "The daemon cannot work now.",
     "507": "The disk of the daemon's data folder is full.",
@@ -142,6 +143,9 @@ def _complete(document: dict[str, Any]) -> None:
         }
         for status, text in _ERROR_TEXTS.items()
     }
+    components["responses"]["Error429"]["headers"] = {
+        "Retry-After": {"description": "Seconds, when they are known.", "schema": {"type": "integer"}}
+    }
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             _complete_operation(path, method.upper(), operation)
@@ -157,7 +161,7 @@ def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> No
 
 
 def _error_statuses(path: str, method: str, operation: dict[str, Any]) -> list[str]:
-    statuses = ["400", "403", "500"]
+    statuses = ["400", "403", "429", "500"]
     if path not in PUBLIC_PATHS or path == "/launch":
         statuses.append("401")
     if "{" in path or operation["operationId"] in ("create_session", "load_project", "sync_sessions"):
@@ -190,6 +194,7 @@ def _websockets() -> dict[str, Any]:
             "4403": "forbidden",
             "4404": "no such session",
             "4408": "idle",
+            "4429": "too many frames or sockets; come back later",
         },
         "paths": {
             "/api/v1/sessions/{session_id}/ws": {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated, Protocol
 
 from fastapi import APIRouter, Query, WebSocket
@@ -31,6 +32,7 @@ from app.api.dependencies import PrincipalDep, ServicesDep, SessionId
 from app.api.error_handlers import (
     CLOSE_IDLE,
     CLOSE_NOT_FOUND,
+    CLOSE_RATE_LIMITED,
     CLOSE_RESTART,
     CLOSE_TOO_SLOW,
     close_code,
@@ -39,6 +41,7 @@ from app.api.error_handlers import (
     refuse_websocket,
 )
 from app.api.operator_audit import note
+from app.api.rate_limits import Allowance, RateLimits
 from app.api.schemas.interactions import given_in
 from app.errors import BadRequest, Forbidden, KagedError
 from app.harness.frames import HubClosed, SessionDeleted, TooSlow
@@ -79,24 +82,30 @@ async def stream_session(
     after_seq: Annotated[int, Query(ge=0, le=2**62)] = 0,
 ) -> None:
     try:
-        source = await services.events.subscribe(session_id, after_seq)
+        with _limits(websocket).socket(principal) as allowance:
+            source = await services.events.subscribe(session_id, after_seq)
+            await _Socket(websocket, services, principal, source, session_id, allowance).run()
     except HubClosed:
         await _refuse_restarting(websocket)
-        return
     except KagedError as error:
         await refuse_websocket(websocket, error)
-        return
-    await _Socket(websocket, services, principal, source, session_id).run()
 
 
 @router.websocket("/ws")
 async def stream_all(websocket: WebSocket, services: ServicesDep, principal: PrincipalDep) -> None:
     try:
-        source = services.events.subscribe_all()
+        with _limits(websocket).socket(principal) as allowance:
+            source = services.events.subscribe_all()
+            await _Socket(websocket, services, principal, source, None, allowance).run()
     except HubClosed:
         await _refuse_restarting(websocket)
-        return
-    await _Socket(websocket, services, principal, source, None).run()
+    except KagedError as error:
+        await refuse_websocket(websocket, error)
+
+
+def _limits(websocket: WebSocket) -> RateLimits:
+    limits: RateLimits = websocket.app.state.limits
+    return limits
 
 
 async def _refuse_restarting(websocket: WebSocket) -> None:
@@ -114,8 +123,10 @@ class _Socket:
         principal: Principal,
         source: Source,
         session_id: str | None,
+        allowance: Allowance,
     ) -> None:
         self._websocket = websocket
+        self._allowance = allowance
         self._services = services
         self._principal = principal
         self._source = source
@@ -177,6 +188,8 @@ class _Socket:
             if message["type"] == "websocket.disconnect":
                 raise WebSocketDisconnect(message.get("code", 1005), message.get("reason"))
             self._active_at = time.monotonic()
+            if self._allowance.take("frames"):
+                raise _Closing(CLOSE_RATE_LIMITED, "too_many_frames")
             text = message.get("text")
             try:
                 if text is None:
@@ -231,17 +244,27 @@ class _Socket:
         settings = self._services.settings.daemon
         period = min(settings.heartbeat_seconds, settings.idle_timeout_seconds / 4, 5.0)
         secret: str | None = self._websocket.scope.get(SECRET_KEY)
-        while True:
-            await asyncio.sleep(period)
-            now = time.monotonic()
-            if self._sending_since is not None and now - self._sending_since > SEND_STALL_SECONDS:
-                raise _Closing(CLOSE_TOO_SLOW, "too_slow")
-            if now - self._active_at > settings.idle_timeout_seconds:
-                raise _Closing(CLOSE_IDLE, "idle")
-            try:
-                await self._services.access.confirm(self._principal, secret)
-            except KagedError as error:
-                raise _Closing(close_code(error), close_reason(error)) from None
+        access = self._services.access
+        with access.watched(self._principal) as revoked:
+            while True:
+                await self._confirm(secret)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(period):
+                        await revoked.wait()
+                self._check_clock()
+
+    async def _confirm(self, secret: str | None) -> None:
+        try:
+            await self._services.access.confirm(self._principal, secret)
+        except KagedError as error:
+            raise _Closing(close_code(error), close_reason(error)) from None
+
+    def _check_clock(self) -> None:
+        now = time.monotonic()
+        if self._sending_since is not None and now - self._sending_since > SEND_STALL_SECONDS:
+            raise _Closing(CLOSE_TOO_SLOW, "too_slow")
+        if now - self._active_at > self._services.settings.daemon.idle_timeout_seconds:
+            raise _Closing(CLOSE_IDLE, "idle")
 
 
 def _first(group: BaseExceptionGroup[_Closing]) -> _Closing:

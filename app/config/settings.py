@@ -120,7 +120,9 @@ class PriceSettings(Section):
 
 
 class LimitSettings(Section):
-    """Counts are of things at the same time; 0 throttles at once. None means no limit."""
+    """Counts are of things at the same time; 0 throttles at once. None means no limit. Requests are
+    counted for each token (or user of a proxy), anonymous ones, failed sign-ins and connections for each
+    address, frames for each WebSocket."""
 
     sessions_per_project: int = Field(default=4, ge=0)
     sessions_per_operator: int = Field(default=8, ge=0)
@@ -132,6 +134,12 @@ class LimitSettings(Section):
     cost_usd: float | None = Field(default=None, gt=0)
     walltime_seconds: float | None = Field(default=None, gt=0)
     max_upload_bytes: int = Field(default=100 * MEBIBYTE, ge=1024)
+    requests_per_minute: int | None = Field(default=6_000, ge=0)
+    anonymous_requests_per_minute: int | None = Field(default=1_200, ge=0)
+    failed_sign_ins_per_minute: int | None = Field(default=300, ge=0)
+    sockets_per_client: int | None = Field(default=200, ge=0)
+    socket_frames_per_minute: int | None = Field(default=1_200, ge=0)
+    connections_per_address: int | None = Field(default=500, ge=1)
 
 
 class LangfuseSettings(Section):

@@ -21,7 +21,7 @@ from websockets.exceptions import ConnectionClosed
 
 from app.api.application import build_application
 from app.config import Settings, load_settings, secret_values
-from app.connections import BoundedHttp, BoundedWebSocket
+from app.connections import BoundedWebSocket, bounded_http
 from app.lifespan import Services, open_services
 from app.main import MAX_FRAME_BYTES, listen
 from app.observability import Redactor
@@ -106,7 +106,7 @@ async def running_daemon(data_dir: Path, **overrides: Any) -> AsyncIterator[Daem
                 app,
                 log_level="warning",
                 access_log=False,
-                http=BoundedHttp,
+                http=bounded_http(settings.limits.connections_per_address),
                 ws=BoundedWebSocket,
                 ws_max_size=MAX_FRAME_BYTES,
                 ws_per_message_deflate=False,

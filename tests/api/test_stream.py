@@ -290,13 +290,26 @@ async def test_a_client_that_pings_stays(quick_daemon: Daemon, tmp_path: Path) -
         assert socket.close_code is None
 
 
-async def test_a_revoked_token_loses_its_sockets(quick_daemon: Daemon, tmp_path: Path) -> None:
-    session = await session_in(quick_daemon, tmp_path / "shop")
-    created = await quick_daemon.services.access.create("short-lived")
-    async with quick_daemon.websocket(f"/sessions/{session}/ws", token=created.secret) as socket:
-        await next_frame(socket, "heartbeat")
-        await quick_daemon.services.access.revoke(created.row.id)
-        assert await close_code(socket) == 4401
+@pytest.mark.requirement("R8.daemon.revoked")
+async def test_a_revoked_token_loses_its_sockets_at_once(
+    daemon: Daemon, client: httpx2.AsyncClient, session_id: str
+) -> None:
+    """The daemon looks at its clock every five seconds; the sockets do not wait for that."""
+    created = await daemon.services.access.create("short-lived")
+    async with (
+        daemon.websocket(f"/sessions/{session_id}/ws", token=created.secret) as one,
+        daemon.websocket("/ws", token=created.secret) as every,
+        daemon.websocket(f"/sessions/{session_id}/ws") as others,
+    ):
+        for socket in (one, every, others):
+            await send(socket, {"type": "ping"})
+            await next_frame(socket, "pong")
+        assert (await client.delete(f"/api/v1/tokens/{created.row.id}")).status_code == 200
+        async with asyncio.timeout(4):
+            assert [await close_code(one), await close_code(every)] == [4401, 4401]
+        assert one.close_reason == "token_revoked"
+        await send(others, {"type": "ping"})
+        await next_frame(others, "pong")
 
 
 @pytest.mark.requirement("R2.8.5")
