@@ -30,6 +30,7 @@ from app.config import (
     settings_not_in_effect,
 )
 from app.harness.bridge_audit import BridgeAudit
+from app.harness.cage_setup import make_cages
 from app.harness.capacity import Capacity
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.checkpoints.worktrees import Worktrees
@@ -96,6 +97,7 @@ class Services:
     hooks: PluginHooks
     metrics: Metrics
     management: ProjectManagement
+    tier: Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ async def _open_services(
     children, environment = ChildProcesses(), child_environment()
     watches = TreeWatches(ProjectRules)
     every_folder = TreeWatches(instead=watches)  # installed packages, generated code: for language servers
-    cages = Cages(children, Tier("off", "cages are not made yet"))
+    cages = await make_cages(children, settings)
     processes = await _call_processes(children, cages, settings)
     kept = KeptLists(watches, processes, choose_engine(environment))
     declared = ProjectLanguageServers(settings.lsp)
@@ -332,6 +334,7 @@ async def _assemble(
         hooks=lasting.hooks,
         metrics=telemetry.metrics,
         management=management,
+        tier=lasting.processes.tier,
     )
 
 

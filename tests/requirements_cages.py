@@ -59,6 +59,7 @@ SHOWN: tuple[str, ...] = (
     "R8.kernel.seccomp",
     "R8.kernel.landlock",
     "R8.kernel.off",
+    "R8.kernel.tier",
     "R8.kernel.launch",
     "R8.kernel.unavailable",
     "R8.daemon.scopes",

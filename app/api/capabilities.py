@@ -13,6 +13,7 @@ from pathlib import Path
 from app.api.schemas.projects import Capability
 from app.bridges.dap.manager import AdapterTable
 from app.bridges.lsp.manager import ServerTable
+from app.bridges.sandbox.tier import Tier
 from app.config import Settings, child_environment
 from app.errors import ToolError
 from app.harness.debug_adapters import debug_declarations
@@ -21,27 +22,28 @@ from app.harness.language_servers import declarations
 from app.programs import find_program
 
 
-async def capabilities_of(settings: Settings, project: CompiledProject) -> list[Capability]:
-    """Return what is present and what is missing, each with the reason."""
-    return await asyncio.to_thread(_look, settings, project)
+async def capabilities_of(settings: Settings, tier: Tier, project: CompiledProject) -> list[Capability]:
+    """Return what is present and what is missing, each with the reason. `tier` is that of the daemon's
+    cages."""
+    return await asyncio.to_thread(_look, settings, tier, project)
 
 
-def _look(settings: Settings, project: CompiledProject) -> list[Capability]:
+def _look(settings: Settings, tier: Tier, project: CompiledProject) -> list[Capability]:
     environment = child_environment()
-    found = [
-        Capability(
-            name="sandbox",
-            kind="sandbox",
-            available=False,
-            reason="Not installed in this version: agents run without a cage.",
-        )
-    ]
+    found = [_sandbox(tier)]
     found += _language_servers(settings, project, environment)
     found += _debug_adapters(settings, project, environment)
     programs = {"git": "git"}
     programs |= {name: str(find_program(name, environment) or name) for name in ("rg", "ast-grep")}
     found += [_program(name, "program", (command,)) for name, command in programs.items()]
     return found
+
+
+def _sandbox(tier: Tier) -> Capability:
+    """Which cages there are: those of namespaces, the weaker ones of landlock, or none."""
+    available = tier.name in ("full", "landlock")
+    reason = f"{tier.name}: {tier.reason}" + (f". {tier.advice}" if tier.advice else "")
+    return Capability(name="sandbox", kind="sandbox", available=available, reason=reason)
 
 
 def _language_servers(

@@ -74,12 +74,18 @@ async def _look(services: Services) -> Readiness:
     checks = {
         "storage": await _check_storage(services),
         "migrations": await _check_migrations(services),
-        "sandbox": Check(
-            status="not_installed",
-            detail="This version runs every agent without a cage; no sandbox is built in.",
-        ),
+        "sandbox": _check_sandbox(services),
     }
     return Readiness(ready=all(check.status != "failed" for check in checks.values()), checks=checks)
+
+
+def _check_sandbox(services: Services) -> Check:
+    """Without cages the daemon works as far as it can, unless the operator has asked for a kind of them."""
+    tier, mode = services.tier, services.settings.sandbox.mode
+    detail = f"{tier.name}: {tier.reason}" + (f". {tier.advice}" if tier.advice else "")
+    if tier.name in ("full", "landlock"):
+        return Check(status="ok", detail=detail)
+    return Check(status="failed" if mode in ("full", "landlock") else "absent", detail=detail)
 
 
 async def _check_storage(services: Services) -> Check:

@@ -97,4 +97,4 @@ async def reload_project(services: ServicesDep, project_id: ProjectId) -> Projec
 async def get_capabilities(services: ServicesDep, project_id: ProjectId) -> CapabilitiesAnswer:
     """The sandbox, language servers, debuggers, programs and providers: which are here."""
     project = services.projects.compiled(project_id)
-    return CapabilitiesAnswer(capabilities=await capabilities_of(services.settings, project))
+    return CapabilitiesAnswer(capabilities=await capabilities_of(services.settings, services.tier, project))

@@ -20,6 +20,7 @@ from app import __version__
 from app.bridges.dap.manager import AdapterTable
 from app.bridges.lsp.manager import ServerTable
 from app.bridges.plugins.manager import PluginProblem, installed_plugins
+from app.bridges.process import ChildProcesses
 from app.cli.install_advice import how_to_install
 from app.config import (
     ProviderSettings,
@@ -30,6 +31,7 @@ from app.config import (
     without_credentials,
 )
 from app.errors import KagedError, ToolError
+from app.harness.cage_setup import tier_of_machine
 from app.harness.debug_adapters import debug_declarations
 from app.harness.language_servers import declarations
 from app.harness.trace_destinations import trace_findings
@@ -66,7 +68,7 @@ async def diagnose(settings: Settings) -> list[Finding]:
         *_system(),
         *_daemon(settings),
         await _storage(settings),
-        *_sandbox(),
+        *await _sandbox(settings),
         *_traces(settings),
         *await asyncio.gather(*(_provider(name, entry) for name, entry in settings.providers.items())),
         *await asyncio.to_thread(_language_servers, settings),
@@ -162,24 +164,25 @@ async def _storage(settings: Settings) -> Finding:
     return Finding("storage", "postgresql", "ok", f"{report.database}, schema {report.schema}")
 
 
-def _sandbox() -> Iterator[Finding]:
-    group = "sandbox (not used by this version yet)"
-    if sys.platform != "linux":
-        yield Finding(group, "cages", "absent", "cages need Linux")
-        return
-    yield _program(group, "bubblewrap", "bwrap")
-    userns = _text("/proc/sys/user/max_user_namespaces")
-    yield Finding(
-        group,
-        "user namespaces",
-        "ok" if userns not in ("", "0") else "absent",
-        "allowed" if userns not in ("", "0") else "not allowed by the kernel",
-        None if userns not in ("", "0") else "set user.max_user_namespaces with sysctl",
-    )
-    landlock = "landlock" in _text("/sys/kernel/security/lsm")
-    yield Finding(
-        group, "landlock", "ok" if landlock else "absent", "in the kernel" if landlock else "not active"
-    )
+async def _sandbox(settings: Settings) -> list[Finding]:
+    """Make a cage and try it, as a daemon does at its start."""
+    children = ChildProcesses()
+    try:
+        tier = await tier_of_machine(children, settings)
+    finally:
+        await children.aclose()
+    group = "sandbox"
+    wanted = settings.sandbox.mode in ("full", "landlock")
+    status: Status = "ok" if tier.name in ("full", "landlock") else "problem" if wanted else "absent"
+    advice = tier.advice
+    if tier.name == "off":
+        advice = "leave out --no-sandbox and sandbox.mode, unless the machine itself is the cage"
+    found = [Finding(group, "cages", status, f"{tier.name}: {tier.reason}", advice)]
+    for name, seen in tier.found:
+        absent = name == "bubblewrap" and not seen.startswith("/")
+        hint = how_to_install("bwrap") if absent else None
+        found.append(Finding(group, name, "absent" if absent else "ok", seen, hint))
+    return found
 
 
 async def _provider(name: str, provider: ProviderSettings) -> Finding:

@@ -16,9 +16,9 @@ class Health(AnswerModel):
 
 
 class Check(AnswerModel):
-    """One thing that was looked at just now."""
+    """One thing that was looked at; `absent`: the daemon does without it."""
 
-    status: Literal["ok", "failed", "not_installed"]
+    status: Literal["ok", "failed", "absent"]
     detail: str | None = None
 
 

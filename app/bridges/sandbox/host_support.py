@@ -1,0 +1,139 @@
+"""What of this machine matters for cages: programs and switches of the system, as they are now.
+
+Owns: looking, and what an operator can do about what is missing. Never: deciding; whether a cage holds is
+found by making one (`canary`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.bridges.sandbox.seccomp_rules import architecture_of
+from app.programs import SYSTEM_PATH, on_path
+
+LANDLOCK_NEEDED = 6
+"""From this version on landlock holds signals and abstract sockets back (Linux 6.12)."""
+_CREATE_RULESET, _ASK_VERSION = 444, 1
+_FLAGS = "the flags of docs/cages.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """`landlock` is the version of its interface, 0 without. `namespaces_refused` says which switch of the
+    system keeps ordinary users from making namespaces; None when none is known to."""
+
+    bubblewrap: Path | None
+    landlock: int
+    container: str | None
+    namespaces_refused: str | None
+    namespaces_advice: str | None
+    known_machine: bool
+    root: bool
+
+    def findings(self) -> Iterator[tuple[str, str]]:
+        """Yield name and observation, for `kaged doctor`."""
+        yield "bubblewrap", str(self.bubblewrap) if self.bubblewrap else "not installed"
+        yield "user namespaces", self.namespaces_refused or "no switch forbids them"
+        yield "landlock", _landlock_in_words(self.landlock)
+        yield "container", self.container or "none is seen"
+        yield (
+            "user",
+            "root: cages hold, and an ordinary user for the daemon adds a wall behind them"
+            if self.root
+            else "an ordinary user",
+        )
+
+    def advice(self) -> str:
+        """Return what to do when a cage with namespaces cannot be made."""
+        if not self.known_machine:
+            return "Cages need x86_64 or aarch64"
+        if self.bubblewrap is None:
+            return "Install bubblewrap, version 0.8 or later, and restart the daemon"
+        if self.container is not None:
+            return f"Start the container with docker/seccomp.json and {_FLAGS}"
+        if self.namespaces_advice is not None:
+            return self.namespaces_advice
+        return "Run `kaged doctor` as the daemon's user; docs/cages.md says what a cage needs"
+
+
+def look_at_host() -> Host:
+    """Look at this machine. Blocks: reads some files."""
+    refused, advice = _namespaces()
+    return Host(
+        bubblewrap=on_path("bwrap", {"PATH": SYSTEM_PATH}),
+        landlock=landlock_version(),
+        container=_container(),
+        namespaces_refused=refused,
+        namespaces_advice=advice,
+        known_machine=_is_known(platform.machine()),
+        root=os.geteuid() == 0,
+    )
+
+
+def landlock_version() -> int:
+    """Return the version of the kernel's landlock, 0 when there is none or it is switched off."""
+    if sys.platform != "linux":
+        return 0
+    call = ctypes.CDLL(None).syscall
+    call.restype = ctypes.c_long
+    return max(0, call(ctypes.c_long(_CREATE_RULESET), None, ctypes.c_size_t(0), ctypes.c_uint(_ASK_VERSION)))
+
+
+def _landlock_in_words(version: int) -> str:
+    if version == 0:
+        return "not in the kernel, or switched off"
+    if version < LANDLOCK_NEEDED:
+        return f"version {version}, too old: version {LANDLOCK_NEEDED} is needed (Linux 6.12)"
+    return f'version {version}: sandbox.mode = "landlock" would use it, and protects less'
+
+
+def _namespaces() -> tuple[str | None, str | None]:
+    if _text("/proc/sys/user/max_user_namespaces") == "0":
+        return (
+            "user.max_user_namespaces is 0",
+            "Set user.max_user_namespaces with sysctl, to 10000 for example",
+        )
+    if os.geteuid() == 0:
+        return None, None
+    if _text("/proc/sys/kernel/unprivileged_userns_clone") == "0":
+        return (
+            "kernel.unprivileged_userns_clone is 0",
+            "Set kernel.unprivileged_userns_clone to 1 with sysctl",
+        )
+    if _text("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1":
+        return (
+            "AppArmor keeps them from programs without a profile",
+            "Give bwrap an AppArmor profile that allows user namespaces (docs/cages.md has one)",
+        )
+    return None, None
+
+
+def _container() -> str | None:
+    """Return what kind of container this is, if it is one that can be told."""
+    for path, kind in (("/.dockerenv", "Docker"), ("/run/.containerenv", "Podman")):
+        if Path(path).exists():
+            return kind
+    if _text("/run/systemd/container"):
+        return _text("/run/systemd/container")
+    return "Kubernetes" if Path("/var/run/secrets/kubernetes.io").exists() else None
+
+
+def _is_known(machine: str) -> bool:
+    try:
+        architecture_of(machine)
+    except ValueError:
+        return False
+    return True
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
