@@ -88,6 +88,19 @@ def children_of_first_thread(parent: int) -> list[int]:
     return [int(pid) for pid in content.split()]
 
 
+def inner_number(pid: int) -> int | None:
+    """Return the number by which a process is known in its own process namespace, None when it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", "rb", 0) as file:
+            content = file.read(1 << 14)
+    except OSError:
+        return None
+    for line in content.splitlines():
+        if line.startswith(b"NSpid:"):
+            return int(line.split()[-1])
+    return pid
+
+
 def memory_of_tree(pid: int) -> int:
     """Return the resident memory of a process and all its descendants, in bytes; 0 when it is gone.
     Pages that several of them share count for each."""

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.manager import DebugOwner
 from app.bridges.pty.manager import (
     TERMINAL_VARIABLES,
@@ -45,6 +46,7 @@ class DebugTerminals:
         cwd: Path,
         env: Mapping[str, str],
         received: Callable[[str], None],
+        children: ChildStarter,
     ) -> DebuggedCommand:
         """Start a program. `received` gets its output as plain text, in whole lines. Raises OSError when
         the folder is not there, and ToolError when no terminal is left."""
@@ -58,6 +60,7 @@ class DebugTerminals:
                 shown_cwd=str(cwd),
                 env={**env, **TERMINAL_VARIABLES},
                 open_file=_nowhere,
+                children=children,
             )
             program = DebuggedCommand(self._terminals, spec, received)
             await program.started()

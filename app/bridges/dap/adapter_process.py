@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.adapter_entry import ResolvedAdapter, Transport
 from app.bridges.dap.transport import (
-    LOOPBACK,
     Address,
     Announcement,
     Streams,
     connect,
     connect_when_ready,
-    free_port,
 )
-from app.bridges.process import Child, ChildProcesses, SpawnFailed
+from app.bridges.loopback import LOOPBACK
+from app.bridges.process import Child, SpawnFailed
 
 log = logging.getLogger("kaged.peers")
 
@@ -78,11 +78,13 @@ class AdapterProcess:
     def __init__(
         self,
         child: Child,
+        children: ChildStarter,
         command: AdapterCommand,
         address: Address | None,
         on_output: Callable[[Channel, str], None],
     ) -> None:
         self.child = child
+        self._dial = children.connect
         self.name = command.name
         self.address = address
         """Where it listens; None when it is spoken to by its pipes, or has not announced it yet."""
@@ -102,12 +104,15 @@ class AdapterProcess:
 
     @classmethod
     async def start(
-        cls, children: ChildProcesses, command: AdapterCommand, *, on_output: Callable[[Channel, str], None]
+        cls, children: ChildStarter, command: AdapterCommand, *, on_output: Callable[[Channel, str], None]
     ) -> AdapterProcess:
         """Start the adapter. `on_output` gets what it writes beside the protocol. Raises AdapterEnded."""
-        address = Address(LOOPBACK, free_port()) if command.transport == "chosen" else None
-        port = str(address.port) if address is not None else "{port}"
+        address: Address | None = None
+        port = "{port}"
         try:
+            if command.transport == "chosen":
+                address = Address(LOOPBACK, await children.free_port())
+                port = str(address.port)
             child = await children.start(
                 [part.replace("{port}", port) for part in command.argv],
                 owner=f"debug adapter {command.name}",
@@ -117,7 +122,9 @@ class AdapterProcess:
             )
         except SpawnFailed as failure:
             raise AdapterEnded(f"{command.argv[0]} cannot be started: {failure.reason}") from None
-        return cls(child, command, address, on_output)
+        except OSError as problem:
+            raise AdapterEnded(f"there is no port for {command.name}: {problem.strerror}") from None
+        return cls(child, children, command, address, on_output)
 
     @property
     def last_words(self) -> str:
@@ -156,7 +163,7 @@ class AdapterProcess:
             raise AdapterEnded(f"{self.name} takes one connection only")
         try:
             async with asyncio.timeout(seconds):
-                return await connect(self.address)
+                return await connect(self.address, self._dial)
         except TimeoutError:
             raise AdapterEnded(f"{self.name} took no further connection within {seconds:g} s") from None
         except OSError as problem:
@@ -185,7 +192,7 @@ class AdapterProcess:
         if self._announcement is not None:
             self.address = await self._announcement.address
         assert self.address is not None
-        return await connect_when_ready(self.address)
+        return await connect_when_ready(self.address, self._dial)
 
     async def _drain(self, channel: Channel, stream: StreamReader) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")

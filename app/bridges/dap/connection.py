@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.adapter_process import (
     ACCOUNT_SECONDS,
     AdapterCommand,
@@ -20,8 +21,7 @@ from app.bridges.dap.adapter_process import (
     Channel,
 )
 from app.bridges.dap.peer import DapPeer
-from app.bridges.dap.transport import Address, Streams, connect
-from app.bridges.process import ChildProcesses
+from app.bridges.dap.transport import Address, Dial, Streams, connect
 
 
 def _nowhere(_channel: Channel, _text: str) -> None:
@@ -57,7 +57,7 @@ class AdapterConnection:
 
     @classmethod
     async def open(
-        cls, children: ChildProcesses, command: AdapterCommand, handlers: Handlers, *, seconds: float
+        cls, children: ChildStarter, command: AdapterCommand, handlers: Handlers, *, seconds: float
     ) -> AdapterConnection:
         """Start an adapter and connect to it, within `seconds`. Raises AdapterEnded."""
         process = await AdapterProcess.start(children, command, on_output=handlers.on_output)
@@ -70,13 +70,21 @@ class AdapterConnection:
 
     @classmethod
     async def dial(
-        cls, host: str, port: int, handlers: Handlers, *, name: str, seconds: float
+        cls,
+        host: str,
+        port: int,
+        handlers: Handlers,
+        *,
+        name: str,
+        seconds: float,
+        dial: Dial | None = None,
     ) -> AdapterConnection:
-        """Connect to an adapter that runs already. Raises AdapterEnded."""
+        """Connect to an adapter that runs already, by `dial` if it can be reached by that only. Raises
+        AdapterEnded."""
         address = Address(host, port)
         try:
             async with asyncio.timeout(seconds):
-                streams = await connect(address)
+                streams = await connect(address, dial)
         except TimeoutError:
             raise AdapterEnded(f"{address} did not take a connection within {seconds:g} s") from None
         except (OSError, ValueError, OverflowError) as problem:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.adapter_entry import ResolvedAdapter
 from app.bridges.dap.audit import Record, SessionAudit
 from app.bridges.dap.breakpoint_binding import Binding
@@ -32,7 +33,7 @@ from app.bridges.dap.start_arguments import (
 )
 from app.bridges.dap.stop_report import StopReports
 from app.bridges.dap.stops import Stop
-from app.bridges.process import ChildProcesses
+from app.cages.inner_environment import environment_inside
 from app.errors import ToolError
 from app.ids import new_id
 from app.states import DebugState
@@ -45,11 +46,20 @@ _BUILT = frozenset({"binary", "go"})
 class Means:
     """What sessions are run with; the same for all of a daemon."""
 
-    children: ChildProcesses
+    children: ChildStarter
     terminals: Terminals | None
     environment: Mapping[str, str]
     record: Record
     limits: DebugLimits
+
+    async def for_request(self, request: LaunchRequest | AttachRequest, resolved: ResolvedAdapter) -> Means:
+        """Return these as they are for one session: where its adapter and program run. Raises ToolError as
+        the cage does."""
+        if request.cage is None:
+            return self
+        commands = [resolved.command, resolved.interpreter]
+        children = await request.cage([one for one in commands if one])
+        return replace(self, children=children, environment=environment_inside(self.environment, ()))
 
 
 class SessionLife:
@@ -170,6 +180,7 @@ class SessionLife:
         return ReverseRequests(
             self.owner,
             means.terminals,
+            means.children,
             cwd=self._cwd,
             environment={**means.environment, **self._resolved.env},
             received=self.program.output.add,

@@ -11,17 +11,17 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.audit import Record
 from app.bridges.dap.breakpoints import Access, Breakpoint, Breakpoints
 from app.bridges.dap.lifecycle import Means, SessionLife
 from app.bridges.dap.limits import DebugLimits
-from app.bridges.dap.requests import AttachRequest, DebugOwner, LaunchRequest, Progress
+from app.bridges.dap.requests import AttachRequest, CageFor, DebugOwner, LaunchRequest, Progress
 from app.bridges.dap.resolution import AdapterTable, Declarations, Declared, ResolvedAdapter
 from app.bridges.dap.reverse_requests import Terminals
 from app.bridges.dap.session import DebugSession, StepKind
 from app.bridges.dap.stops import Stop
-from app.bridges.process import ChildProcesses
 from app.errors import ToolError
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "AttachRequest",
     "Breakpoint",
     "Breakpoints",
+    "CageFor",
     "DebugAdapters",
     "DebugLimits",
     "DebugOwner",
@@ -67,7 +68,7 @@ class DebugAdapters:
 
     def __init__(
         self,
-        children: ChildProcesses,
+        children: ChildStarter,
         terminals: Terminals | None,
         *,
         environment: Mapping[str, str],
@@ -117,8 +118,8 @@ class DebugAdapters:
 
         Raises ToolError: `dap_session_active` (unless its program has ended), `dap_session_ended` when the
         run or the session is over before the program is launched, `runtime_not_supported`,
-        `debug_adapter_not_found`, `invalid_params`, `debug_launch_failed`. When the caller is cancelled
-        nothing is left.
+        `debug_adapter_not_found`, `cage_unavailable`, `invalid_params`, `debug_launch_failed`. When the
+        caller is cancelled nothing is left.
         """
         return await self._begin(owner, request, seconds, progress)
 
@@ -166,13 +167,14 @@ class DebugAdapters:
         try:
             table = self.table(owner.project_id, owner.project_root)
             resolved = await asyncio.to_thread(table.resolve, request.runtime)
+            means = await self._means.for_request(request, resolved)
             before = self._lives.pop(key, None)
             if before is not None:
                 await self._part_from(before)
             self._refuse_second(key, beginning=False)
             if beginning.ended:
                 raise ToolError("dap_session_ended", "nothing is launched: the run that asked for it is over")
-            life = SessionLife(owner, request, resolved, self.breakpoints(owner), self._means)
+            life = SessionLife(owner, request, resolved, self.breakpoints(owner), means)
             self._lives[key] = life
         finally:
             del self._beginning[key]

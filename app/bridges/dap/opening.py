@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.adapter_entry import ResolvedAdapter
 from app.bridges.dap.adapter_process import AdapterCommand, AdapterEnded
 from app.bridges.dap.breakpoints import Breakpoints
@@ -23,11 +24,9 @@ from app.bridges.dap.links import Link
 from app.bridges.dap.peer import RequestRefused
 from app.bridges.dap.program import Program
 from app.bridges.dap.reverse_requests import ChildSession
-from app.bridges.process import ChildProcesses
+from app.bridges.loopback import NAMES
 
 log = logging.getLogger("kaged.debugging")
-
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Conversations:
@@ -37,7 +36,7 @@ class Conversations:
         self,
         program: Program,
         breakpoints: Breakpoints,
-        children: ChildProcesses,
+        children: ChildStarter,
         resolved: ResolvedAdapter,
         limits: DebugLimits,
         *,
@@ -146,6 +145,7 @@ class Conversations:
                 self._program.handlers(link),
                 name=self._resolved.behaviour.name or self._resolved.runtime,
                 seconds=self._limits.initialize_seconds,
+                dial=self._children.connect if self._children.apart else None,
             )
         except AdapterEnded as ended:
             raise StartFailed(ended.reason) from None
@@ -190,7 +190,7 @@ class Conversations:
         host, port = fields.get("host", "localhost"), fields.get("port")
         if not isinstance(port, int) or not 0 < port < 65_536:
             raise StartFailed("its adapter names no port")
-        if not isinstance(host, str) or (host not in _LOOPBACK and host != self._host):
+        if not isinstance(host, str) or (host not in NAMES and host != self._host):
             raise StartFailed("its adapter names another machine")
         return host, port
 

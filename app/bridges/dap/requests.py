@@ -5,12 +5,17 @@ Owns: these types. Never: checking them against a cage or a project; that is don
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.bridges.child_starter import ChildStarter
+
 Progress = Callable[[str], Awaitable[None]]
 """Takes the program's output as it comes, some of it left out when it comes too fast."""
+CageFor = Callable[[Sequence[Sequence[str]]], Awaitable[ChildStarter]]
+"""Returns what starts the adapter and its program in the caller's cage, in which these commands must be able
+to run. Raises ToolError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,8 @@ class LaunchRequest:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     stop_on_entry: bool = True
+    cage: CageFor | None = None
+    """None: with the daemon's rights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +54,5 @@ class AttachRequest:
     host: str = "localhost"
     port: int | None = None
     pid: int | None = None
+    """As it is known where the adapter runs."""
+    cage: CageFor | None = None

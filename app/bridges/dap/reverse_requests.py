@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from app.bridges import proc
+from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.links import Link
 from app.bridges.dap.peer import RequestRefused
 from app.bridges.dap.requests import DebugOwner
@@ -26,7 +28,9 @@ class TerminalProgram(Protocol):
     """A program on a terminal of its own."""
 
     @property
-    def pid(self) -> int | None: ...
+    def pid(self) -> int | None:
+        """Its number for the daemon; within a cage it has another."""
+        ...
 
     async def aclose(self) -> None:
         """Kill it and all that it started."""
@@ -44,9 +48,10 @@ class Terminals(Protocol):
         cwd: Path,
         env: Mapping[str, str],
         received: Callable[[str], None],
+        children: ChildStarter,
     ) -> TerminalProgram:
-        """Start a program. `env` is the whole environment, `received` gets its output as plain text.
-        Raises OSError or ToolError when it cannot be started."""
+        """Start a program by `children`. `env` is the whole environment, `received` gets its output as
+        plain text. Raises OSError or ToolError when it cannot be started."""
         ...
 
 
@@ -66,6 +71,7 @@ class ReverseRequests:
         self,
         owner: DebugOwner,
         terminals: Terminals | None,
+        children: ChildStarter,
         *,
         cwd: Path,
         environment: Mapping[str, str],
@@ -74,6 +80,7 @@ class ReverseRequests:
     ) -> None:
         self._owner = owner
         self._terminals = terminals
+        self._children = children
         self._cwd = cwd
         self._environment = environment
         self._received = received
@@ -109,12 +116,15 @@ class ReverseRequests:
                 raise RequestRefused("no further terminal can be had")
             try:
                 program = await self._terminals.run(
-                    self._owner, argv, cwd=cwd, env=env, received=self._received
+                    self._owner, argv, cwd=cwd, env=env, received=self._received, children=self._children
                 )
             except (OSError, ToolError) as problem:
                 raise RequestRefused(f"{argv[0]} cannot be run in a terminal: {problem}") from None
             self._programs.append(program)
-        return {} if program.pid is None else {"processId": program.pid}
+        number = program.pid
+        if number is not None and self._children.apart:
+            number = await asyncio.to_thread(proc.inner_number, number)
+        return {} if number is None else {"processId": number}
 
     async def _start_debugging(self, link: Link, arguments: dict[str, Any]) -> dict[str, Any]:
         request, configuration = arguments.get("request"), arguments.get("configuration")

@@ -1,7 +1,7 @@
-"""How a debug adapter is reached that listens on a port of this machine.
+"""How a debug adapter is reached that listens on a port.
 
-Owns: finding a free port or the one that was announced, connecting as soon as somebody listens. Never: the
-adapter's process, and what is said.
+Owns: finding the one that was announced, connecting as soon as somebody listens. Never: the adapter's
+process, and what is said.
 """
 
 from __future__ import annotations
@@ -11,22 +11,24 @@ import re
 import socket
 from asyncio.trsock import TransportSocket
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from app.bridges.loopback import LOOPBACK, NAMES
 from app.bridges.pipes import READ_LIMIT
 
-LOOPBACK = "127.0.0.1"
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 """Seconds between attempts to connect; each pause is twice the one before."""
 MAX_ANNOUNCEMENT = 1024 * 1024
 """Within how many bytes of each of its streams an adapter has to announce its port."""
 MAX_LINES_BEFORE = 4 * 1024
 """How many bytes of the lines before a new one can be a part of the announcement."""
-_THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Dial = Callable[[int, str], Awaitable[socket.socket]]
+"""Connects to a port and a name of the loopback, that of a cage perhaps; as ChildStarter's `connect`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Announcement:
         groups = found.groupdict()
         digits, host = groups.get("port") or b"", (groups.get("host") or b"").decode("ascii", "replace")
         if digits.isdigit() and 0 < int(digits[:6]) < 65536:
-            self.address.set_result(Address(host if host in _THIS_MACHINE else LOOPBACK, int(digits)))
+            self.address.set_result(Address(host if host in NAMES else LOOPBACK, int(digits)))
             self._written.clear()
 
 
@@ -94,19 +96,19 @@ class Prompt(asyncio.StreamReaderProtocol):
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on at this moment."""
-    with socket.socket() as trial:
-        trial.bind((LOOPBACK, 0))
-        port: int = trial.getsockname()[1]
-        return port
-
-
-async def connect(address: Address) -> Streams:
-    """Connect once. Raises OSError."""
+async def connect(address: Address, dial: Dial | None = None) -> Streams:
+    """Connect once: by `dial` to a loopback, without it to any address. Raises OSError."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=READ_LIMIT, loop=loop)
-    transport, protocol = await loop.create_connection(lambda: Prompt(reader), address.host, address.port)
+    if dial is None:
+        transport, protocol = await loop.create_connection(lambda: Prompt(reader), address.host, address.port)
+    else:
+        made = await dial(address.port, address.host)
+        try:
+            transport, protocol = await loop.create_connection(lambda: Prompt(reader), sock=made)
+        except BaseException:
+            made.close()
+            raise
     writer = asyncio.StreamWriter(transport, protocol, reader, loop)
     # Where nobody listens, the system may give a socket of the same port, which it then meets itself.
     if writer.get_extra_info("sockname") == writer.get_extra_info("peername"):
@@ -115,13 +117,13 @@ async def connect(address: Address) -> Streams:
     return reader, writer
 
 
-async def connect_when_ready(address: Address) -> Streams:
+async def connect_when_ready(address: Address, dial: Dial) -> Streams:
     """Connect as soon as somebody listens; waits for ever. Raises OSError for what waiting does not
     mend."""
     pause = FIRST_PAUSE
     while True:
         try:
-            return await connect(address)
+            return await connect(address, dial)
         except OSError as problem:
             # Without a number: several addresses were tried, as of `localhost`.
             if not isinstance(problem, ConnectionError) and problem.errno is not None:

@@ -21,7 +21,8 @@ from app.bridges.dap.adapter_process import MAX_LAST_WORDS, AdapterCommand, Adap
 from app.bridges.dap.adapters_scripting import BEHAVIOURS
 from app.bridges.dap.connection import AdapterConnection, Handlers
 from app.bridges.dap.peer import RequestRefused
-from app.bridges.dap.transport import MAX_ANNOUNCEMENT, Announcement, free_port
+from app.bridges.dap.transport import MAX_ANNOUNCEMENT, Announcement
+from app.bridges.loopback import free_port
 from app.bridges.message_stream import PeerClosed
 from app.bridges.process import ChildProcesses
 from tests.bridges.conftest import ENVIRONMENT, alive, descriptors, until

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.manager import DebugOwner, Declared
-from app.bridges.process import Child, ChildProcesses
+from app.bridges.process import Child
 from app.errors import ToolError
 from app.states import DebugState
 from tests.bridges.conftest import until
@@ -237,7 +238,6 @@ class InTerminal:
 class OwnTerminals:
     def __init__(self) -> None:
         self.programs: list[InTerminal] = []
-        self.children: ChildProcesses | None = None
 
     async def run(
         self,
@@ -247,9 +247,9 @@ class OwnTerminals:
         cwd: Path,
         env: Mapping[str, str],
         received: Callable[[str], None],
+        children: ChildStarter,
     ) -> InTerminal:
-        assert self.children is not None
-        child = await self.children.start(
+        child = await children.start(
             argv, owner=owner.session_id, cwd=cwd, env=env, stdout="null", stderr="null"
         )
         self.programs.append(InTerminal(child, argv, cwd))
@@ -262,7 +262,6 @@ async def test_a_program_that_wants_a_terminal_gets_one(tmp_path: Path) -> None:
     entry = Declared(runtime="python", launch={"console": "integratedTerminal"})
     terminals = OwnTerminals()
     async with open_place(tmp_path, declared=[entry], terminals=terminals) as place:
-        terminals.children = place.children
         program = place.put("two.py", TWO_LINES)
         session, stop = await place.launch(program, runtime="python")
         assert stop.reason == "entry" and stop.output == "in a terminal\n"
