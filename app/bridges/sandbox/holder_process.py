@@ -94,7 +94,7 @@ class Holder:
             elif kind == "signal":
                 self.signal(number, request["signal"])
             elif kind == "listen":
-                with listening() as one:
+                with listening(request.get("port", 0)) as one:
                     self.say({"kind": "opened", "number": number}, one.fileno())
             elif kind == "connect":
                 with connecting(request["port"], request["host"]) as one:
@@ -260,11 +260,11 @@ def whole(descriptor: int) -> bytes:
         return file.read()
 
 
-def listening() -> socket.socket:
-    """Return a socket that listens on a port of the cage's own loopback."""
+def listening(port: int) -> socket.socket:
+    """Return a socket that listens on a port of the cage's own loopback; 0 is any that is free."""
     one = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        one.bind(("127.0.0.1", 0))
+        one.bind(("127.0.0.1", port))
         one.listen(128)
         return one
     except OSError:

@@ -7,16 +7,18 @@ compiled project, a plugin's manifest or the daemon's own settings.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 from app.bridges.child_starter import ChildStarter
 from app.bridges.process import ChildProcesses
 from app.bridges.sandbox.one_cage import OneCage
 from app.bridges.sandbox.tier import Tier
+from app.bridges.sandbox.way_out import Outside, WayOut
 from app.cages.cage import Cage
 from app.errors import ToolError
 
-__all__ = ["Cages", "Tier", "unavailable"]
+__all__ = ["Cages", "Outside", "Tier", "unavailable"]
 
 
 def unavailable(tier: Tier) -> ToolError:
@@ -32,15 +34,19 @@ def unavailable(tier: Tier) -> ToolError:
 class Cages:
     """All cages of the daemon. One instance, closed before the `ChildProcesses` it starts them with."""
 
-    def __init__(self, children: ChildProcesses, tier: Tier) -> None:
+    def __init__(self, children: ChildProcesses, tier: Tier, *, outside: Outside | None = None) -> None:
         self._children = children
+        self._outside = outside or Outside()
         self._cages: dict[str, OneCage] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self.tier = tier
 
-    async def children(self, key: str, cage: Cage, root: Path) -> ChildStarter:
+    async def children(
+        self, key: str, cage: Cage, root: Path, *, about: Mapping[str, str] | None = None
+    ) -> ChildStarter:
         """Return what starts processes inside the cage `key`; it is made when it is not there, and made
-        anew when `cage`, or what it names on disk, is another by now. `root` is the project's folder.
+        anew when `cage`, or what it names on disk, is another by now. `root` is the project's folder,
+        `about` whose cage it is, for the audit: `project_id`, `session_id` and so on.
 
         Raises ToolError `cage_unavailable`.
         """
@@ -53,7 +59,8 @@ class Cages:
             await self.end(key)
             found = None
         if found is None:
-            found = self._cages[key] = OneCage(self._children, key, cage, root)
+            way_out = WayOut(cage, self._outside, dict(about or {}))
+            found = self._cages[key] = OneCage(self._children, key, cage, root, way_out)
         return found.starter
 
     async def end(self, key: str) -> None:

@@ -20,6 +20,7 @@ from app.bridges.sandbox.mounts import Places, look, open_places, real_mounts
 from app.bridges.sandbox.seccomp_rules import filter_bytes
 from app.bridges.sandbox.starter import CageStarter
 from app.bridges.sandbox.system_view import Shown
+from app.bridges.sandbox.way_out import WayOut
 from app.cages.cage import Cage
 from app.errors import ToolError
 
@@ -30,7 +31,7 @@ START_SECONDS = 30.0
 class OneCage:
     """The cage `key`. `root` is the project's folder."""
 
-    def __init__(self, children: ChildProcesses, key: str, cage: Cage, root: Path) -> None:
+    def __init__(self, children: ChildProcesses, key: str, cage: Cage, root: Path, way_out: WayOut) -> None:
         self.key = key
         self.cage = cage
         self.root = root
@@ -41,7 +42,8 @@ class OneCage:
         self._retired: set[Holder] = set()
         self._making = asyncio.Lock()
         self._ended = False
-        self.starter = CageStarter(self.lend, dict(cage.env), {"RLIMIT_CORE": 0})
+        self._way_out = way_out
+        self.starter = CageStarter(self.lend, way_out.variables | dict(cage.env), {"RLIMIT_CORE": 0})
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Holder]:
@@ -68,6 +70,7 @@ class OneCage:
             holders = [*self._retired, *([self._holder] if self._holder is not None else [])]
             self._holder = None
         await asyncio.gather(*(holder.aclose() for holder in holders))
+        await self._way_out.aclose()
 
     def _fits(self) -> bool:
         return all(look(path) == identity for path, identity in self._seen.items())
@@ -107,6 +110,7 @@ class OneCage:
         holder = Holder(bubble, daemons, self.key)
         try:
             await holder.ready(START_SECONDS)
+            await self._way_out.open(holder)
         except BaseException:
             await holder.aclose()
             raise

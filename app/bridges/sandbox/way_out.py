@@ -1,0 +1,90 @@
+"""The way out of a cage: its proxy, where the cage allows hosts at all.
+
+Owns: when the proxy's socket is made, and that the proxy ends with its holder. Never: what it allows.
+The socket is made before anything runs in the cage: then the holder is still what the daemon started, and
+keeps no copy with which it could make the daemon's side wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.bridges.network.dialling import Dialler
+from app.bridges.network.proxy import CageProxy
+from app.bridges.network.proxy_variables import proxy_variables
+from app.bridges.sandbox.holder import Holder, HolderGone, Refused
+from app.cages.cage import Cage
+from app.cages.network_rules import NetworkRules
+
+PORT = 17_777
+"""On the cage's own loopback, the same in every cage: a new holder needs no new variables."""
+
+Record = Callable[[str, str, dict[str, Any]], None]
+"""Takes an audit event's name, the project's id and the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What the proxies of all cages have in common: how they connect, and who keeps what they tell."""
+
+    dialler: Callable[[], Dialler] = Dialler
+    record: Record | None = None
+
+
+@dataclass(slots=True)
+class WayOut:
+    """Of one cage. `about` is said with everything that the audit is told: whose cage it is."""
+
+    cage: Cage
+    outside: Outside
+    about: Mapping[str, str]
+    _proxies: set[CageProxy] = field(default_factory=set)
+    _closing: set[asyncio.Task[None]] = field(default_factory=set)
+
+    @property
+    def _is_needed(self) -> bool:
+        return bool(NetworkRules.of(self.cage.net))
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What tells programs of the proxy, nothing where there is none."""
+        return proxy_variables(PORT) if self._is_needed else {}
+
+    async def open(self, holder: Holder) -> None:
+        """Serve the way out of a new holder, until it is gone. Raises HolderGone."""
+        if not self._is_needed:
+            return
+        try:
+            listener = await holder.open("listen", port=PORT)
+        except Refused as refused:
+            raise HolderGone(f"its network has no way out ({refused})") from None
+        try:
+            rules = NetworkRules.of(self.cage.net)
+            proxy = CageProxy(listener, rules, dialler=self.outside.dialler(), tell=self._tell)
+        except (OSError, ValueError) as problem:
+            listener.close()
+            raise HolderGone(f"its network has no way out ({problem})") from None
+        self._proxies.add(proxy)
+        proxy.start()
+        holder.gone.add_done_callback(lambda _: self._close(proxy))
+
+    async def aclose(self) -> None:
+        """End what is left of it."""
+        for proxy in list(self._proxies):
+            self._close(proxy)
+        await asyncio.gather(*self._closing)
+
+    def _close(self, proxy: CageProxy) -> None:
+        if proxy not in self._proxies:
+            return
+        self._proxies.discard(proxy)
+        task = asyncio.create_task(proxy.aclose(), name="end of a cage's proxy")
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    def _tell(self, event: str, data: dict[str, Any]) -> None:
+        if self.outside.record is not None:
+            self.outside.record(event, self.about.get("project_id", ""), {**self.about, **data})
