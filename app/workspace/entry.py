@@ -206,7 +206,10 @@ class Entry:
         return self.status is not None and _identity(self.status) == _identity(before)
 
     def _check_place(self) -> None:
-        """The directory may have been moved since it was opened: judge where it is by now."""
+        """The directory may have been moved since it was opened: judge where it is by now. Raises
+        ToolError also when the entry's own folder does not exist."""
+        if self.missing_parents:
+            raise os_problem(self.location.shown, FileNotFoundError(errno.ENOENT, ""))
         self._guard(self._directory, (self._name,))
 
     def _is_still(self, directory: int, name: str) -> bool:
