@@ -30,6 +30,7 @@ from app.config import (
     settings_not_in_effect,
 )
 from app.harness.bridge_audit import BridgeAudit
+from app.harness.bridge_cages import plugin_cages, server_cages
 from app.harness.cage_setup import make_cages
 from app.harness.capacity import Capacity
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
@@ -163,13 +164,19 @@ async def _open_services(
     children, environment = ChildProcesses(), child_environment()
     watches = TreeWatches(ProjectRules)
     every_folder = TreeWatches(instead=watches)  # installed packages, generated code: for language servers
-    cages = await make_cages(children, settings)
+    audit = BridgeAudit(storage, redactor, telemetry.metrics)
+    cages = await make_cages(children, settings, record=audit)
     processes = await _call_processes(children, cages, settings)
     kept = KeptLists(watches, processes, choose_engine(environment))
     declared = ProjectLanguageServers(settings.lsp)
-    audit = BridgeAudit(storage, redactor, telemetry.metrics)
     languages = LanguageServers(
-        children, every_folder, environment=environment, declared=declared, decode=text_of, record=audit
+        children,
+        every_folder,
+        environment=environment,
+        declared=declared,
+        decode=text_of,
+        record=audit,
+        cages=server_cages(cages, settings),
     )
     feedback = EditFeedback(languages, enabled=declared.diagnostics_after_edit)
     try:
@@ -193,7 +200,7 @@ async def _open_services(
             config_file=settings.config_file or default_config_file(),
         )
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
-        hooks = _plugins(children, storage, settings, registry, audit)
+        hooks = _plugins(children, cages, storage, settings, registry, audit)
         folder = settings.daemon.data_dir / "worktrees"
         notes = WorktreeNotes(storage, Worktrees(processes, environment, folder))
         lasting = Lasting(reads, terminals, feedback, debuggers, hooks, notes, processes)
@@ -242,7 +249,12 @@ def _debug_adapters(
 
 
 def _plugins(
-    children: ChildProcesses, storage: Storage, settings: Settings, registry: ToolRegistry, audit: BridgeAudit
+    children: ChildProcesses,
+    cages: Cages,
+    storage: Storage,
+    settings: Settings,
+    registry: ToolRegistry,
+    audit: BridgeAudit,
 ) -> PluginHooks:
     plugins = Plugins(
         children,
@@ -253,6 +265,7 @@ def _plugins(
         record=audit,
         daemon_version=__version__,
         system_config=settings.plugins.config,
+        cages=plugin_cages(cages, settings),
     )
     return PluginHooks(plugins, audit, storage, registry)
 

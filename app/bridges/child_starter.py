@@ -68,9 +68,11 @@ class ChildStarter(Protocol):
 class CageKeeper(Protocol):
     """Keeps cages, each by its key. `sandbox.manager.Cages` is the one."""
 
-    async def children(self, key: str, cage: Cage, root: Path) -> ChildStarter:
+    async def children(
+        self, key: str, cage: Cage, root: Path, *, about: Mapping[str, str] | None = None
+    ) -> ChildStarter:
         """Return what starts processes inside the cage `key`, made when it is not there. `root` is the
-        project's folder. Raises ToolError `cage_unavailable`."""
+        project's folder, `about` whose cage it is, for the audit. Raises ToolError `cage_unavailable`."""
         ...
 
     async def end(self, key: str) -> None:

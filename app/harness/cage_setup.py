@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 
 from app.bridges.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Cages, Outside, Record, Tier
 from app.bridges.sandbox.tier_search import find_tier
 from app.config import Settings
 
@@ -19,11 +19,12 @@ _found: dict[str, Tier] = {}
 """What this process has found, by the setting: the machine does not change while it runs."""
 
 
-async def make_cages(children: ChildProcesses, settings: Settings) -> Cages:
-    """Return the daemon's cages, of the tier that this machine holds."""
+async def make_cages(children: ChildProcesses, settings: Settings, *, record: Record) -> Cages:
+    """Return the daemon's cages, of the tier that this machine holds. `record` keeps what the audit is
+    told of them."""
     tier = await tier_of_machine(children, settings)
     _tell(tier)
-    return _cages(children, settings, tier)
+    return _cages(children, settings, tier, Outside(record=record))
 
 
 async def tier_of_machine(children: ChildProcesses, settings: Settings) -> Tier:
@@ -44,8 +45,8 @@ async def tier_of_machine(children: ChildProcesses, settings: Settings) -> Tier:
     return _found[mode]
 
 
-def _cages(children: ChildProcesses, settings: Settings, tier: Tier) -> Cages:
-    return Cages(children, tier)
+def _cages(children: ChildProcesses, settings: Settings, tier: Tier, outside: Outside | None = None) -> Cages:
+    return Cages(children, tier, outside=outside)
 
 
 def _tell(tier: Tier) -> None:

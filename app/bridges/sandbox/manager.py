@@ -14,11 +14,11 @@ from app.bridges.child_starter import ChildStarter
 from app.bridges.process import ChildProcesses
 from app.bridges.sandbox.one_cage import OneCage
 from app.bridges.sandbox.tier import Tier
-from app.bridges.sandbox.way_out import Outside, WayOut
+from app.bridges.sandbox.way_out import Outside, Record, WayOut
 from app.cages.cage import Cage
 from app.errors import ToolError
 
-__all__ = ["Cages", "Outside", "Tier", "unavailable"]
+__all__ = ["Cages", "Outside", "Record", "Tier", "unavailable"]
 
 
 def unavailable(tier: Tier) -> ToolError:
