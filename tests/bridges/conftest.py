@@ -72,4 +72,6 @@ async def children() -> AsyncIterator[ChildProcesses]:
     await until(lambda: children_of(os.getpid()).keys() <= before.keys())
 
 
+IN_CAGES = os.environ.get("TESTS_IN_CAGES") == "1"
+"""Servers, plugins and adapters run in cages in all tests, and not only where a test asks for it."""
 ENVIRONMENT = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}

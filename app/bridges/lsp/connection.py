@@ -90,7 +90,7 @@ class Connection:
         """Start the server and greet it, within `seconds`. Raises ServerEnded."""
         try:
             child = await place.children.start(
-                server.command,
+                place.command(server),
                 owner=f"language server {server.program.name}",
                 cwd=root,
                 env={**place.environment, **server.env},

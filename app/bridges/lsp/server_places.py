@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.bridges.child_starter import CageKeeper, ChildStarter
-from app.bridges.installation_places import Surroundings, needed_places
+from app.bridges.installation_places import Surroundings, needed_places, usual_path
 from app.bridges.lsp.resolution import ResolvedServer
 from app.cages.cage import Cage, Mount
 from app.cages.inner_environment import environment_inside
 from app.programs import on_path
 
 _numbers = itertools.count(1)
-_PLAIN = re.compile(r"[a-z][a-z0-9_-]{0,40}")
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}")
 _COMPANIONS: Mapping[str, tuple[str, ...]] = {
     "go": ("go",),
     "rust": ("cargo", "rustc"),
@@ -60,11 +60,11 @@ _SUPPLIES: Mapping[str, tuple[_Supply, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ServerCages:
-    """What servers' cages are made of. `states` is the folder that keeps their homes, `closed` are the
-    daemon's own places, which no cage shows."""
+    """What servers' cages are made of. `states` is the folder that keeps their homes, None where these are
+    gone with the server; `closed` are the daemon's own places, which no cage shows."""
 
     keeper: CageKeeper
-    states: Path
+    states: Path | None
     closed: tuple[Path, ...] = ()
 
 
@@ -75,6 +75,13 @@ class ServerPlace:
     children: ChildStarter
     environment: Mapping[str, str]
     end: Callable[[], Awaitable[None]]
+
+    def command(self, server: ResolvedServer) -> tuple[str, ...]:
+        """Return the server's command. A cage has the real names of folders only."""
+        if not self.children.apart:
+            return server.command
+        program, *arguments = server.command
+        return (str(usual_path(Path(program))), *arguments)
 
 
 class ServerPlaces:
@@ -101,14 +108,17 @@ class ServerPlaces:
             return ServerPlace(self._children, self._environment, _nothing)
         cage = await asyncio.to_thread(self._cage, cages, server)
         key = f"lsp/{self._project_id}/{_name(server.language)}/{next(_numbers)}"
-        children = await cages.keeper.children(key, cage, self._project_root)
+        about = {"project_id": self._project_id, "language": server.language}
+        children = await cages.keeper.children(key, cage, self._project_root, about=about)
         shown = tuple(mount.path for mount in cage.mounts if mount.mode != "deny")
         inside = environment_inside(self._environment, shown)
         return ServerPlace(children, {**inside, **cage.env}, lambda: cages.keeper.end(key))
 
     def _cage(self, cages: ServerCages, server: ResolvedServer) -> Cage:
         """Blocks."""
-        state = cages.states / _name(self._project_id) / "lsp" / _name(server.language)
+        state = None
+        if cages.states is not None:
+            state = cages.states / _name(self._project_id) / "lsp" / _name(server.language)
         return server_cage(server, self._project_root, self._environment, state=state, closed=cages.closed)
 
 
@@ -117,7 +127,7 @@ def server_cage(
     project_root: Path,
     environment: Mapping[str, str],
     *,
-    state: Path,
+    state: Path | None,
     closed: Iterable[Path] = (),
 ) -> Cage:
     """Return the cage of a project's server: the project to write in, its installation and supplies to

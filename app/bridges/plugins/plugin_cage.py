@@ -70,7 +70,8 @@ async def place_of(
         plugin_cage, manifest, folder, project_root, environment, closed=cages.closed
     )
     key = f"plugin/{project_id}/{manifest.name}/{next(_numbers)}"
-    inside = await cages.keeper.children(key, cage, project_root)
+    about = {"project_id": project_id, "plugin": manifest.name}
+    inside = await cages.keeper.children(key, cage, project_root, about=about)
     shown = tuple(mount.path for mount in cage.mounts if mount.mode != "deny")
     variables = {**environment_inside(environment, shown), **manifest.env}
     return PluginPlace(inside, variables, lambda: cages.keeper.end(key))

@@ -206,14 +206,14 @@ class SupervisedPlugin:
                 project_root=setting.project_root,
                 environment=setting.variables(),
             )
+            try:
+                return await self._run_at(place, requests)
+            finally:
+                await place.end()
         except PluginRefused as failure:
             return failure
         except ToolError as problem:
             return PluginRefused(problem.message, problem)
-        try:
-            return await self._run_at(place, requests)
-        finally:
-            await place.end()
 
     async def _run_at(self, place: PluginPlace, requests: PluginRequests) -> PluginEnded | PluginRefused:
         means, setting = self._means, self.setting

@@ -14,11 +14,20 @@ from typing import Any
 import orjson
 import pytest
 
-from app.bridges.lsp.manager import Declarations, Declared, LanguageServers, ProjectLanguages, ServerLimits
+from app.bridges.lsp.manager import (
+    Declarations,
+    Declared,
+    LanguageServers,
+    ProjectLanguages,
+    ServerCages,
+    ServerLimits,
+)
 from app.bridges.process import ChildProcesses
+from app.bridges.sandbox.manager import Cages
 from app.tools.text_format import text_of
 from app.workspace.tree_watch import TreeWatches
-from tests.bridges.conftest import children_of, until
+from tests.bridges.conftest import IN_CAGES, children_of, until
+from tests.bridges.sandbox.caging import FULL
 from tests.language_servers import ROOT, server_command, server_environment
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_language_server.py"
@@ -74,12 +83,15 @@ async def open_place(
     limits: ServerLimits | None = None,
     path: tuple[Path, ...] = (),
     watches: TreeWatches | None = None,
+    caged: bool = IN_CAGES,
 ) -> AsyncIterator[Place]:
-    """Open a project; when it is closed no process is left of it, and `watches` are closed."""
+    """Open a project; when it is closed no process is left of it, and `watches` are closed. `caged`: its
+    servers run in cages."""
     root = root or base / "project"
     root.mkdir(parents=True, exist_ok=True)
     before = children_of(os.getpid()).keys()
     children, watches = ChildProcesses(), watches or TreeWatches()
+    cages = Cages(children, FULL)
     audited: list[Event] = []
     declarations = Declarations(local=tuple(declared))
     languages = LanguageServers(
@@ -90,6 +102,7 @@ async def open_place(
         decode=text_of,
         record=lambda event, project, data: audited.append((event, project, data)),
         limits=limits,
+        cages=ServerCages(cages, base / "states") if caged else None,
     )
     try:
         yield Place(root, languages, languages.project("prj_1", root), base / "server.log", audited)
@@ -98,6 +111,7 @@ async def open_place(
         now = {pid: _command_of(pid) for pid in children_of(os.getpid()).keys() - before}
         left = {pid: command for pid, command in now.items() if b"guardian_process" not in command}
         await watches.aclose()
+        await cages.aclose()
         await children.aclose()
     assert not left, f"closing the language servers left {left}"
     await until(lambda: children_of(os.getpid()).keys() <= before)

@@ -17,13 +17,16 @@ import pytest
 from app.bridges.plugins.manager import (
     CallContext,
     Clock,
+    PluginCages,
     PluginDeclaration,
     PluginLimits,
     Plugins,
     StorageRefused,
 )
 from app.bridges.process import ChildProcesses
-from tests.bridges.conftest import ENVIRONMENT, children_of, started_from_here, until
+from app.bridges.sandbox.manager import Cages, Tier
+from tests.bridges.conftest import ENVIRONMENT, IN_CAGES, children_of, started_from_here, until
+from tests.bridges.sandbox.caging import FULL
 
 HOSTILE = Path(__file__).parents[2] / "fakes" / "hostile_plugin.py"
 
@@ -161,13 +164,20 @@ Open = Callable[..., AbstractAsyncContextManager[Bench]]
 
 @asynccontextmanager
 async def opened(
-    base: Path, system_config: Mapping[str, Mapping[str, Any]] | None = None, **limits: Any
+    base: Path,
+    system_config: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    caged: bool = IN_CAGES,
+    tier: Tier = FULL,
+    **limits: Any,
 ) -> AsyncIterator[Bench]:
-    """Open a project; when it is closed no process and no task is left of its plugins."""
+    """Open a project; when it is closed no process and no task is left of its plugins. `caged`: they run in
+    cages, as a machine of this tier has them."""
     root = base / "project"
     root.mkdir(exist_ok=True)
     before = children_of(os.getpid()).keys()
     children, clock, storage = ChildProcesses(), HurriedClock(), KeptValues()
+    cages = Cages(children, tier)
     audited: list[tuple[str, str, dict[str, Any]]] = []
     plugins = Plugins(
         children,
@@ -179,11 +189,13 @@ async def opened(
         daemon_version="0.0.1",
         system_config=system_config,
         limits=PluginLimits(**{"clock": clock, **limits}),
+        cages=PluginCages(cages, (base / "data",)) if caged else None,
     )
     try:
         yield Bench(root, plugins, storage, clock, audited)
     finally:
         await plugins.aclose()
+        await cages.aclose()
         await children.aclose()
     await until(lambda: children_of(os.getpid()).keys() <= before)
     await until(lambda: not started_from_here())
