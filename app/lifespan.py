@@ -35,8 +35,7 @@ from app.harness.cage_setup import make_cages
 from app.harness.capacity import Capacity
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.checkpoints.worktrees import Worktrees
-from app.harness.debug_adapters import ProjectDebugAdapters
-from app.harness.debug_terminals import DebugTerminals
+from app.harness.debug_adapters import debug_adapters
 from app.harness.event_hub import EventHub
 from app.harness.hooks.plugin_catalog import ManifestCatalog
 from app.harness.hooks.plugin_hooks import PluginHooks
@@ -184,7 +183,9 @@ async def _open_services(
         management = ProjectManagement.of(settings, storage, hub, redactor)
         reads = ReadTracker()
         terminals = TerminalManager(children, per_session=settings.limits.ptys_per_session)
-        debuggers, debugged = _debug_adapters(children, terminals, settings, audit)
+        debuggers, debugged = debug_adapters(
+            children, terminals, settings.dap, environment=environment, record=audit
+        )
         registry = build_registry(
             reads=reads,
             processes=processes,
@@ -232,20 +233,6 @@ async def _call_processes(children: ChildProcesses, cages: Cages, settings: Sett
     closed = (data_dir, settings.config_file or default_config_file())
     snapshots = await asyncio.to_thread(empty_folder, data_dir / "snapshots")
     return CallProcesses(children, cages, data_dir=data_dir, closed=closed, snapshots=snapshots)
-
-
-def _debug_adapters(
-    children: ChildProcesses, terminals: TerminalManager, settings: Settings, audit: BridgeAudit
-) -> tuple[DebugAdapters, ProjectDebugAdapters]:
-    declared = ProjectDebugAdapters(settings.dap)
-    adapters = DebugAdapters(
-        children,
-        DebugTerminals(terminals),
-        environment=child_environment(),
-        declared=declared,
-        record=audit,
-    )
-    return adapters, declared
 
 
 def _plugins(

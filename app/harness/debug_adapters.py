@@ -1,13 +1,20 @@
 """What the project file and the local configuration say of debug adapters.
 
-Owns: bringing both into the form of the bridge. Never: which of them holds; the bridge knows the order.
+Owns: bringing both into the form of the bridge, and the bridge with them. Never: which of them holds; the
+bridge knows the order.
 """
 
 from __future__ import annotations
 
-from app.bridges.dap.manager import Declarations, Declared
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from app.bridges.child_starter import ChildStarter
+from app.bridges.dap.manager import DebugAdapters, Declarations, Declared
+from app.bridges.pty.manager import TerminalManager
 from app.config import DapAdapterSettings, DapSettings
 from app.errors import KagedError
+from app.harness.debug_terminals import DebugTerminals
 from app.harness.dsl.spec_sections import DapAdapter, DapSection
 from app.harness.projects import ProjectRegistry
 
@@ -31,6 +38,22 @@ class ProjectDebugAdapters:
             return self._projects.compiled(project_id).dap if self._projects is not None else None
         except KagedError:
             return None  # it does not compile any more; what is debugged goes on as the local config says
+
+
+def debug_adapters(
+    children: ChildStarter,
+    terminals: TerminalManager,
+    local: DapSettings,
+    *,
+    environment: Mapping[str, str],
+    record: Callable[[str, str, dict[str, Any]], None],
+) -> tuple[DebugAdapters, ProjectDebugAdapters]:
+    """Return the daemon's debug adapters, and what the registry of projects is to be attached to."""
+    declared = ProjectDebugAdapters(local)
+    adapters = DebugAdapters(
+        children, DebugTerminals(terminals), environment=environment, declared=declared, record=record
+    )
+    return adapters, declared
 
 
 def debug_declarations(project: DapSection | None, local: DapSettings) -> Declarations:
