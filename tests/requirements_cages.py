@@ -54,6 +54,7 @@ CAGES: dict[str, str] = {
 }
 
 SHOWN: tuple[str, ...] = (
+    "R8.paths",
     "R8.net.proxy",
     "R8.net.vetted",
     "R8.kernel.seccomp",
