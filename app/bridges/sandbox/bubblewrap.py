@@ -6,16 +6,23 @@ descriptor: by path, 12 of 30 racing launches mounted what lay outside. Never: s
 
 from __future__ import annotations
 
+import base64
+import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from app.bridges.sandbox import holder_process, system_view
-from app.bridges.sandbox.mounts import Bound
+from app.bridges.sandbox import entrance_process, holder_process, system_view
+from app.bridges.sandbox.mounts import Bound, Places, told
 from app.bridges.sandbox.system_view import Shown
 
 FIRST_PASSED = 3
+ENTRANCE = "/run/kaged/entrance.py"
+READ_ONLY = ["/proc", *(f"/dev/{name}" for name in system_view.DEVICES), "/dev", "/run/kaged/masks", "/"]
+"""What is made read-only at the end. The devices are the host's: their owner could change their modes."""
+
+State = tuple[int, int] | None
 _INTERPRETER_FLAGS = ("-I", "-S", "-E", "-B")
 _APART = (
     "--unshare-user",
@@ -25,6 +32,11 @@ _APART = (
     "--clearenv",
     "--cap-drop",
     "ALL",
+    # For the entrance, which gives them up before anything else runs.
+    "--cap-add",
+    "CAP_SYS_ADMIN",
+    "--cap-add",
+    "CAP_SETPCAP",
     "--hostname",
     "cage",
     "--as-pid-1",
@@ -42,7 +54,7 @@ class Wrapping:
     held: ExitStack = field(default_factory=ExitStack)
 
     def __post_init__(self) -> None:
-        self.passed.append(self.control)
+        self.passed.append(self.control)  # the plan is the next: `entrance_process` knows their numbers
 
     def close(self) -> None:
         self.held.close()
@@ -69,39 +81,36 @@ class Wrapping:
         plain = b"".join(os.fsencode(argument) + b"\0" for argument in self.arguments)
         number = self.content(plain)
         interpreter = system_view.interpreter()
-        return [program, "--args", number, "--", interpreter, *_INTERPRETER_FLAGS, system_view.HOLDER]
+        return [program, "--args", number, "--", interpreter, *_INTERPRETER_FLAGS, ENTRANCE]
 
 
 def wrap(
-    wrapping: Wrapping,
-    bounds: Sequence[Bound],
-    *,
-    shown: Iterable[Shown],
-    filter_bytes: bytes,
-    state: tuple[int, int] | None,
-    devices: str | None,
+    wrapping: Wrapping, places: Places, *, links: Sequence[Shown], filter_bytes: bytes, state: State
 ) -> None:
-    """Tell everything. `state` are descriptors of the folders that are kept as home and /tmp; `devices` is
-    a folder with devices that are nobody's in particular, None to take the host's."""
+    """Tell everything. `links` are other names of what is shown; `state` are descriptors of the folders
+    that are kept as home and /tmp, None where they go with the cage."""
+    plan = {
+        "places": told(places.inner),
+        "read_only": READ_ONLY,
+        "filter": base64.b64encode(filter_bytes).decode(),
+    }
+    wrapping.content(json.dumps(plan).encode())
     wrapping.add(*_APART)
-    _system(wrapping, devices)
+    _system(wrapping)
     _own_folders(wrapping, state)
-    masks = _project(wrapping, bounds, shown)
-    _finish(wrapping, masks)
-    wrapping.add("--chdir", "/", "--seccomp", wrapping.content(filter_bytes))
+    _project(wrapping, places.outer, links)
+    wrapping.add("--perms", "0755", "--size", "1048576", "--tmpfs", entrance_process.MASKS, "--chdir", "/")
 
 
-def _system(wrapping: Wrapping, devices: str | None) -> None:
+def _system(wrapping: Wrapping) -> None:
     for one in system_view.system_folders():
         _show(wrapping, one)
     wrapping.add("--proc", "/proc", "--dev", "/dev")
     for path in system_view.masked_proc():
         if os.path.isdir(path):
-            wrapping.add("--tmpfs", path, "--remount-ro", path)
+            wrapping.add("--size", "4096", "--tmpfs", path, "--remount-ro", path)
         else:
             wrapping.add("--ro-bind", "/dev/null", path)
-    for name in system_view.DEVICES if devices is not None else ():
-        wrapping.add("--dev-bind", f"{devices}/{name}", f"/dev/{name}")
     files = (
         ("/etc/passwd", system_view.passwd()),
         ("/etc/group", system_view.group()),
@@ -110,11 +119,13 @@ def _system(wrapping: Wrapping, devices: str | None) -> None:
     )
     for path, content in files:
         wrapping.add("--perms", "0444", "--ro-bind-data", wrapping.content(content), path)
-    with open(holder_process.__file__, "rb") as file:
-        wrapping.add("--perms", "0444", "--ro-bind-data", wrapping.content(file.read()), system_view.HOLDER)
+    sources = ((holder_process.__file__, entrance_process.HOLDER), (entrance_process.__file__, ENTRANCE))
+    for source, path in sources:
+        with open(str(source), "rb") as file:
+            wrapping.add("--perms", "0444", "--ro-bind-data", wrapping.content(file.read()), path)
 
 
-def _own_folders(wrapping: Wrapping, state: tuple[int, int] | None) -> None:
+def _own_folders(wrapping: Wrapping, state: State) -> None:
     size = str(system_view.TMP_BYTES)
     if state is None:
         for path, mode in ((system_view.HOME, "0755"), (system_view.TMP, "1777")):
@@ -126,25 +137,12 @@ def _own_folders(wrapping: Wrapping, state: tuple[int, int] | None) -> None:
     wrapping.add("--perms", "1777", "--size", size, "--tmpfs", "/var/tmp", "--dir", "/run")
 
 
-def _project(wrapping: Wrapping, bounds: Sequence[Bound], shown: Iterable[Shown]) -> list[str]:
-    """Show what else is of the host, shallow places first; return the places that are hidden."""
-    masks = []
-    explicit = {bound.path for bound in bounds}
-    everything: list[Bound | Shown] = [one for one in shown if one.path not in explicit]
-    everything += bounds
-    for one in sorted(everything, key=lambda one: one.path.rstrip("/").count("/")):
-        if isinstance(one, Shown):
-            _show(wrapping, one)
-        elif one.how == "hidden" and one.folder:
-            wrapping.add("--perms", "0111", "--size", "4096", "--tmpfs", one.path)
-            masks.append(one.path)
-        elif one.how == "hidden":
-            wrapping.add("--ro-bind", "/dev/null", one.path)
-        else:
-            assert one.descriptor is not None
-            option = "--bind-fd" if one.how == "rw" else "--ro-bind-fd"
-            wrapping.add(option, wrapping.passing(one.descriptor), one.path)
-    return masks
+def _project(wrapping: Wrapping, outer: Sequence[Bound], links: Sequence[Shown]) -> None:
+    for one in links:
+        _show(wrapping, one)
+    for bound in outer:
+        option = "--bind-fd" if bound.how == "rw" else "--ro-bind-fd"
+        wrapping.add(option, wrapping.passing(bound.descriptor), bound.path)
 
 
 def _show(wrapping: Wrapping, one: Shown) -> None:
@@ -152,9 +150,3 @@ def _show(wrapping: Wrapping, one: Shown) -> None:
         wrapping.add("--symlink", one.link, one.path)
     else:
         wrapping.add("--ro-bind", one.path, one.path)
-
-
-def _finish(wrapping: Wrapping, masks: Sequence[str]) -> None:
-    """What was written to while the cage was made is read-only from here on."""
-    for path in (*masks, "/proc", "/dev", "/"):
-        wrapping.add("--remount-ro", path)

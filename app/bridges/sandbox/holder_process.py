@@ -2,7 +2,7 @@
 
 Owns: forking, what a new process inherits, reaping. It speaks with the daemon over the socket that it
 is given as descriptor 3, one message a packet (`holder_protocol`). Never: anything of this package: it
-is run as a file inside the cage, by an interpreter that loads as little as it can.
+is run as a file inside the cage by the entrance, which has closed every other descriptor.
 
 It is itself in the cage, and whatever runs there has its user. So it cannot be debugged or read (it is
 not dumpable), keeps no descriptor but the socket and a pipe, and has no secret.
@@ -10,7 +10,6 @@ not dumpable), keeps no descriptor but the socket and a pipe, and has no secret.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import json
@@ -19,7 +18,6 @@ import resource
 import select
 import signal
 import socket
-import sys
 import termios
 from contextlib import suppress
 from typing import Any
@@ -30,7 +28,6 @@ MAX_DESCRIPTORS = 16
 HIGHEST_DESCRIPTOR = 65_536
 LOADING_SECONDS = 10.0
 """How long a program may take to be loaded."""
-_PR_SET_DUMPABLE = 4
 _OWN_HANDLERS = (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD)
 
 Request = dict[str, Any]
@@ -285,9 +282,6 @@ def connecting(port: int, host: str) -> socket.socket:
 
 
 def main() -> None:
-    os.closerange(CONTROL + 1, HIGHEST_DESCRIPTOR)
-    os.set_inheritable(CONTROL, False)
-    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     nothing = os.open("/dev/null", os.O_RDWR)
     for number in range(CONTROL):
@@ -297,7 +291,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (OSError, ValueError, KeyError):
-        sys.exit(1)
+    main()

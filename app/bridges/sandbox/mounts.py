@@ -1,58 +1,61 @@
-"""What a cage sees of the host's folders: each opened once, without following links, and bound by that.
+"""What a cage sees of the host's folders, and as what.
 
-Owns: turning a cage's mounts into descriptors and places, deeper ones after those that they lie in.
-Never: which names are protected (`protected`), or mounting.
+Owns: turning a cage's mounts into places, each opened once without following links; what lies below
+none of the others is bound by descriptor, what lies below one is told to the cage's entrance with the
+number of what is to be there. Never: mounting, or which names are protected (`protected`).
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from app.bridges.sandbox.protected import ProtectedNames, can_be_bound
 from app.cages.cage import Cage, Mount
-from app.cages.file_grants import Mode
+from app.cages.protected_names import is_protected
 
 How = Literal["rw", "ro", "hidden"]
-Identity = tuple[int, int] | None
-"""Device and number of what is there, None when nothing is."""
+Identity = tuple[int, int]
+"""Device and number of a folder or file."""
 _PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One place in the cage. `descriptor` is what is bound there; hidden places have none."""
+    """One place in the cage, at the path that it has outside."""
 
     path: str
     how: How
+    at: Identity
+    descriptor: int
     folder: bool
-    descriptor: int | None = None
 
 
 @dataclass(slots=True)
 class Places:
-    """All places of a cage, shallow ones first. `seen` is what was there by path when they were opened:
-    when it is another by now the cage has to be made anew. Closing it closes the descriptors."""
+    """All places of a cage. `outer` lie below no other, `inner` do; shallow ones come first. `seen` is
+    what was where they were looked for: when it is another by now, the cage has to be made anew.
+    `protected` are the protected names by the path of each place that can be written to. Closing it
+    closes the descriptors."""
 
-    bounds: list[Bound] = field(default_factory=list)
-    seen: dict[str, Identity] = field(default_factory=dict)
+    outer: list[Bound] = field(default_factory=list)
+    inner: list[Bound] = field(default_factory=list)
+    seen: dict[str, Identity | None] = field(default_factory=dict)
+    protected: dict[str, ProtectedNames] = field(default_factory=dict)
     held: ExitStack = field(default_factory=ExitStack)
 
     def close(self) -> None:
         self.held.close()
 
-    @property
-    def roots(self) -> Iterator[Bound]:
-        """The places that may be written to."""
-        return (bound for bound in self.bounds if bound.how == "rw")
 
-
-def look(path: str) -> Identity:
-    """Return what is at a path, links not followed."""
+def look(path: str) -> Identity | None:
+    """Return what is at a path, links not followed; None when nothing is."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -77,54 +80,127 @@ def open_path(path: str) -> int | None:
     return descriptor
 
 
-def open_places(cage: Cage) -> Places:
-    """Open everything that the cage names. Blocks. Raises OSError when there are too many."""
+def lies_below(path: str, folder: str) -> bool:
+    """Tell whether a path is a folder's or below it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def open_places(cage: Cage, root: Path, shown: Iterable[str] = ()) -> Places:
+    """Open everything that the cage names, and the folders `shown`, which are read-only unless the cage
+    says otherwise. `root` is the project's folder. Blocks. Raises OSError."""
+    mounts = [Mount(Path(path), "ro") for path in shown if not _is_named(path, cage)]
     places = Places()
     try:
-        for mount in _ordered(cage.mounts):
-            path = os.path.normpath(mount.path)
-            places.seen[path] = look(path)
-            bound = _bound(path, mount.mode, places)
-            if bound is not None:
-                places.bounds.append(bound)
+        for mount in _ordered([*mounts, *cage.mounts]):
+            _add(mount, root, places)
+        for bound in [one for one in (*places.outer, *places.inner) if one.how == "rw" and one.folder]:
+            _protect(bound, places)
+        for bound in list(places.inner):
+            _pin(bound, places)
+        places.inner.sort(key=lambda bound: _depth(bound.path))
     except BaseException:
         places.close()
         raise
     return places
 
 
+def _is_named(path: str, cage: Cage) -> bool:
+    return any(str(mount.path) == path for mount in cage.mounts)
+
+
+def _depth(path: str) -> int:
+    return path.rstrip("/").count("/")
+
+
 def _ordered(mounts: Iterable[Mount]) -> list[Mount]:
-    """Return the mounts with the shallow ones first; of those of one place the denial comes last."""
-    return sorted(mounts, key=lambda mount: (len(mount.path.parts), mount.mode == "deny", mount.mode == "ro"))
+    """Return the mounts, of each place only the one that counts, with the shallow ones first."""
+    strictness = {"deny": 2, "ro": 1, "rw": 0}
+    counting: dict[str, Mount] = {}
+    for mount in mounts:
+        path = os.path.normpath(mount.path)
+        present = counting.get(path)
+        if present is None or strictness[mount.mode] > strictness[present.mode]:
+            counting[path] = replace(mount, path=Path(path))
+    return sorted(counting.values(), key=lambda mount: _depth(str(mount.path)))
 
 
-def _bound(path: str, mode: Mode, places: Places) -> Bound | None:
-    if mode == "deny":
+def _add(mount: Mount, root: Path, places: Places) -> None:
+    path = str(mount.path)
+    places.seen[path] = look(path)
+    if mount.mode == "deny":
         path = os.path.realpath(path)
-        around = any(
-            bound.path == path or path.startswith(bound.path.rstrip("/") + "/") for bound in places.bounds
-        )
-        if not around or not os.path.lexists(path):
-            return None
-        return Bound(path, "hidden", os.path.isdir(path))
+    around = _around(path, places)
+    if mount.mode == "deny" and (around is None or around.how == "hidden"):
+        return  # it is not to be seen anyway
     descriptor = open_path(path)
     if descriptor is None:
-        return None
+        return
     places.held.callback(os.close, descriptor)
-    kind = os.fstat(descriptor).st_mode
-    if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind)):
-        return None
-    return Bound(path, mode, stat.S_ISDIR(kind), descriptor)
+    found = os.fstat(descriptor)
+    folder = stat.S_ISDIR(found.st_mode)
+    if not (folder or stat.S_ISREG(found.st_mode)):
+        return
+    how: How = "hidden" if mount.mode == "deny" else mount.mode
+    if how == "rw" and mount.path.is_relative_to(root):
+        below = mount.path.relative_to(root).parts
+        how = "ro" if any(is_protected(name) for name in below) else "rw"
+    bound = Bound(path, how, (found.st_dev, found.st_ino), descriptor, folder)
+    (places.outer if around is None else places.inner).append(bound)
 
 
-def real_mounts(cage: Cage, root: Path) -> tuple[Cage, str | None]:
-    """Return the cage with the project's folder at its real place, and the name that the project was
-    called by when that leads there through a link."""
+def _around(path: str, places: Places) -> Bound | None:
+    """Return the deepest place that a path lies in."""
+    found = [bound for bound in (*places.outer, *places.inner) if lies_below(path, bound.path)]
+    return max(found, key=lambda bound: len(bound.path), default=None)
+
+
+def _protect(bound: Bound, places: Places) -> None:
+    """Add what is protected in a place that can be written to, read-only."""
+    others = {one.path for one in (*places.outer, *places.inner)} - {bound.path}
+    apart = frozenset(_below(path, bound.path) for path in others if lies_below(path, bound.path))
+    names = ProtectedNames(bound.descriptor, apart)
+    names.look()
+    places.protected[bound.path] = names
+    for found in names.found.values():
+        if can_be_bound(found):
+            path = "/".join((bound.path.rstrip("/"), *found.parts))
+            places.inner.append(Bound(path, "ro", found.at, -1, stat.S_ISDIR(found.mode)))
+            places.seen[path] = found.at
+
+
+def _pin(bound: Bound, places: Places) -> None:
+    """Make mounts of the folders on the way to an inner place, so that nobody in the cage can rename
+    them and put others there."""
+    known = {one.path for one in (*places.outer, *places.inner)}
+    folder = os.path.dirname(bound.path)
+    while folder not in known:
+        around = _around(folder, places)
+        if around is None or around.how != "rw":
+            return
+        at = look(folder)
+        if at is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+        places.inner.append(Bound(folder, "rw", at, -1, True))
+        known.add(folder)
+        folder = os.path.dirname(folder)
+
+
+def _below(path: str, folder: str) -> tuple[str, ...]:
+    return tuple(part for part in path[len(folder) :].split("/") if part)
+
+
+def real_mounts(cage: Cage, root: Path) -> tuple[Cage, Path]:
+    """Return the cage and the project's folder with that folder at its real place."""
     real = Path(os.path.realpath(root))
     if real == root:
-        return cage, None
+        return cage, root
     mounts = tuple(
-        Mount(real / mount.path.relative_to(root), mount.mode) if mount.path.is_relative_to(root) else mount
+        replace(mount, path=real / mount.path.relative_to(root)) if mount.path.is_relative_to(root) else mount
         for mount in cage.mounts
     )
-    return Cage(**{name: getattr(cage, name) for name in Cage.__slots__} | {"mounts": mounts}), str(root)
+    return replace(cage, mounts=mounts), real
+
+
+def told(inner: Sequence[Bound]) -> list[dict[str, object]]:
+    """Return the inner places as the entrance is told of them."""
+    return [{"path": bound.path, "how": bound.how, "at": list(bound.at)} for bound in inner]

@@ -26,6 +26,9 @@ from app.errors import ToolError
 
 PROGRAM = "bwrap"
 START_SECONDS = 30.0
+MOVED_TIMES = 10
+_MOVED = ("swapped:", "Race condition binding dirfd", "No such file or directory")
+"""What is said when something was moved between looking at it and binding it."""
 
 
 class OneCage:
@@ -35,7 +38,7 @@ class OneCage:
         self.key = key
         self.cage = cage
         self.root = root
-        self._real, self._alias = real_mounts(cage, root)
+        self._real, self._real_root = real_mounts(cage, root)
         self._children = children
         self._holder: Holder | None = None
         self._seen: dict[str, tuple[int, int] | None] = {}
@@ -56,10 +59,7 @@ class OneCage:
                 self._retire(holder)
                 holder = None
             if holder is None:
-                try:
-                    holder = await self._make()
-                except (OSError, SpawnFailed, HolderGone) as problem:
-                    raise self._cannot(problem) from None
+                holder = await self._make()
             self._holder = holder
         yield holder
 
@@ -83,15 +83,27 @@ class OneCage:
         holder.gone.add_done_callback(lambda _: self._retired.discard(holder))
 
     async def _make(self) -> Holder:
+        """Make a holder. When somebody moves folders about meanwhile, it is tried again."""
+        for last in (*[False] * (MOVED_TIMES - 1), True):
+            try:
+                return await self._made()
+            except (OSError, SpawnFailed, HolderGone) as problem:
+                if last or not any(sign in str(problem) for sign in _MOVED):
+                    raise self._cannot(problem) from None
+        raise AssertionError
+
+    async def _made(self) -> Holder:
         program = shutil.which(PROGRAM, path="/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin")
         if program is None:
             raise SpawnFailed("bubblewrap is not installed")
-        places = await asyncio.to_thread(open_places, self._real)
+        folders = list(system_view.interpreter_folders())
+        shown = [one.path for one in folders if one.link is None]
+        places = await asyncio.to_thread(open_places, self._real, self._real_root, shown)
         daemons, holders = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         daemons.setblocking(False)
         wrapping = bubblewrap.Wrapping(holders.fileno())
         try:
-            self._wrap(wrapping, places)
+            self._wrap(wrapping, places, [one for one in folders if one.link is not None])
             bubble = await self._children.start(
                 wrapping.command(program),
                 owner=f"cage {self.key}",
@@ -117,22 +129,20 @@ class OneCage:
         self._seen = places.seen
         return holder
 
-    def _wrap(self, wrapping: bubblewrap.Wrapping, places: Places) -> None:
-        if any(bound.path == "/" for bound in places.bounds):
+    def _wrap(self, wrapping: bubblewrap.Wrapping, places: Places, links: list[Shown]) -> None:
+        if any(bound.path == "/" for bound in places.outer):
             raise SpawnFailed("the whole file system cannot be granted; grant folders in it")
-        shown = list(system_view.interpreter_folders())
-        if self._alias is not None:
-            shown.append(Shown(self._alias, os.path.realpath(self.root)))
+        if self.root != self._real_root:
+            links.append(Shown(str(self.root), str(self._real_root)))
         state = None
         if self.cage.state_folder is not None:
             state = self._state(wrapping, self.cage.state_folder)
         bubblewrap.wrap(
             wrapping,
-            places.bounds,
-            shown=shown,
+            places,
+            links=links,
             filter_bytes=filter_bytes(self.cage.seccomp, unix_sockets=self.cage.unix_sockets),
             state=state,
-            devices=None,
         )
 
     def _state(self, wrapping: bubblewrap.Wrapping, folder: Path) -> tuple[int, int]:

@@ -15,8 +15,6 @@ from pathlib import Path
 HOME = "/home/agent"
 """The home of whoever runs in a cage."""
 TMP = "/tmp"
-HOLDER = "/run/kaged/holder.py"
-"""Where a cage has the program of its holder."""
 TMP_BYTES = 1 << 30
 SHARED_MEMORY_BYTES = 256 << 20
 

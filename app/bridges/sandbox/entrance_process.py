@@ -1,0 +1,195 @@
+"""The entrance: what the first process of a cage does before it becomes the holder.
+
+Owns: binding within the cage what needs another mode than the folder around it, giving up every right,
+and the filter of system calls. After that it runs the holder's program, in the same process.
+Never: anything of this package: it is run as a file inside the cage, by an interpreter that loads as
+little as it can.
+
+Bubblewrap mounts by path. That is safe for places whose parents only it can write to. Below a project's
+folder somebody else may swap a parent for a link at any moment: there the places are opened here,
+without following links, compared with what the daemon has seen, and mounted on by descriptor.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import json
+import os
+import stat
+import struct
+import sys
+from contextlib import suppress
+from typing import Any
+
+CONTROL, PLAN = 3, 4
+HOLDER = "/run/kaged/holder.py"
+MASKS = "/run/kaged/masks"
+HIGHEST_DESCRIPTOR = 65_536
+
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_CLONE, _CLOEXEC = 0x1, os.O_CLOEXEC
+_EMPTY_PATH, _RECURSIVE = 0x1000, 0x8000
+_FROM_EMPTY_PATH, _TO_EMPTY_PATH = 0x4, 0x40
+_READ_ONLY = 0x1
+_PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 4, 22, 24, 38, 47
+_FILTER, _CLEAR_ALL = 2, 4
+_CAPABILITY_VERSION = 0x20080522
+_LAST_CAPABILITY = 63
+_PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Swapped(Exception):
+    """Something else is in a place by now."""
+
+
+class Place:
+    """A place below a granted folder that gets a mount of its own."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.path: str = told["path"]
+        self.how: str = told["how"]
+        self.at: list[int] = told["at"]
+        self.tree = -1
+        """A mount that is nowhere yet."""
+
+
+def called(name: str, *arguments: Any) -> int:
+    result: int = getattr(libc, name)(*arguments)
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+    return result
+
+
+def opened(path: str, made_below: int | None = None) -> int:
+    """Open a place by its absolute path without following any link. Folders that are missing are made
+    where the file system is `made_below`, that of the masks: there nobody else is."""
+    descriptor = os.open("/", _PATH_ONLY)
+    try:
+        for name in [part for part in path.split("/") if part]:
+            if made_below is not None and os.fstat(descriptor).st_dev == made_below:
+                made(name, descriptor)
+            deeper = os.open(name, _PATH_ONLY, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = deeper
+            if stat.S_ISLNK(os.fstat(descriptor).st_mode):
+                raise Swapped(path)
+    except OSError as problem:
+        os.close(descriptor)
+        raise Swapped(path) from problem
+    return descriptor
+
+
+def made(name: str, folder: int) -> None:
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=folder)
+
+
+def is_there(place: Place, descriptor: int) -> bool:
+    found = os.fstat(descriptor)
+    return [found.st_dev, found.st_ino] == place.at
+
+
+def tree_of(descriptor: int) -> int:
+    """Return a copy of the mounts at and below a descriptor that is nowhere yet."""
+    flags = _CLONE | _CLOEXEC | _EMPTY_PATH | _RECURSIVE
+    return called("syscall", _OPEN_TREE, descriptor, b"", flags)
+
+
+def restrict(tree: int, *, read_only: bool, recursive: bool) -> None:
+    attributes = struct.pack("QQQQ", _READ_ONLY if read_only else 0, 0 if read_only else _READ_ONLY, 0, 0)
+    flags = _EMPTY_PATH | (_RECURSIVE if recursive else 0)
+    called("syscall", _MOUNT_SETATTR, tree, b"", flags, attributes, len(attributes))
+
+
+def prepare(place: Place, number: int) -> None:
+    """Make the mount for a place, from what is there before anything is mounted."""
+    descriptor = opened(place.path)
+    try:
+        if not is_there(place, descriptor):
+            raise Swapped(place.path)
+        if place.how != "hidden":
+            place.tree = tree_of(descriptor)
+            restrict(place.tree, read_only=place.how == "ro", recursive=place.how == "ro")
+            return
+        mask = f"{MASKS}/{number}"
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            os.mkdir(mask, 0o700)
+        else:
+            os.close(os.open(mask, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0))
+    finally:
+        os.close(descriptor)
+    descriptor = os.open(mask, _PATH_ONLY)
+    place.tree = tree_of(descriptor)
+    os.close(descriptor)
+
+
+def arrange(plan: dict[str, Any]) -> None:
+    """Mount the places, shallow ones first, and make read-only what only had to be written to so far."""
+    places = [Place(told) for told in plan["places"]]
+    masks = os.stat(MASKS).st_dev
+    for number, place in enumerate(places):
+        prepare(place, number)
+    for place in places:
+        target = opened(place.path, masks)
+        found = os.fstat(target)
+        if found.st_dev != masks and not is_there(place, target):
+            raise Swapped(place.path)
+        called("syscall", _MOVE_MOUNT, place.tree, b"", target, b"", _FROM_EMPTY_PATH | _TO_EMPTY_PATH)
+        os.close(target)
+    for folder, _, _ in os.walk(MASKS, topdown=False):
+        os.chmod(folder, 0o111)
+    for place in places:
+        if place.how == "hidden":
+            restrict(place.tree, read_only=True, recursive=False)
+        os.close(place.tree)
+    for path in plan["read_only"]:
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        restrict(descriptor, read_only=True, recursive=False)
+        os.close(descriptor)
+
+
+def give_up_rights() -> None:
+    """Drop every capability, for good."""
+    called("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    called("prctl", _PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
+    for capability in range(_LAST_CAPABILITY + 1):
+        if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
+            break  # the kernel knows no more
+    header = struct.pack("Ii", _CAPABILITY_VERSION, 0)
+    called("capset", header, bytes(24))
+
+
+def filter_calls(program: bytes) -> None:
+    """Have every system call from here on, of this and of all later processes, pass the filter."""
+    instructions = ctypes.create_string_buffer(program, len(program))
+    described = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(instructions))
+    called("prctl", _PR_SET_SECCOMP, _FILTER, described, 0, 0)
+
+
+def main() -> None:
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    with open(PLAN, "rb") as file:
+        plan = json.load(file)
+    os.closerange(CONTROL + 1, HIGHEST_DESCRIPTOR)
+    os.set_inheritable(CONTROL, False)
+    with open(HOLDER, "rb") as file:
+        holder = compile(file.read(), HOLDER, "exec")
+    arrange(plan)
+    give_up_rights()
+    filter_calls(base64.b64decode(plan["filter"]))
+    exec(holder, {"__name__": "__main__"})  # a new process would load everything again
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Swapped as swapped:
+        os.write(2, f"swapped: {swapped}\n".encode("utf-8", "surrogateescape"))
+        sys.exit(2)
+    except OSError as problem:
+        os.write(2, f"{problem}\n".encode("utf-8", "replace"))
+        sys.exit(1)

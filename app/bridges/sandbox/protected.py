@@ -1,0 +1,143 @@
+"""The protected names below a folder that a cage may write to: those that are there, and new ones.
+
+Owns: finding them, and finding cheaply what is new. A name appears only by changing its folder, and the
+time of that change cannot be set back, so that folders which have not changed need not be read again.
+Never: what happens to what is found.
+
+Looking is not a boundary: paths are followed as they are. Who acts on what is found opens it without
+following links, and compares.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from app.cages.protected_names import is_protected
+
+MAX_FOLDERS = 20_000
+MAX_NAMES = 500
+_JUST_NOW_NS = 2_000_000_000
+"""A folder that was changed so shortly before it was read may be changed again at the same time stamp."""
+_HEAVY = frozenset(
+    {"node_modules", "target", "build", "dist", "vendor", "venv", ".venv", "__pycache__", ".tox", ".cache"}
+)
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+Parts = tuple[str, ...]
+Identity = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A protected name below the folder. `changed_ns` is when it, or what it is called, was changed last."""
+
+    parts: Parts
+    at: Identity
+    mode: int
+    changed_ns: int
+
+
+@dataclass(slots=True)
+class _Folder:
+    at: Identity
+    changed_ns: int
+    read_ns: int
+
+    @property
+    def settled(self) -> bool:
+        return self.changed_ns + _JUST_NOW_NS < self.read_ns
+
+
+@dataclass(slots=True)
+class ProtectedNames:
+    """What is protected below the folder `descriptor`, which is not closed here. `apart` are places
+    below it that are none of its business. `complete` says whether everything was looked at."""
+
+    descriptor: int
+    apart: frozenset[Parts]
+    complete: bool = True
+    found: dict[Parts, Found] = field(default_factory=dict)
+    _folders: dict[Parts, _Folder] = field(default_factory=dict)
+
+    def look(self) -> list[Found]:
+        """Look for what has not been seen yet, and return it. Blocks."""
+        for parts in [parts for parts, found in self.found.items() if self._identity(parts) != found.at]:
+            del self.found[parts]
+        before = set(self.found)
+        waiting: deque[Parts] = deque()
+        heavy: deque[Parts] = deque()
+        for parts, known in list(self._folders.items()):
+            if self._has_changed(parts, known):
+                waiting.append(parts)
+        if not self._folders:
+            waiting.append(())
+        while waiting or heavy:
+            parts = waiting.popleft() if waiting else heavy.popleft()
+            for name in self._read(parts):
+                deeper = (*parts, name)
+                if deeper not in self._folders:
+                    (heavy if name in _HEAVY or not _HEAVY.isdisjoint(parts) else waiting).append(deeper)
+        return [found for parts, found in self.found.items() if parts not in before]
+
+    def _identity(self, parts: Parts) -> Identity | None:
+        with suppress(OSError):
+            found = os.stat("/".join(parts), dir_fd=self.descriptor, follow_symlinks=False)
+            return found.st_dev, found.st_ino
+        return None
+
+    def _has_changed(self, parts: Parts, known: _Folder) -> bool:
+        try:
+            now = os.stat("/".join(parts) or ".", dir_fd=self.descriptor, follow_symlinks=False)
+        except OSError:
+            del self._folders[parts]
+            return False
+        same = ((now.st_dev, now.st_ino), now.st_ctime_ns) == (known.at, known.changed_ns)
+        return not (same and known.settled)
+
+    def _read(self, parts: Parts) -> Iterator[str]:
+        """Read a folder: note the protected names in it and yield the folders in it."""
+        if len(self._folders) >= MAX_FOLDERS and parts not in self._folders:
+            self.complete = False
+            return
+        try:
+            folder = os.open("/".join(parts) or ".", _FOLDER, dir_fd=self.descriptor)
+        except OSError:
+            self._folders.pop(parts, None)
+            return
+        try:
+            now = time.time_ns()
+            status = os.fstat(folder)
+            self._folders[parts] = _Folder((status.st_dev, status.st_ino), status.st_ctime_ns, now)
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    deeper = (*parts, entry.name)
+                    if is_protected(entry.name):
+                        self._note(deeper, entry)
+                    elif deeper not in self.apart and entry.is_dir(follow_symlinks=False):
+                        yield entry.name
+        except OSError:
+            return
+        finally:
+            os.close(folder)
+
+    def _note(self, parts: Parts, entry: os.DirEntry[str]) -> None:
+        if parts in self.found or parts in self.apart:
+            return
+        if len(self.found) >= MAX_NAMES:
+            self.complete = False
+            return
+        with suppress(OSError):
+            status = entry.stat(follow_symlinks=False)
+            at = (status.st_dev, status.st_ino)
+            self.found[parts] = Found(parts, at, status.st_mode, status.st_ctime_ns)
+
+
+def can_be_bound(found: Found) -> bool:
+    """Tell whether something can be mounted there: a link cannot."""
+    return stat.S_ISDIR(found.mode) or stat.S_ISREG(found.mode)
