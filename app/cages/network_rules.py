@@ -137,6 +137,14 @@ class NetworkRules:
         wanted = Target(host, False, port)
         return any(target.covers(wanted) for target in self.targets)
 
+    def covers(self, text: str) -> bool:
+        """Tell whether all of a target, as `Target.parse` reads it, is allowed; one that is none is not."""
+        try:
+            wanted = Target.parse(text)
+        except ValueError:
+            return False
+        return any(target.covers(wanted) for target in self.targets)
+
     def in_words(self) -> str:
         """Return what is allowed, for a refusal."""
         if not self.targets:

@@ -131,6 +131,9 @@ def _tool(*requires) -> ToolDefinition:
         (NetRequirement("API.example.org.:80"), {"net": {"allow": ["api.EXAMPLE.org:80"]}}, True),
         (NetRequirement("api.example.org:80"), {"net": {"allow": ["*"]}}, False),
         (NetRequirement("api.example.org:80"), {"net": None}, False),
+        (NetRequirement("127.0.0.1:80"), {"net": {"allow": ["127.0.0.1:80"]}}, False),
+        (NetRequirement("2130706433:80"), {"net": {"allow": ["2130706433:80"]}}, False),
+        (NetRequirement("a.test\0.b.test:80"), {"net": {"allow": ["*.b.test"]}}, False),
     ],
 )
 async def test_capabilities_seccomp_and_hosts_are_checked_against_the_cage(desk, requirement, cage, granted):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.cages.file_grants import VARIABLES
+from app.cages.network_rules import NetworkRules
 from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import Node
 from app.harness.dsl.paths import PathProblem, read_path
@@ -101,23 +102,9 @@ def _common_mounts(child: CageSpec, parent: CageSpec) -> list[CageMount]:
 
 
 def _common_hosts(child: list[str], parent: list[str]) -> list[str]:
-    met = (_meeting(own, above) for own in child for above in parent)
-    return list(dict.fromkeys(target for target in met if target is not None))
-
-
-def _meeting(first: str, second: str) -> str | None:
-    """The target that two targets have in common: the narrower host, the narrower port."""
-    (host, port), (other, other_port) = _host_and_port(first), _host_and_port(second)
-    if _host_covered(host, other):
-        narrower = host
-    elif _host_covered(other, host):
-        narrower = other
-    else:
-        return None
-    ports = {port, other_port} - {"*"}
-    if len(ports) > 1:
-        return None
-    return f"{narrower}:{ports.pop()}" if ports else narrower
+    above = NetworkRules.of(parent).targets
+    met = (own.meeting(other) for own in NetworkRules.of(child).targets for other in above)
+    return list(dict.fromkeys(str(target) for target in met if target is not None))
 
 
 def _lower(child: CageSpec, parent: CageSpec, name: str) -> int | None:
@@ -131,9 +118,10 @@ def broader(child: AnyCage, parent: AnyCage) -> list[str]:
         return []
     if child == "disabled":
         return ["it is not caged at all"]
+    allowed = NetworkRules.of(parent.net.allow)
     return [
         *(f"{m.mode} on `{m.path}`" for m in child.fs if _right_of(m.path, parent) < _RIGHTS[m.mode]),
-        *(f"net `{target}`" for target in child.net.allow if not _net_covered(target, parent.net.allow)),
+        *(f"net `{target}`" for target in child.net.allow if not allowed.covers(target)),
         *(f"capability `{name}`" for name in child.capabilities if name not in parent.capabilities),
         *(f"ipc `{name}`" for name in child.ipc if name not in parent.ipc),
         *(["seccomp relaxed"] if (child.seccomp, parent.seccomp) == ("relaxed", "default") else []),
@@ -152,24 +140,6 @@ def _right_of(path: str, cage: CageSpec) -> int:
         if parts[: len(own := Path(mount.path).parts)] == own
     ]
     return max(found, key=lambda one: one[:2])[2] if found else 0
-
-
-def _net_covered(target: str, allowed: list[str]) -> bool:
-    host, port = _host_and_port(target)
-    for candidate in allowed:
-        other, other_port = _host_and_port(candidate)
-        if _host_covered(host, other) and other_port in ("*", port):
-            return True
-    return False
-
-
-def _host_covered(host: str, pattern: str) -> bool:
-    return host == pattern or (pattern.startswith("*.") and host.removeprefix("*").endswith(pattern[1:]))
-
-
-def _host_and_port(target: str) -> tuple[str, str]:
-    host, _, port = target.lower().partition(":")
-    return host, port or "*"
 
 
 def _limit_raised(child: CageSpec, parent: CageSpec, name: str) -> bool:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from app.cages.network_rules import Target
 from app.harness.dsl.spec_types import (
     CAPABILITY_PATTERN,
     NET_PATTERN,
@@ -16,10 +17,21 @@ from app.harness.dsl.spec_types import (
     PositiveInt,
     ProjectPath,
     StrictModel,
+    invalid,
 )
 
 Capability = Annotated[str, Field(pattern=CAPABILITY_PATTERN)]
-NetTarget = Annotated[str, Field(pattern=NET_PATTERN, max_length=300)]
+
+
+def _net_target(text: str) -> str:
+    try:
+        Target.parse(text)
+    except ValueError as problem:
+        raise invalid("invalid_value", f"{problem}; addresses are never allowed") from None
+    return text
+
+
+NetTarget = Annotated[str, Field(pattern=NET_PATTERN, max_length=300), AfterValidator(_net_target)]
 
 
 class CageMount(StrictModel):
@@ -36,7 +48,8 @@ class CageNet(StrictModel):
     """Where the agent may connect to."""
 
     allow: list[NetTarget] = Field(default=[])
-    """Hosts, each `host`, `host:port` or `*.host:port`. Empty: no network."""
+    """Hosts, each `host`, `host:port` or `*.host:port`, by name: no addresses, and only of the open
+    internet. Empty: no network."""
 
 
 class CageLimits(StrictModel):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from app.cages.network_rules import NetworkRules, shown
 from app.tools.authorisation.cage_policy import CagePolicy, denied
-from app.tools.authorisation.patterns import matches
 from app.tools.call import ToolCallContext
 from app.tools.definition import (
     CapabilityRequirement,
@@ -66,6 +66,8 @@ def _check_seccomp(requirement: SeccompRequirement, cage: Mapping[str, Any]) -> 
 
 def _check_host(target: str, cage: Mapping[str, Any]) -> None:
     allowed = (cage.get("net") or {}).get("allow") or ()
-    if not any(matches(str(pattern), target, "host") for pattern in allowed if pattern != "*"):
-        granted = f"it allows {', '.join(map(str, allowed))}" if allowed else "it allows no network at all"
-        raise denied(f"net {target}", f"this agent's cage does not allow that host ({granted})")
+    rules = NetworkRules.of(str(text) for text in allowed if text != "*")
+    if not rules.covers(target):
+        raise denied(
+            f"net {shown(target)}", f"this agent's cage does not allow that host ({rules.in_words()})"
+        )
