@@ -69,6 +69,8 @@ SHOWN: tuple[str, ...] = (
     "R8.kernel.unavailable",
     "R8.kernel.environment",
     "R8.kernel.state",
+    "R8.policy.narrower",
+    "R8.kernel.holder",
     "R8.where.shell",
     "R8.where.search",
     "R8.where.git",

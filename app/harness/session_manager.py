@@ -41,7 +41,7 @@ from app.harness.recovery import recover, to_wake
 from app.harness.session import Session
 from app.harness.session_rows import Mode, PostedMessage
 from app.harness.session_runs import SessionRuns
-from app.harness.session_services import SessionServices
+from app.harness.session_services import RunOver, SessionServices
 from app.harness.transfer import export_session
 from app.harness.transfer_import import SessionImports
 from app.harness.workflows.taking_up import take_up
@@ -79,7 +79,7 @@ class SessionManager:
         checkpoint_limit: int,
         scratch_root: Path,
         session_over: Callable[[str], Awaitable[None]],
-        run_over: Callable[[str, str], Awaitable[None]],
+        run_over: RunOver,
         redactor: Redactor,
         permissions: PermissionRules,
         hooks: PluginHooks,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from app.bridges.child_starter import ChildStarter
@@ -23,6 +23,7 @@ DIRECT = "direct"
 """Stands for the run in the key of a cage that an operator's own calls are made in."""
 IDLE_SECONDS = 900.0
 STATE_FOLDER = "cages"
+_PLAIN_VARIABLE = re.compile(r"PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ")
 
 
 class CallProcesses:
@@ -71,7 +72,7 @@ class CallProcesses:
         key = key_of(context)
         runs = self._keys.setdefault(context.session_id, {})
         runs.setdefault(context.run_id or DIRECT, set()).add(key)
-        return await self._cages.children(key, cage, context.project_root)
+        return await self._cages.children(key, cage, context.project_root, about=_about(context))
 
     @property
     def has_cages(self) -> bool:
@@ -93,6 +94,15 @@ class CallProcesses:
         for a caged caller where there are no cages."""
         root = await asyncio.to_thread(os.path.realpath, context.project_root)
         return await self.of_project(Path(root), caged=context.cage is not None)
+
+    def environment(self, context: ToolCallContext, daemons: Mapping[str, str]) -> dict[str, str]:
+        """Return what a command of the caller finds in its environment, where the daemon's children have
+        `daemons`. In a cage that is where programs are, and the language; the cage adds the rest."""
+        if context.cage is None:
+            return dict(daemons)
+        if not self.has_cages:
+            return {**daemons, **(context.cage.get("env") or {})}
+        return {name: value for name, value in daemons.items() if _PLAIN_VARIABLE.fullmatch(name)}
 
     async def of_project(self, root: Path, *, caged: bool) -> ChildStarter:
         """Return what starts the daemon's own programs that look at the project at `root`: in a cage that
@@ -151,6 +161,12 @@ class CallProcesses:
 def key_of(context: ToolCallContext) -> str:
     """Return the key of the caller's cage: one for each run of an agent."""
     return f"{context.session_id}/{context.agent_path}/{context.run_id or DIRECT}"
+
+
+def _about(context: ToolCallContext) -> dict[str, str]:
+    """Return whose cage it is, for the audit."""
+    names = {"project_id": context.project_id, "session_id": context.session_id, "run_id": context.run_id}
+    return {name: value for name, value in names.items() if value} | {"agent_path": context.agent_path}
 
 
 def _name(text: str) -> str:

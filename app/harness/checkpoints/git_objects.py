@@ -37,7 +37,11 @@ _HARMLESS = {
     # Of a partial clone git would fetch what is missing, by a program that the repository names.
     "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_PROTOCOL_FROM_USER": "0",
 }  # fmt: skip
-_NO_CONFIGURATION = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+_NO_CONFIGURATION = {
+    "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
+    # In the cage a repository that begins above the project lies on another file system.
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
+}  # fmt: skip
 
 
 class GitProblem(Exception):

@@ -17,6 +17,7 @@ from app.tools.search.engine import Command
 from app.tools.search.output_pipe import OutputPipe
 
 MAX_COMPLAINT = 16 * 1024
+KILLED = 128
 
 Ending = Literal["whole", "enough", "timed_out"]
 
@@ -47,9 +48,11 @@ class EngineRun:
                             if take(chunk):
                                 return "enough"
                         complaint = await child.stderr.read(MAX_COMPLAINT)
-                        await child.wait()
+                        code = await child.wait()
                 except TimeoutError:
                     return "timed_out"
+        if code > KILLED:
+            raise ToolError("search_failed", "the search was killed before its end; search again")
         if complaint.strip():
             raise _complaint(complaint.decode("utf-8", "replace").strip())
         return "whole"

@@ -127,7 +127,7 @@ class Bash:
         self._terminals = terminals
         self._files = files
         self._processes = processes
-        self._environment = {**environment, **TERMINAL_VARIABLES}
+        self._environment = environment
 
     async def run(self, params: BashParams, context: ToolCallContext) -> BashResult:
         try:
@@ -155,13 +155,14 @@ class Bash:
 
     async def _spec(self, params: BashParams, context: ToolCallContext, folder: int) -> CommandSpec:
         children = await self._processes.of_caller(context)
+        environment = self._processes.environment(context, self._environment)
         return CommandSpec(
             command=params.command,
             session_id=context.session_id,
             agent_path=context.agent_path,
             cwd=folder,
             shown_cwd=params.cwd,
-            env={**self._environment, **params.env},
+            env={**environment, **TERMINAL_VARIABLES, **params.env},
             open_file=partial(open_sidecar, context, NAME, "txt"),
             children=children,
         )

@@ -1,0 +1,164 @@
+"""The cage of an agent lives as long as its run, and is never wider than that of who calls it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.harness.delegation import hooks
+from tests.fakes.provider_script import Reply, Stall, Text, text_reply
+from tests.fakes.provider_server import FakeProvider
+from tests.harness.delegation.family import Cast, agent, calling, enabled, write_family
+from tests.harness.driving import Driver, driven
+
+CODER = "primary.subagents.coder"
+BASH = enabled("shell.bash")
+CAGE: dict[str, Any] = {
+    "fs": [{"mode": "rw", "path": "."}, {"mode": "deny", "path": "secret"}],
+    "capabilities": ["shell"],
+}
+Drive = Callable[..., AbstractAsyncContextManager[Driver]]
+
+
+def family(**cage: Any) -> dict[str, Any]:
+    return agent("primary", tools=BASH, subagents={"coder": agent("coder", tools=BASH, cage=CAGE | cage)})
+
+
+@pytest.fixture
+def cast(fake: FakeProvider) -> Cast:
+    cast = Cast()
+    fake.respond = cast.respond
+    return cast
+
+
+@pytest.fixture
+def drive(tmp_path: Path, settings_overrides: dict[str, Any]) -> Drive:
+    @asynccontextmanager
+    async def drive(primary: dict[str, Any]) -> AsyncIterator[Driver]:
+        root = write_family(tmp_path / "family", primary)
+        (root / "secret").mkdir()
+        (root / "secret" / "a.txt").write_text("canary")
+        async with driven(tmp_path / "data", root, **settings_overrides) as driver:
+            yield driver
+
+    return drive
+
+
+def running(command: str) -> list[int]:
+    """Return the processes, in cages too, whose command line holds `command`."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            line = Path("/proc", name, "cmdline").read_bytes().replace(b"\0", b" ")
+        except OSError:
+            continue
+        if command.encode() in line and int(name) != os.getpid():
+            found.append(int(name))
+    return found
+
+
+def told(cast: Cast, name: str) -> str:
+    """Return the result of an agent's last tool call."""
+    return str(cast.messages(name)[-1]["content"])
+
+
+@pytest.mark.requirement("R8.where.shell", "R8.kernel.holder")
+async def test_what_an_agent_leaves_behind_ends_with_its_run(drive: Drive, cast: Cast) -> None:
+    seen: list[int] = []
+
+    def look(_: Any) -> Reply:
+        seen.extend(running("sleep 98765"))
+        return text_reply("Coded.")
+
+    command = "cat secret/a.txt; echo $HOME; (setsid sleep 98765 &); sleep 0.1"
+    cast.script("primary", calling(("agent-coder", {"task": "Go"})), text_reply("Done."))
+    cast.script("coder", calling(("shell_bash", {"command": command})), look)
+    async with drive(family()) as driver:
+        await driver.run("Go")
+        assert seen and not running("sleep 98765")
+        assert not running(f"{driver.session_id}")
+    assert "/home/agent" in told(cast, "coder") and "canary" not in told(cast, "coder")
+
+
+@pytest.mark.requirement("R8.where.shell", "R8.kernel.holder")
+async def test_a_cancelled_run_takes_its_cage_with_it(drive: Drive, cast: Cast) -> None:
+    cast.script("primary", calling(("agent-coder", {"task": "Go"})))
+    start = calling(("shell_bash", {"command": "sleep 98764 & sleep 0.1"}))
+    cast.script("coder", start, Reply((Text("Sleeping."), Stall())))
+    async with drive(family()) as driver:
+        async with driver.watching() as watch:
+            await driver.post("Go")
+            await watch.until_text("Sleeping.")
+            assert running("sleep 98764")
+            await driver.session_call("POST", "/cancel")
+            await watch.until_type("run.ended")
+        assert not running("sleep 98764")
+
+
+@pytest.mark.requirement("R8.where.shell", "R8.kernel.holder")
+async def test_a_daemon_that_stops_leaves_no_cage(drive: Drive, cast: Cast) -> None:
+    async with drive(family()) as driver:
+        params = {"command": "sleep 98763 & sleep 0.1"}
+        body = {"params": params, "agent_path": CODER}
+        done = await driver.session_call("POST", "/tools/shell.bash", body)
+        assert done["type"] == "output", done
+        assert running("sleep 98763")
+    assert not running("sleep 98763")
+
+
+@pytest.mark.requirement("R8.policy.narrower")
+async def test_a_denial_above_is_a_denial_below(drive: Drive, cast: Cast) -> None:
+    below = agent("tester", tools=BASH, cage=CAGE | {"fs": [{"mode": "rw", "path": "secret"}]})
+    coder = agent("coder", tools=BASH, cage=CAGE, subagents={"tester": below})
+    cast.script("primary", calling(("agent-coder", {"task": "Go"})))
+    cast.script("coder", calling(("agent-tester", {"task": "Go"})))
+    cast.script("tester", calling(("shell_bash", {"command": "cat secret/a.txt; ls -a", "cwd": "."})))
+    async with drive(agent("primary", subagents={"coder": coder})) as driver:
+        await driver.run("Go")
+    assert "canary" not in told(cast, "tester")
+
+
+@pytest.mark.requirement("R8.policy.narrower")
+async def test_a_child_with_a_wider_cage_is_refused(
+    drive: Drive, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The compiler narrows the cage of a child; this is what happens when it should not have."""
+    tester = agent("tester", cage=CAGE)
+    coder = agent("coder", cage=CAGE, subagents={"tester": tester})
+    cast.script("primary", calling(("agent-coder", {"task": "Go"})))
+    cast.script("coder", calling(("agent-tester", {"task": "Go"})))
+    ready = hooks.CageReady.on_start
+
+    async def on_start(self: Any, delegation: hooks.Delegation) -> hooks.StartVerdict | None:
+        if delegation.path.endswith("tester"):
+            child = delegation.child.model_copy(update={"cage": "disabled"})
+            delegation = replace(delegation, child=child)
+        return await ready(self, delegation)
+
+    monkeypatch.setattr(hooks.CageReady, "on_start", on_start)
+    async with drive(agent("primary", subagents={"coder": coder})) as driver:
+        await driver.run("Go")
+    assert "its cage grants more than its parent's: it is not caged at all" in told(cast, "coder")
+    assert not cast.requests["tester"]
+
+
+@pytest.mark.requirement("R8.where.shell")
+async def test_two_runs_of_an_agent_at_once_have_cages_of_their_own(drive: Drive, cast: Cast) -> None:
+    """The end of one is not the end of the other."""
+    cast.script("primary", calling(*(("agent-coder", {"task": f"Task {n}"}) for n in (1, 2))))
+    wait = "while [ $(ls began.* | wc -l) -lt 2 ]; do sleep 0.02; done"
+    command = f"ls /tmp; touch /tmp/mine; mktemp -qp . began.XXXXXX; {wait}"
+    one = calling(("shell_bash", {"command": f"{command}; echo both"}))
+    cast.script("coder", one, one)
+    async with drive(family()) as driver, asyncio.timeout(60):
+        await driver.run("Go")
+    results = [cast.messages("coder", index)[-1] for index in (-1, -2)]
+    assert ["both" in str(result["content"]) for result in results] == [True, True]
+    assert not any("mine" in str(result["content"]) for result in results)

@@ -1,0 +1,153 @@
+"""Commands and recipes of a caged agent, in a real cage."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.tools.caged_machine import CagedMachine, caged_machine, until
+
+SHELL = {"capabilities": ["shell"]}
+
+
+@pytest.fixture
+async def machine(desk: Any) -> AsyncIterator[CagedMachine]:
+    async with caged_machine(desk) as machine:
+        yield machine
+
+
+def agent(machine: CagedMachine, *fs: tuple[str, str], run: str = "run_1", **more: Any) -> Any:
+    caged = machine.desk.caged(*(fs or (("rw", "."),)), **SHELL, **more)
+    return replace(caged, context=replace(caged.context, run_id=run))
+
+
+async def output(desk: Any, command: str, **params: Any) -> str:
+    done = await desk.ok("shell.bash", command=command, **params)
+    return str(done["stdout"]).replace("\r\n", "\n").strip()
+
+
+@pytest.mark.requirement("R8.where.shell", "R8.kernel.environment")
+async def test_a_command_sees_what_is_granted_and_no_more(machine):
+    desk = agent(machine, ("rw", "."), ("ro", "docs"), ("deny", "secret"))
+    for path in ("src/a.txt", "docs/b.txt", "secret/c.txt"):
+        desk.put(path, path)
+    outside = desk.base / "outside.txt"
+    outside.write_text("canary")
+    told = await output(
+        desk,
+        f"cat src/a.txt docs/b.txt; echo; cat secret/c.txt {outside}; echo no > docs/b.txt;"
+        " echo yes > src/a.txt; ls secret; env; pwd",
+        env={"GIVEN": "by the call"},
+    )
+    lines = told.split("\n")
+    assert lines[0] == "src/a.txtdocs/b.txt"
+    assert "secret/c.txt\n" not in told and "canary" not in told
+    assert told.count("No such file") >= 1 and "Read-only file system" in told
+    assert (desk.root / "src/a.txt").read_text() == "yes\n"
+    assert (desk.root / "docs/b.txt").read_text() == "docs/b.txt"
+    assert lines[-1] == str(desk.root)
+    assert "GIVEN=by the call" in lines and "HOME=/home/agent" in lines
+    assert not any(line.startswith("OF_THE_DAEMON") for line in lines)
+
+
+@pytest.mark.requirement("R8.where.shell")
+async def test_the_neighbour_without_a_cage_has_the_daemons_rights(machine):
+    outside = machine.desk.base / "outside.txt"
+    outside.write_text("canary")
+    assert await output(machine.desk, f"cat {outside}; echo $OF_THE_DAEMON") == "canarycanary"
+
+
+@pytest.mark.requirement("R8.where.shell")
+async def test_commands_of_a_run_share_a_cage_of_their_own(machine):
+    first, second = agent(machine), agent(machine, run="run_2")
+    await output(first, "echo one > $HOME/kept; echo two > /tmp/kept; sleep 1000 & echo started")
+    assert await output(first, "cat $HOME/kept /tmp/kept; ps -e -o comm= | grep -c sleep") == "one\ntwo\n1"
+    assert "No such file" in await output(second, "cat $HOME/kept")
+    assert "sleep" not in await output(second, "ps -e -o comm=")
+    await machine.processes.end_run("ses_1", "run_1")
+    assert "No such file" in await output(first, "cat $HOME/kept")
+    assert not (machine.desk.base / "data" / "cages").exists()
+
+
+@pytest.mark.requirement("R8.where.shell", "R8.kernel.state")
+async def test_state_that_is_kept_is_there_in_the_next_run(machine):
+    first = agent(machine, state="persistent")
+    await output(first, "echo one > $HOME/kept; echo two > /tmp/kept")
+    await machine.processes.end_run("ses_1", "run_1")
+    second = agent(machine, run="run_2", state="persistent")
+    assert await output(second, "cat $HOME/kept /tmp/kept") == "one\ntwo"
+    kept = machine.desk.base / "data/cages/prj_1/primary.subagents.worker/home/kept"
+    assert kept.read_text() == "one\n"
+
+
+@pytest.mark.requirement("R8.where.shell")
+async def test_what_goes_on_in_the_background_ends_with_the_run(machine):
+    desk = agent(machine)
+    done = await desk.ok("shell.bash", command="(while :; do sleep 1; done) & echo started")
+    (background,) = done["background"]
+    (shown,) = (await desk.ok("shell.background", action="list"))["commands"]
+    assert shown["state"] == "background"
+    (command,) = machine.terminals.list("ses_1")
+    pids = command.pids
+    assert pids and all(os.path.exists(f"/proc/{pid}") for pid in pids)
+    await machine.processes.end_run("ses_1", "run_1")
+    assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+    await until(lambda: command.state == "ended")
+    shown = (await desk.ok("shell.background", action="read", id=background["id"]))["commands"]
+    assert shown[0]["state"] == "ended"
+
+
+@pytest.mark.requirement("R8.where.shell")
+async def test_a_command_has_a_terminal_and_an_exit_code(machine):
+    desk = agent(machine)
+    told = await output(desk, "test -t 0; echo $?; test -t 1; echo $?; stty size <&1; exit 7")
+    assert told == "1\n0\n40 120"
+    assert (await desk.ok("shell.bash", command="exit 7"))["exit_code"] == 7
+    assert (await desk.ok("shell.bash", command="kill -9 $$"))["exit_code"] == 137
+
+
+@pytest.mark.requirement("R8.where.shell")
+async def test_a_command_that_takes_too_long_is_killed_with_all_it_started(machine):
+    desk = agent(machine)
+    done = await desk.ok(
+        "shell.bash", command="trap '' TERM; (setsid sleep 1000 &) ; sleep 1000", timeout=1000
+    )
+    assert done["exit_code"] == 137 and done["timed_out"]
+    assert "sleep" not in await output(desk, "ps -e -o comm=")
+
+
+@pytest.mark.requirement("R8.where.shell")
+async def test_a_cancelled_call_leaves_nothing(machine):
+    desk = agent(machine)
+    call = asyncio.create_task(desk.call("shell.bash", command="touch began; sleep 1000"))
+    await until((desk.root / "began").exists)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert "sleep" not in await output(desk, "ps -e -o comm=")
+
+
+@pytest.mark.requirement("R8.where.shell")
+async def test_a_recipe_runs_in_the_cage(machine):
+    desk = agent(machine, ("rw", "."), ("deny", "secret"))
+    desk.put("secret/c.txt", "canary")
+    desk.put("Makefile", "all:\n\t@cat secret/c.txt; echo $$HOME > made; pwd\n")
+    done = await desk.ok("project.recipe", op="make:all")
+    assert "canary" not in done["stdout"]
+    assert (desk.root / "made").read_text() == "/home/agent\n"
+
+
+@pytest.mark.requirement("R8.where.shell")
+async def test_the_cage_is_the_one_that_the_agent_has_now(machine):
+    desk = agent(machine, ("rw", "."))
+    desk.put("a/b.txt", "b")
+    await output(desk, "echo yes > a/b.txt")
+    narrower = agent(machine, ("ro", "."), ("rw", "tmp"))
+    (desk.root / "tmp").mkdir()
+    told = await output(narrower, "echo no > ../a/b.txt; cat ../a/b.txt", cwd="tmp")
+    assert "Read-only" in told and told.endswith("yes")
