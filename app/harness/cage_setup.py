@@ -46,7 +46,7 @@ async def tier_of_machine(children: ChildProcesses, settings: Settings) -> Tier:
 
 
 def _cages(children: ChildProcesses, settings: Settings, tier: Tier, outside: Outside | None = None) -> Cages:
-    return Cages(children, tier, outside=outside)
+    return Cages(children, tier, outside=outside, read_only=settings.sandbox.read_only)
 
 
 def _tell(tier: Tier) -> None:

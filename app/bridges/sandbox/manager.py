@@ -7,11 +7,12 @@ compiled project, a plugin's manifest or the daemon's own settings.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from app.bridges.child_starter import ChildStarter
 from app.bridges.process import ChildProcesses
+from app.bridges.sandbox.landlock_cage import LandlockCage
 from app.bridges.sandbox.one_cage import OneCage
 from app.bridges.sandbox.tier import Tier
 from app.bridges.sandbox.way_out import Outside, Record, WayOut
@@ -32,12 +33,21 @@ def unavailable(tier: Tier) -> ToolError:
 
 
 class Cages:
-    """All cages of the daemon. One instance, closed before the `ChildProcesses` it starts them with."""
+    """All cages of the daemon. One instance, closed before the `ChildProcesses` it starts them with.
+    `read_only` are folders outside the system's own that every cage sees."""
 
-    def __init__(self, children: ChildProcesses, tier: Tier, *, outside: Outside | None = None) -> None:
+    def __init__(
+        self,
+        children: ChildProcesses,
+        tier: Tier,
+        *,
+        outside: Outside | None = None,
+        read_only: Sequence[Path] = (),
+    ) -> None:
         self._children = children
         self._outside = outside or Outside()
-        self._cages: dict[str, OneCage] = {}
+        self._read_only = tuple(read_only)
+        self._cages: dict[str, OneCage | LandlockCage] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self.tier = tier
 
@@ -52,16 +62,20 @@ class Cages:
         """
         if self.tier.name == "off":
             return self._children
-        if self.tier.name != "full":
+        if self.tier.name == "none":
             raise unavailable(self.tier)
         found = self._cages.get(key)
         if found is not None and (found.cage, found.root) != (cage, root):
             await self.end(key)
             found = None
         if found is None:
-            way_out = WayOut(cage, self._outside, dict(about or {}))
-            found = self._cages[key] = OneCage(self._children, key, cage, root, way_out)
+            found = self._cages[key] = self._made(key, cage, root, dict(about or {}))
         return found.starter
+
+    def _made(self, key: str, cage: Cage, root: Path, about: dict[str, str]) -> OneCage | LandlockCage:
+        if self.tier.name == "landlock":
+            return LandlockCage(self._children, key, cage, root, read_only=self._read_only)
+        return OneCage(self._children, key, cage, root, WayOut(cage, self._outside, about))
 
     async def end(self, key: str) -> None:
         """Kill everything in the cage `key` and forget it; state that is kept stays."""

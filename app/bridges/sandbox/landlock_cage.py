@@ -1,0 +1,302 @@
+"""A cage of the tier landlock: every command shuts itself in before it is loaded.
+
+Owns: what such a cage can be, its folders of its own, its commands and their end. Never: the rules
+themselves (`landlock_process`), or cages with namespaces (`one_cage`). There are no namespaces: commands
+see the process ids of the machine, have no network at all, not even a loopback, and find what is not
+granted refused, not absent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from app.bridges.child import Child, Finished, SpawnFailed, run_to_end
+from app.bridges.command_line import in_words, plain, variables
+from app.bridges.loopback import LOOPBACK
+from app.bridges.pipes import Errors, Input, Output
+from app.bridges.process import ChildProcesses
+from app.bridges.sandbox import landlock_process, system_view
+from app.bridges.sandbox.mounts import Bound, Places, lies_below, open_places, real_mounts
+from app.bridges.sandbox.seccomp_rules import filter_bytes
+from app.bridges.sandbox.starter import environment
+from app.cages.cage import Cage
+from app.errors import ToolError
+
+LOADING_SECONDS = 20.0
+"""How long a command may take to be loaded. It takes some milliseconds; this is for a machine under load."""
+_PROGRAM = Path(landlock_process.__file__).read_text(encoding="utf-8")
+"""Read once, at the daemon's start: who could change the file later would change what runs uncaged."""
+_FLAGS = ("-I", "-S", "-E", "-B", "-c")
+_OF_THE_KERNEL = (
+    *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/version"),
+    *("/proc/filesystems", "/proc/sys/vm/overcommit_memory", "/proc/sys/kernel/osrelease"),
+    *("/proc/sys/kernel/ngroups_max", "/proc/sys/kernel/cap_last_cap", "/sys/devices/system/cpu"),
+)
+_ANSWER_BYTES = 4_096
+
+
+class LandlockCage:
+    """The cage `key`. `root` is the project's folder; `read_only` are folders that every cage sees. It
+    starts children itself: it is what `Cages.children` gives out. Raises ToolError `cage_unavailable` for
+    what this tier cannot hold."""
+
+    apart = False
+    """They have the process ids of the daemon."""
+
+    def __init__(
+        self,
+        children: ChildProcesses,
+        key: str,
+        cage: Cage,
+        root: Path,
+        *,
+        read_only: Sequence[Path] = (),
+        limits: Mapping[str, int] | None = None,
+    ) -> None:
+        _refuse_what_is_not_held(cage)
+        self.key = key
+        self.cage = cage
+        self.root = root
+        self._real, self._real_root = real_mounts(cage, root)
+        self._children = children
+        interpreters = [one.path for one in system_view.interpreter_folders() if one.link is None]
+        self._shown = [*interpreters, *map(os.path.realpath, read_only)]
+        self._limits = {"RLIMIT_CORE": 0, **(limits or {})}
+        self._own: Path | None = None
+        self._running: set[Child] = set()
+        self._making = asyncio.Lock()
+        self._ended = False
+
+    @property
+    def starter(self) -> LandlockCage:
+        """What starts children in it: the cage itself."""
+        return self
+
+    async def start(
+        self,
+        argv: Sequence[str | bytes],
+        *,
+        owner: str,
+        cwd: int | Path,
+        env: Mapping[str, str],
+        stdin: Input = "null",
+        stdout: Output = "pipe",
+        stderr: Errors = "pipe",
+        terminal: int | None = None,
+        lingers: bool = False,
+    ) -> Child:
+        """Start a program in a session of its own, as `ChildProcesses.start` says, held by landlock. Raises
+        SpawnFailed, and ToolError when the cage has ended or cannot be made."""
+        own = await self._own_folder()
+        try:
+            arguments = [plain(part) for part in argv]
+            inside = environment(env, {**_places_of(own), **self.cage.env})
+            entries = variables(inside)
+        except ValueError as problem:
+            raise SpawnFailed(in_words(problem)) from None
+        places = await asyncio.to_thread(open_places, self._real, self._real_root, self._shown)
+        try:
+            rules = self._rules(places, own)
+            with _Front(rules, [one.descriptor for one in _granted(places)]) as front:
+                front.specify(arguments, entries, self._limits, self._filter())
+                child = await self._children.start(
+                    [system_view.interpreter(), *_FLAGS, _PROGRAM],
+                    owner=owner,
+                    cwd=cwd,
+                    env={},
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=stderr,
+                    terminal=terminal,
+                    lingers=lingers,
+                    passed=front.passed,
+                )
+                await self._loaded(child, front, arguments[0])
+        finally:
+            places.close()
+        return child
+
+    async def run(
+        self,
+        argv: Sequence[str | bytes],
+        *,
+        owner: str,
+        cwd: int | Path,
+        env: Mapping[str, str],
+        input: bytes = b"",  # noqa: A002  (the name that subprocess.run gives it)
+        seconds: float,
+        max_output: int,
+    ) -> Finished:
+        """Run a small program to its end, as `ChildProcesses.run` says. Raises SpawnFailed and ToolError."""
+        stdin: Input = "pipe" if input else "null"
+        starting = self.start(argv, owner=owner, cwd=cwd, env=env, stdin=stdin)
+        return await run_to_end(starting, input, seconds, max_output)
+
+    async def free_port(self) -> int:
+        """There is none. Raises OSError."""
+        raise OSError(errno.EPERM, "a cage of landlock has no network, not even a loopback")
+
+    async def connect(self, port: int, host: str = LOOPBACK) -> socket.socket:
+        """Nobody listens. Raises OSError."""
+        raise OSError(errno.EPERM, "a cage of landlock has no network, not even a loopback")
+
+    async def aclose(self) -> None:
+        """Kill everything in the cage, and remove its folders."""
+        self._ended = True
+        async with self._making:
+            await asyncio.gather(*(child.aclose() for child in list(self._running)))
+            own, self._own = self._own, None
+        if own is not None:
+            await asyncio.to_thread(shutil.rmtree, own, ignore_errors=True)
+
+    async def _own_folder(self) -> Path:
+        """Return the folder of the cage's home and temporary files, made at the first command."""
+        async with self._making:
+            if self._ended:
+                raise _has_ended()
+            if self._own is None:
+                self._own = await asyncio.to_thread(_make_own_folder)
+            return self._own
+
+    def _filter(self) -> bytes:
+        return filter_bytes(self.cage.seccomp, namespaces=False)
+
+    def _rules(self, places: Places, own: Path) -> list[dict[str, Any]]:
+        if any(one.how == "hidden" for one in (*places.outer, *places.inner)):
+            raise _not_held("it hides something below a folder that it shows")
+        rules: list[dict[str, Any]] = [
+            {"descriptor": number, "rights": "write" if one.how == "rw" else "read", "without": without}
+            for number, (one, without) in enumerate(_with_exceptions(places))
+        ]
+        system = [one.path for one in system_view.system_folders() if one.link is None]
+        rules += [{"path": path, "rights": "read"} for path in (*system, *_OF_THE_KERNEL)]
+        rules += [{"path": f"/dev/{name}", "rights": "device"} for name in system_view.DEVICES]
+        return [*rules, *({"path": path, "rights": "write"} for path in _places_of(own).values())]
+
+    async def _loaded(self, child: Child, front: _Front, name: bytes) -> None:
+        """Wait until the program is loaded; the child counts as running from here on. Raises SpawnFailed."""
+        self._running = {one for one in self._running if not one.is_gone} | {child}
+        try:
+            if self._ended:
+                raise _has_ended()
+            async with asyncio.timeout(LOADING_SECONDS):
+                told = await front.answer()
+        except BaseException as problem:
+            await child.aclose()
+            if isinstance(problem, TimeoutError):
+                raise SpawnFailed("it could not be loaded in time") from None
+            raise
+        if told is not None:
+            await child.aclose()
+            raise SpawnFailed(_refusal(told, name))
+
+
+class _Front:
+    """The descriptors that a command is told by how to shut itself in: closed when it is left."""
+
+    def __init__(self, rules: list[dict[str, Any]], places: Sequence[int]) -> None:
+        self._rules = rules
+        self._specification = os.memfd_create("command", os.MFD_CLOEXEC)
+        self._reader, self._writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self.passed = [self._specification, self._writer, *places]
+
+    def specify(
+        self, argv: Sequence[bytes], env: Sequence[bytes], limits: Mapping[str, int], content: bytes
+    ) -> None:
+        asked = {
+            "argv": [part.decode("latin-1") for part in argv],
+            "env": [entry.decode("latin-1") for entry in env],
+            "limits": dict(limits),
+            "filter": content.hex(),
+            "rules": self._rules,
+        }
+        with open(self._specification, "wb", closefd=False) as file:
+            file.write(json.dumps(asked).encode())
+
+    async def answer(self) -> dict[str, Any] | None:
+        """Return what failed, None when the program was loaded."""
+        os.close(self._writer)
+        self._writer = -1
+        loop = asyncio.get_running_loop()
+        readable = asyncio.Event()
+        loop.add_reader(self._reader, readable.set)
+        try:
+            await readable.wait()
+        finally:
+            loop.remove_reader(self._reader)
+        told = os.read(self._reader, _ANSWER_BYTES)
+        failed: dict[str, Any] | None = json.loads(told) if told else None
+        return failed
+
+    def __enter__(self) -> _Front:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in (self._specification, self._reader, self._writer):
+            if descriptor >= 0:
+                with suppress(OSError):
+                    os.close(descriptor)
+
+
+def _granted(places: Places) -> list[Bound]:
+    """Return what has a rule of its own; what is protected is left out of the rule around it."""
+    return [one for one in (*places.outer, *places.inner) if one.descriptor >= 0]
+
+
+def _with_exceptions(places: Places) -> Iterator[tuple[Bound, list[list[str]]]]:
+    """Yield what is granted, and of what can be written to the names below that cannot."""
+    read_only = [one.path for one in (*places.outer, *places.inner) if one.how == "ro"]
+    for one in _granted(places):
+        below = [path for path in read_only if path != one.path and lies_below(path, one.path)]
+        yield one, [list(Path(path).relative_to(one.path).parts) for path in below] if one.how == "rw" else []
+
+
+def _refuse_what_is_not_held(cage: Cage) -> None:
+    if cage.net:
+        raise _not_held("it names hosts that it may reach")
+    if cage.state_folder is not None:
+        raise _not_held("it keeps its state")
+    if cage.unix_sockets:
+        raise _not_held("it allows Unix sockets, and would reach those of the machine")
+
+
+def _not_held(why: str) -> ToolError:
+    return ToolError(
+        "cage_unavailable",
+        f"This cage needs namespaces, and the daemon was set to do with landlock: {why}. Nothing was run. "
+        "The operator can remove that from the cage, or run the daemon where sandbox.mode can be full.",
+        detail={"tier": "landlock", "reason": why},
+    )
+
+
+def _has_ended() -> ToolError:
+    return ToolError("cage_unavailable", "The cage has ended with the run that it was made for.")
+
+
+def _make_own_folder() -> Path:
+    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="kaged-cage-")))
+    for path in _places_of(folder).values():
+        os.mkdir(path, 0o700)
+    return folder
+
+
+def _places_of(own: Path) -> dict[str, str]:
+    return {"HOME": str(own / "home"), "TMPDIR": str(own / "tmp")}
+
+
+def _refusal(told: Mapping[str, Any], name: bytes) -> str:
+    if told["step"] == "load" and told["errno"] == errno.ENOENT and b"/" not in name:
+        return f"there is no program {os.fsdecode(name)!r} in the cage"
+    if told["step"] != "load":
+        return f"it could not be caged ({told['step']}): {os.strerror(told['errno'])}"
+    return os.strerror(told["errno"])
