@@ -81,15 +81,18 @@ class Bench:
     storage: KeptValues
     clock: HurriedClock
     audited: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    caged: bool = False
 
-    def package(self, text: str, *, name: str = "notes", script: str | None = None) -> PluginDeclaration:
-        """Write a package of the project and return its declaration."""
-        folder = self.root / "plugins" / name
+    def package(
+        self, text: str, *, name: str = "notes", script: str | None = None, installed: bool = False
+    ) -> PluginDeclaration:
+        """Write a package of the project, or one beside it, and return its declaration."""
+        folder = (self.root.parent if installed else self.root) / "plugins" / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "kaged-plugin.yaml").write_text(text)
         if script is not None:
             (folder / "plugin.py").write_text(script)
-        return self.declaration(name)
+        return self.declaration(name, **({"package": str(folder)} if installed else {}))
 
     def declaration(self, name: str = "notes", **changes: Any) -> PluginDeclaration:
         said: dict[str, Any] = {
@@ -117,7 +120,9 @@ class Bench:
             "hook_timeout_sec": 5,
             "shutdown_timeout_sec": 1,
         }
-        return self.package(json.dumps({**said, **manifest}), name="hostile")
+        if self.caged:
+            said["capabilities"] += [f"write:fs:{self.root}"]
+        return self.package(json.dumps({**said, **manifest}), name="hostile", installed=self.caged)
 
     def starts(self) -> list[int]:
         """Return the processes of the hostile plugin that were started."""
@@ -192,7 +197,7 @@ async def opened(
         cages=PluginCages(cages, (base / "data",)) if caged else None,
     )
     try:
-        yield Bench(root, plugins, storage, clock, audited)
+        yield Bench(root, plugins, storage, clock, audited, caged)
     finally:
         await plugins.aclose()
         await cages.aclose()
