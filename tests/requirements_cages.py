@@ -61,6 +61,7 @@ SHOWN: tuple[str, ...] = (
     "R8.kernel.landlock",
     "R8.kernel.off",
     "R8.kernel.tier",
+    "R8.kernel.container",
     "R8.kernel.launch",
     "R8.kernel.holder",
     "R8.kernel.descriptors",
@@ -78,6 +79,8 @@ SHOWN: tuple[str, ...] = (
     "R8.daemon.identity",
     "R8.daemon.revoked",
     "R8.daemon.rates",
+    "R8.daemon.headers",
+    "R8.daemon.redaction",
 )
 """Beginnings of the names that have tests."""
 

@@ -25,7 +25,7 @@ Instruction = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class Comparison:
     """One comparison of 32 bits of an argument; `mask` is laid over them first (not with `any_bit`).
 
     The kernel itself reads most arguments as 32 bits: the upper half is no part of them, and a filter
@@ -68,7 +68,7 @@ class Program:
         """Refuse a call whatever its arguments are."""
         self._code += [(_JUMP_EQUAL, 0, 1, number), _refusal(errno)]
 
-    def refuse_when(self, number: int, errno: int, cases: Iterable[Sequence[Test]]) -> None:
+    def refuse_when(self, number: int, errno: int, cases: Iterable[Sequence[Comparison]]) -> None:
         """Refuse a call when all tests of one of the `cases` hold, and allow it else."""
         block: list[Instruction] = []
         for tests in cases:
@@ -84,7 +84,7 @@ class Program:
         return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 
-def _case(tests: Sequence[Test], errno: int) -> list[Instruction]:
+def _case(tests: Sequence[Comparison], errno: int) -> list[Instruction]:
     """Return the refusal behind its tests; the first test that does not hold jumps over it."""
     pieces = [test.instructions() for test in tests]
     left = sum(len(code) for code, _ in pieces) + 1

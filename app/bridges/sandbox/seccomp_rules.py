@@ -15,7 +15,7 @@ import platform
 from dataclasses import dataclass
 from typing import Literal
 
-from app.bridges.sandbox.bpf import Program, Test
+from app.bridges.sandbox.bpf import Comparison, Program
 from app.bridges.sandbox.system_calls import ARCHITECTURES, HIGHEST_KNOWN, Architecture
 
 Seccomp = Literal["default", "relaxed"]
@@ -57,8 +57,11 @@ SHARED_WITHOUT_NAMESPACES: tuple[str, ...] = (
 
 _NEW_NAMESPACES = 0x7E020000
 _NEW_TIME_NAMESPACE = 0x80
-_TERMINAL_CALLS = {"TIOCSTI": 0x5412, "TIOCLINUX": 0x541C, "TIOCSETD": 0x5423}
+TERMINAL_CALLS = (0x5412, 0x541C, 0x5423)
 """Typing on behalf of who sits at the terminal, pasting into a console, other line disciplines."""
+OTHER_FAMILIES = (17, 29, 31, 38, 40, 44)
+"""The families of sockets with the worst record, or that reach beyond the machine's network: packet, can,
+bluetooth, alg, vsock, xdp. A cage has no others than those it is given; a container has no such."""
 _UNIX, _INTERNET, _INTERNET_6, _NETLINK, _NETLINK_ROUTE = 1, 2, 10, 16, 0
 _STREAM, _PACKET_STREAM, _SOCKET_KIND = 1, 5, 0xF
 _CREATES = 0x40 | 0x400000
@@ -81,7 +84,7 @@ _OF_OTHER_PROCESSES = {
 }
 """Where the process is told; 0 is the caller."""
 
-_Case = tuple[Test, ...]
+_Case = tuple[Comparison, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,7 @@ def refusals(seccomp: Seccomp, *, unix_sockets: bool, namespaces: bool) -> list[
     which calls are allowed with any."""
     found = [*_modes(namespaces), *_sockets(unix_sockets, namespaces), *_views()]
     found += [] if namespaces else _other_processes()
-    found.append(_Refusal("ioctl", cases=tuple((Test(1, "equal", one),) for one in _TERMINAL_CALLS.values())))
+    found.append(_Refusal("ioctl", cases=tuple((Comparison(1, "equal", one),) for one in TERMINAL_CALLS)))
     found.append(_Refusal("personality", cases=(_none_of(0, *_PERSONALITIES),)))
     always = REFUSED + (() if seccomp == "relaxed" else DEBUGGING)
     always += () if namespaces else SHARED_WITHOUT_NAMESPACES
@@ -148,12 +151,14 @@ def _modes(namespaces: bool) -> list[_Refusal]:
     Without namespaces nor one that everybody writes: landlock does not look at changes of modes."""
     bits = _SET_ID if namespaces else _SET_ID | _OTHERS_WRITE
     opens = [
-        _Refusal(call, cases=((Test(flags, "any_bit", _CREATES), Test(mode, "any_bit", _SET_ID)),))
+        _Refusal(
+            call, cases=((Comparison(flags, "any_bit", _CREATES), Comparison(mode, "any_bit", _SET_ID)),)
+        )
         for call, (flags, mode) in _OPENS.items()
     ]
     changes = {call: bits if "chmod" in call else _SET_ID for call in _MODES}
     return opens + [
-        _Refusal(call, cases=((Test(_MODES[call], "any_bit", forbidden),),))
+        _Refusal(call, cases=((Comparison(_MODES[call], "any_bit", forbidden),),))
         for call, forbidden in changes.items()
     ]
 
@@ -166,7 +171,7 @@ def _sockets(unix_sockets: bool, namespaces: bool) -> list[_Refusal]:
     families += (_UNIX,) if unix_sockets else ()
     cases: tuple[_Case, ...] = (_none_of(0, *families),)
     if namespaces:
-        cases += ((Test(0, "equal", _NETLINK), Test(2, "unequal", _NETLINK_ROUTE)),)
+        cases += ((Comparison(0, "equal", _NETLINK), Comparison(2, "unequal", _NETLINK_ROUTE)),)
     pairs: tuple[_Case, ...] = (_none_of(0, _UNIX),)
     if not unix_sockets:
         pairs += (_none_of(1, _STREAM, _PACKET_STREAM, mask=_SOCKET_KIND),)
@@ -179,21 +184,21 @@ def _sockets(unix_sockets: bool, namespaces: bool) -> list[_Refusal]:
 def _views() -> list[_Refusal]:
     either = _NEW_NAMESPACES | _NEW_TIME_NAMESPACE
     return [
-        _Refusal("clone", cases=((Test(0, "any_bit", _NEW_NAMESPACES),),)),
-        _Refusal("unshare", cases=((Test(0, "any_bit", either),),)),
+        _Refusal("clone", cases=((Comparison(0, "any_bit", _NEW_NAMESPACES),),)),
+        _Refusal("unshare", cases=((Comparison(0, "any_bit", either),),)),
     ]
 
 
 def _other_processes() -> list[_Refusal]:
     """Bounds and priorities of processes outside, where the cage has no processes of its own."""
     found = [
-        _Refusal(call, cases=((Test(argument, "unequal", 0),),))
+        _Refusal(call, cases=((Comparison(argument, "unequal", 0),),))
         for call, argument in _OF_OTHER_PROCESSES.items()
     ]
-    other, new = Test(0, "unequal", 0), 2
-    cases = tuple((other, Test(new, "unequal", 0, upper=upper)) for upper in (False, True))
+    other, new = Comparison(0, "unequal", 0), 2
+    cases = tuple((other, Comparison(new, "unequal", 0, upper=upper)) for upper in (False, True))
     return [_Refusal("prlimit64", cases=cases), *found]
 
 
 def _none_of(argument: int, *values: int, mask: int = 0xFFFFFFFF) -> _Case:
-    return tuple(Test(argument, "unequal", value, mask=mask) for value in values)
+    return tuple(Comparison(argument, "unequal", value, mask=mask) for value in values)
