@@ -5,9 +5,10 @@ from app.workspace.entry import Entry
 from app.workspace.paths import Access, Location, invalid_path, locate
 from app.workspace.root import RootFolder
 from app.workspace.target import MAX_WHOLE_FILE, Staged, Target, changed_since_read
-from app.workspace.workspace import Opened, Workspace
+from app.workspace.workspace import LEADS_OUT, Opened, Workspace
 
 __all__ = [
+    "LEADS_OUT",
     "MAX_WHOLE_FILE",
     "Access",
     "Entry",

@@ -34,12 +34,13 @@ class RootFolder:
     """A folder by its name, links in which are followed once: when it is first opened.
 
     Later on the same folder is used, whatever its name leads to meanwhile. Only when another folder
-    is at that very place, and no link on the way there, is that one used instead. Thread-safe.
+    is at that very place, and no link on the way there, is that one used instead. With `is_real` the
+    name is a real path already, and no link is followed at all. Thread-safe.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_real: bool = False) -> None:
         self.path = path
-        self._resolved: str | None = None
+        self._resolved = os.fspath(path) if is_real else None
         self._held: _Held | None = None
         self._lock = threading.Lock()
 

@@ -31,6 +31,9 @@ from app.workspace.paths import Access, Location, below, invalid_path, locate, o
 from app.workspace.root import RootFolder
 from app.workspace.target import Target
 
+LEADS_OUT = "leads_out"
+"""The reason in the detail of an error about a link to elsewhere."""
+
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -305,7 +308,8 @@ class Workspace:
         try:
             return walk(root, location.parts, absolute, entry=entry, step=step)
         except OutsideRoot:
-            raise invalid_path(location.shown, "a symbolic link leads out of the project") from None
+            message = "a symbolic link leads out of the project"
+            raise invalid_path(location.shown, message, reason=LEADS_OUT) from None
         except OSError as problem:
             raise os_problem(location.shown, problem) from None
 

@@ -17,9 +17,8 @@ from app.harness.dsl.paths import (
     LOCAL_FILE,
     PROJECT_FILE,
     PathProblem,
-    contained,
     display_path,
-    read_regular_file,
+    read_project_file,
 )
 
 _FIXED_KEYS = ("version", "project")
@@ -76,8 +75,7 @@ class ProjectLoader:
         self.files[str(source.path)] = None
         start = Place(source, 1, 1, ())
         try:
-            contained(source.path, source.project_root)
-            data = read_regular_file(source.path, MAX_BYTES)
+            data = read_project_file(source.path, source.project_root, MAX_BYTES)
         except FileNotFoundError:
             if required:
                 self.bag.error("project_missing", self._missing_message(source.path), start)

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from app.errors import ToolError
+from app.workspace import LEADS_OUT, RootFolder, Workspace
+
 CONFIG_FOLDER = ".kaged"
 PROJECT_FILE = "project.yaml"
 LOCAL_FILE = "project.local.yaml"
@@ -98,6 +101,28 @@ def read_regular_file(path: Path, limit: int) -> bytes:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise IsADirectoryError(f"{path.name} is not a regular file")
         return file.read(limit + 1)
+
+
+def read_project_file(path: Path, project_root: Path, limit: int) -> bytes:
+    """Read at most `limit` + 1 bytes of a regular file that is in a project also when its links are
+    followed. `project_root` is a real path, and `path` is below it by its text.
+
+    Raises PathProblem when a link leads out of the project, and OSError for everything else that cannot
+    be read; what was opened is what was judged, also when names change meanwhile.
+    """
+    workspace = Workspace(RootFolder(project_root, is_real=True))
+    try:
+        with workspace.open(f"./{path.relative_to(project_root).as_posix()}") as opened:
+            if opened.is_directory:
+                raise IsADirectoryError(f"{path.name} is not a regular file")
+            with os.fdopen(os.dup(opened.descriptor), "rb") as file:
+                return file.read(limit + 1)
+    except ToolError as problem:
+        if problem.detail.get("reason") == LEADS_OUT:
+            raise PathProblem("path_outside_project", "the path leads out of the project") from None
+        if problem.code == "file_not_found":
+            raise FileNotFoundError(problem.message) from None
+        raise OSError(problem.message) from None
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node
-from app.harness.dsl.paths import PathProblem, contained, prefer_local, read_path, read_regular_file
+from app.harness.dsl.paths import PathProblem, prefer_local, read_path, read_project_file
 
 LARGE_PROMPT_BYTES = 64 * 1024
 MAX_PROMPT_BYTES = 1024 * 1024
@@ -28,9 +28,8 @@ class PromptProblem(Exception):
 
 def read_prompt(path: Path, project_root: Path) -> str:
     """Read a prompt file inside a project; raise PromptProblem or PathProblem when it cannot be used."""
-    contained(path, project_root)
     try:
-        data = read_regular_file(path, MAX_PROMPT_BYTES)
+        data = read_project_file(path, project_root, MAX_PROMPT_BYTES)
     except FileNotFoundError as error:
         raise PromptProblem("prompt_missing", "there is no such file") from error
     except (OSError, ValueError) as error:

@@ -179,13 +179,27 @@ def _digests(call: CodeCall, plan: EditPlan) -> dict[str, Digest]:
         if isinstance(one, TextEdits):
             origin = course.origin(one.path)
             if isinstance(origin, str) and origin not in found:
-                path = call.context.project_root / origin
-                if path.is_file():
-                    with path.open("rb") as file:
-                        found[origin] = digest_of(file.read(MAX_WHOLE_FILE + 1))
+                content = _on_disk(call, origin)
+                if content is not None:
+                    found[origin] = digest_of(content)
         else:
             course.operation(one)
     return found
+
+
+def _on_disk(call: CodeCall, path: str) -> bytes | None:
+    """Return a file's content as the caller may read it, None when it is no file or too large.
+    Raises ToolError when the caller may not. Blocking."""
+    try:
+        with call.workspace.open(f"./{path.removeprefix('./')}") as opened:
+            if opened.is_directory or opened.status.st_size > MAX_WHOLE_FILE:
+                return None
+            with os.fdopen(os.dup(opened.descriptor), "rb") as file:
+                return file.read(MAX_WHOLE_FILE + 1)
+    except ToolError as problem:
+        if problem.code == "file_not_found":
+            return None
+        raise
 
 
 async def carry_out(call: CodeCall, server: LanguageServer | None, checked: Checked) -> None:
@@ -274,12 +288,8 @@ class _Contents:
             return self._now[origin]
         if isinstance(origin, Create):
             return origin.content
-        with self._call.workspace.open(f"./{origin.removeprefix('./')}") as opened:
-            if opened.is_directory or opened.status.st_size > MAX_WHOLE_FILE:
-                raise changed_since_read(origin)
-            with os.fdopen(os.dup(opened.descriptor), "rb") as file:
-                content = file.read(MAX_WHOLE_FILE + 1)
-        if digest_of(content) != self._digests.get(origin):
+        content = _on_disk(self._call, origin)
+        if content is None or digest_of(content) != self._digests.get(origin):
             raise changed_since_read(origin)
         return content
 
