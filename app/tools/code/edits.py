@@ -179,7 +179,12 @@ def _digests(call: CodeCall, plan: EditPlan) -> dict[str, Digest]:
         if isinstance(one, TextEdits):
             origin = course.origin(one.path)
             if isinstance(origin, str) and origin not in found:
-                content = _on_disk(call, origin)
+                try:
+                    content = _on_disk(call, origin)
+                except ToolError as problem:
+                    if problem.code != "file_not_found":
+                        raise
+                    continue
                 if content is not None:
                     found[origin] = digest_of(content)
         else:
@@ -188,18 +193,13 @@ def _digests(call: CodeCall, plan: EditPlan) -> dict[str, Digest]:
 
 
 def _on_disk(call: CodeCall, path: str) -> bytes | None:
-    """Return a file's content as the caller may read it, None when it is no file or too large.
-    Raises ToolError when the caller may not. Blocking."""
-    try:
-        with call.workspace.open(f"./{path.removeprefix('./')}") as opened:
-            if opened.is_directory or opened.status.st_size > MAX_WHOLE_FILE:
-                return None
-            with os.fdopen(os.dup(opened.descriptor), "rb") as file:
-                return file.read(MAX_WHOLE_FILE + 1)
-    except ToolError as problem:
-        if problem.code == "file_not_found":
+    """Return a file's content as the caller may read it, None when it is a folder or too large.
+    Raises ToolError as the workspace does. Blocking."""
+    with call.workspace.open(f"./{path.removeprefix('./')}") as opened:
+        if opened.is_directory or opened.status.st_size > MAX_WHOLE_FILE:
             return None
-        raise
+        with os.fdopen(os.dup(opened.descriptor), "rb") as file:
+            return file.read(MAX_WHOLE_FILE + 1)
 
 
 async def carry_out(call: CodeCall, server: LanguageServer | None, checked: Checked) -> None:
