@@ -67,8 +67,7 @@ def check_lines(head: bytes) -> None:
 
 
 def parse_head(head: bytes) -> ProxyRequest:
-    """Read a head without the empty line at its end. Raises Refusal."""
-    check_lines(head)
+    """Read a head without the empty line at its end, whatever stands in it. Raises Refusal."""
     first, *lines = head.split(b"\r\n")
     request = _REQUEST.fullmatch(first)
     if request is None:
