@@ -18,6 +18,7 @@ from app.tools.catalog import build_registry
 from app.tools.service import ToolService
 
 FULL = Tier("full", "as the tests need it")
+LANDLOCK = Tier("landlock", "as the tests need it")
 
 
 @dataclass(frozen=True)

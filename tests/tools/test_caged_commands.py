@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools.caged_machine import CagedMachine, caged_machine, until
+from tests.tools.caged_machine import LANDLOCK, CagedMachine, caged_machine, until
 
 SHELL = {"capabilities": ["shell"]}
 
@@ -53,6 +53,26 @@ async def test_a_command_sees_what_is_granted_and_no_more(machine):
     assert lines[-1] == str(desk.root)
     assert "GIVEN=by the call" in lines and "HOME=/home/agent" in lines
     assert not any(line.startswith("OF_THE_DAEMON") for line in lines)
+
+
+@pytest.mark.requirement("R8.where.shell", "R8.kernel.landlock")
+async def test_the_weaker_tier_holds_files_and_refuses_what_it_cannot_hold(desk):
+    outside = desk.base / "outside.txt"
+    outside.write_text("canary")
+    desk.put("docs/b.txt", "b")
+    desk.put("src/a", "no")
+    async with caged_machine(desk, LANDLOCK) as machine:
+        caged = agent(machine, ("rw", "."), ("ro", "docs"))
+        told = await output(caged, f"cat docs/b.txt {outside}; echo no > docs/b.txt; echo yes > src/a; env")
+        assert told.startswith("b") and "canary" not in told and "OF_THE_DAEMON" not in told
+        assert (desk.root / "src/a").read_text() == "yes\n"
+        assert (desk.root / "docs/b.txt").read_text() == "b"
+        for cage in ({"state": "persistent"}, {"net": {"allow": ["example.org:443"]}}):
+            narrow = agent(machine, run="run_2", **cage)
+            assert await narrow.code("shell.bash", command="touch never") == "cage_unavailable"
+        hiding = agent(machine, ("rw", "."), ("deny", "docs"), run="run_3")
+        assert await hiding.code("shell.bash", command="touch never") == "cage_unavailable"
+    assert not (desk.root / "never").exists()
 
 
 @pytest.mark.requirement("R8.where.shell")

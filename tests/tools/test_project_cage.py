@@ -14,12 +14,12 @@ import pytest
 from app.harness.checkpoints.git_objects import GitObjects, GitProblem
 from app.tools.call_processes import CallProcesses
 from tests.tools import documents
-from tests.tools.caged_machine import CagedMachine, caged_machine
+from tests.tools.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine
 
 
-@pytest.fixture
-async def machine(desk: Any) -> AsyncIterator[CagedMachine]:
-    async with caged_machine(desk) as machine:
+@pytest.fixture(params=[FULL, LANDLOCK], ids=lambda tier: tier.name)
+async def machine(desk: Any, request: pytest.FixtureRequest) -> AsyncIterator[CagedMachine]:
+    async with caged_machine(desk, request.param) as machine:
         yield machine
 
 
@@ -97,9 +97,11 @@ async def test_a_reader_sees_the_project_and_writes_nowhere(machine):
         max_output=10_000,
     )
     told = (done.stdout + done.stderr).decode()
-    assert "canary" not in told and "Read-only file system" in told
+    landlock = machine.processes.tier.name == "landlock"
+    assert "canary" not in told
+    assert ("Permission denied" if landlock else "Read-only file system") in told
     assert not (root / "here").exists()
-    assert sorted(done.stdout.decode().split()) == ["data", "project"]
+    assert sorted(done.stdout.decode().split()) == ([] if landlock else ["data", "project"])
 
 
 @pytest.mark.requirement("R8.where.search")
