@@ -97,6 +97,7 @@ class Services:
     hooks: PluginHooks
     metrics: Metrics
     management: ProjectManagement
+    redactor: Redactor
     tier: Tier
 
 
@@ -133,7 +134,7 @@ class Lasting:
 @asynccontextmanager
 async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator[Services]:
     """Start everything; on leaving drain the sessions while the stores are still open."""
-    async with open_traces(settings, redactor) as traces, _open_storage(settings) as storage:
+    async with open_traces(settings, redactor) as traces, _open_storage(settings, redactor) as storage:
         telemetry = Telemetry(traces)
         async with (
             stored_log(storage, redactor, telemetry.metrics, level=settings.log.level),
@@ -145,9 +146,9 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
 
 
 @asynccontextmanager
-async def _open_storage(settings: Settings) -> AsyncIterator[Storage]:
+async def _open_storage(settings: Settings, redactor: Redactor) -> AsyncIterator[Storage]:
     url = settings.storage.url.get_secret_value() if settings.storage.url is not None else None
-    storage = await Storage.open(url, settings.daemon.data_dir)
+    storage = await Storage.open(url, settings.daemon.data_dir, redactor)
     try:
         yield storage
     finally:
@@ -288,7 +289,7 @@ async def _assemble(
     management: ProjectManagement,
 ) -> Services:
     watchdogs = built_in(settings.daemon.data_dir, home=Path.home())
-    tools = ToolService(registry, watchdogs=watchdogs, after_edit=lasting.feedback)
+    tools = ToolService(registry, watchdogs=watchdogs, after_edit=lasting.feedback, redactor=redactor)
 
     async def prompts_changed(project_id: str, agents: tuple[str, ...]) -> None:
         await sessions.prompts_changed(project_id, agents)
@@ -334,6 +335,7 @@ async def _assemble(
         hooks=lasting.hooks,
         metrics=telemetry.metrics,
         management=management,
+        redactor=redactor,
         tier=lasting.processes.tier,
     )
 

@@ -26,7 +26,7 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import __version__
-from app.config import Settings, refuse_exposure, secret_values
+from app.config import Settings, environment_secrets, refuse_exposure, secret_values
 from app.connections import BoundedWebSocket, bounded_http, raise_descriptor_limit
 from app.errors import ConfigError, KagedError, ProjectFileInvalid
 from app.observability import Redactor, start_logging, without_controls
@@ -46,7 +46,7 @@ HEALTH = orjson.dumps({"status": "ok", "version": __version__})
 def run_server(settings: Settings, *, project_paths: list[Path], json_ready: bool) -> int:
     """Run the daemon until it is told to stop; return the process's exit code."""
     keep_freed_pages()
-    redactor = Redactor(secret_values(settings))
+    redactor = Redactor((*secret_values(settings), *environment_secrets()))
     output = start_logging(level=settings.log.level, line_format=settings.log.format, redactor=redactor)
     try:
         refuse_exposure(settings)
@@ -84,7 +84,12 @@ class Gateway:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._app is None and scope["type"] == "http" and scope["path"] == "/healthz":
-            headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(HEALTH))]
+            headers = [
+                (b"content-type", b"application/json"),
+                (b"content-length", b"%d" % len(HEALTH)),
+                (b"x-content-type-options", b"nosniff"),
+                (b"cache-control", b"no-store"),
+            ]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             await send({"type": "http.response.body", "body": HEALTH})
             return

@@ -57,6 +57,7 @@ SHOWN: tuple[str, ...] = (
     "R8.paths",
     "R8.net.proxy",
     "R8.net.vetted",
+    "R8.net.speed",
     "R8.kernel.seccomp",
     "R8.kernel.landlock",
     "R8.kernel.off",

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.utils import ClientDisconnected
 
-from app.api.error_handlers import REQUEST_ID_KEY, error_response, refuse_websocket
+from app.api.error_handlers import REQUEST_ID_KEY, error_response, redactor_of, refuse_websocket
 from app.api.web.sign_in import sign_in_page
 from app.config import Settings
 from app.errors import BadRequest, InternalError, KagedError, PayloadTooLarge
@@ -41,12 +41,36 @@ CONTENT_SECURITY_POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 
+_NO_FEATURES = ", ".join(
+    f"{feature}=()"
+    for feature in (
+        "accelerometer",
+        "camera",
+        "display-capture",
+        "geolocation",
+        "gyroscope",
+        "magnetometer",
+        "microphone",
+        "midi",
+        "payment",
+        "publickey-credentials-get",
+        "screen-wake-lock",
+        "serial",
+        "usb",
+        "xr-spatial-tracking",
+    )
+)
+"""What the page has no use for, so that nothing in it can ask a person for it."""
+
 _SECURITY_HEADERS = (
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
     ("x-frame-options", "DENY"),
     ("content-security-policy", CONTENT_SECURITY_POLICY),
     ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("x-permitted-cross-domain-policies", "none"),
+    ("permissions-policy", _NO_FEATURES),
 )
 
 
@@ -89,7 +113,7 @@ class BoundaryMiddleware:
             known = error if isinstance(error, KagedError) else _defect(error, scope, request_id)
             if started:
                 raise
-            answer = sign_in_page(scope, known) or error_response(known, request_id)
+            answer = sign_in_page(scope, known) or error_response(known, request_id, redactor_of(scope))
             await answer(scope, receive, decorated)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -10,12 +10,13 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from app.api.error_handlers import validation_error
+from app.api.error_handlers import error_words, validation_error
 from app.api.json_body import parse_json
 from app.api.schemas.interactions import AnswerInteraction, FormValue, GivenTexts
 from app.errors import BadRequest, KagedError
 from app.events import Channel, rfc3339
 from app.ids import now_ms
+from app.observability import Redactor
 
 MAX_FRAME_CHARACTERS = 64 * 1024
 
@@ -119,10 +120,11 @@ def pong_text(ping: Ping) -> str:
     return _socket_frame("pong", Pong(id=ping.id).model_dump())
 
 
-def error_text(error: KagedError) -> str:
+def error_text(error: KagedError, redactor: Redactor) -> str:
     """Return what a client is told about a frame that could not be followed."""
-    given: dict[str, Any] = {"details": error.details} if error.details else {}
-    told = FrameError(code=error.code, message=error.message, **given)
+    message, details = error_words(error, redactor)
+    given: dict[str, Any] = {"details": details} if details else {}
+    told = FrameError(code=error.code, message=message, **given)
     return _socket_frame("error", told.model_dump(exclude_unset=True))
 
 

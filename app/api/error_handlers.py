@@ -15,6 +15,7 @@ from fastapi.exceptions import RequestValidationError, WebSocketRequestValidatio
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.routing import Match
+from starlette.types import Scope
 from starlette.websockets import WebSocket
 
 from app.api.web.sign_in import sign_in_page
@@ -26,6 +27,7 @@ from app.errors import (
     PayloadTooLarge,
     ValidationFailed,
 )
+from app.observability import Redactor
 
 REQUEST_ID_KEY = "kaged.request_id"
 
@@ -63,15 +65,32 @@ def request_id_of(connection: HTTPConnection) -> str:
     return str(connection.scope.get(REQUEST_ID_KEY, ""))
 
 
-def error_body(error: KagedError, request_id: str) -> bytes:
+def error_body(error: KagedError, request_id: str, redactor: Redactor | None = None) -> bytes:
     """Return the JSON of the error body."""
-    body: dict[str, Any] = {"code": error.code, "message": error.message, "request_id": request_id}
-    if error.details:
-        body["details"] = error.details
+    message, details = error_words(error, redactor)
+    body: dict[str, Any] = {"code": error.code, "message": message, "request_id": request_id}
+    if details:
+        body["details"] = details
     return orjson.dumps({"error": body}, default=str)
 
 
-def error_response(error: KagedError, request_id: str) -> Response:
+def error_words(error: KagedError, redactor: Redactor | None) -> tuple[str, dict[str, Any]]:
+    """Return an error's message and details without secrets. What the daemon's inside has to say may hold
+    any; what is wrong with a request speaks of that request, and only known secrets are masked."""
+    if redactor is None:
+        return error.message, error.details
+    if error.status >= 500:
+        return redactor.text(error.message), redactor.data(error.details)
+    return redactor.known(error.message), redactor.known(error.details)
+
+
+def redactor_of(scope: Scope) -> Redactor | None:
+    """Return what knows the daemon's secrets; None while there are no services."""
+    services = getattr(scope["app"].state, "services", None) if "app" in scope else None
+    return services.redactor if services is not None else None
+
+
+def error_response(error: KagedError, request_id: str, redactor: Redactor | None = None) -> Response:
     """Return the whole answer for `error`."""
     headers = {}
     if error.status == 401:
@@ -80,7 +99,7 @@ def error_response(error: KagedError, request_id: str) -> Response:
         headers["allow"] = ", ".join(error.details.get("allow", ()))
     if RETRY_AFTER in error.details:
         headers["retry-after"] = str(error.details[RETRY_AFTER])
-    return Response(error_body(error, request_id), error.status, headers, "application/json")
+    return Response(error_body(error, request_id, redactor), error.status, headers, "application/json")
 
 
 def close_code(error: KagedError) -> int:
@@ -180,7 +199,7 @@ async def _answer(connection: HTTPConnection, error: KagedError) -> Response | N
         await refuse_websocket(connection, error)
         return None
     page = sign_in_page(connection.scope, error)
-    return page or error_response(error, request_id_of(connection))
+    return page or error_response(error, request_id_of(connection), redactor_of(connection.scope))
 
 
 async def refuse_websocket(websocket: WebSocket, error: KagedError) -> None:

@@ -200,7 +200,7 @@ class _Socket:
 
     async def _complain(self, error: KagedError, malformed_code: int) -> None:
         """Tell the client; one that keeps sending malformed frames is sent away."""
-        await self._send_text(error_text(error))
+        await self._send_text(error_text(error, self._services.redactor))
         if error.status == 400:
             self._bad_frames += 1
             if self._bad_frames >= MAX_BAD_FRAMES:

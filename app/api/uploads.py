@@ -185,7 +185,11 @@ def _is_satisfiable(scope: Scope, size: int) -> bool:
 
 
 def _headers(row: Upload) -> Mapping[str, str]:
-    return {"etag": f'"{row.sha256}"', "x-content-type-options": "nosniff"}
+    return {
+        "etag": f'"{row.sha256}"',
+        "x-content-type-options": "nosniff",
+        "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+    }
 
 
 def _check_announced(request: Request, limit: int) -> None:

@@ -21,6 +21,8 @@ _SECRET_NAME = re.compile(
     r"|(?:^|_)(?:KEY|TOKEN)_|_(?:PASS|PWD|PAT|DSN)$|AUTH_CONFIG$"
 )
 
+_SECRET_CHARACTERS = 16
+
 
 def process_environment() -> Mapping[str, str]:
     """Return the environment of this process."""
@@ -36,6 +38,17 @@ def child_environment(*, environ: Mapping[str, str] | None = None) -> dict[str, 
         for name, value in source.items()
         if not name.startswith(_PREFIX) and not _SECRET_NAME.search(name.upper())
     }
+
+
+def environment_secrets(*, environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return the values of the variables that children do not get because their names say that they hold a
+    secret; short ones may be ordinary words and are left out."""
+    source = process_environment() if environ is None else environ
+    return tuple(
+        value
+        for name, value in source.items()
+        if len(value) >= _SECRET_CHARACTERS and _SECRET_NAME.search(name.upper())
+    )
 
 
 def settings_in(environ: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...], Any]]:

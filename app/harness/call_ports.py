@@ -37,7 +37,7 @@ class CallPorts:
         self.writes: list[FileWrite] = []
 
     async def progress(self, text: str) -> None:
-        self._run.emit(ToolProgress(tool_call_id=self._call_id, text=text))
+        self._run.emit(ToolProgress(tool_call_id=self._call_id, text=self._run.redactor.known(text)))
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
         self._run.audit(event, data)

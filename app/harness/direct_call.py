@@ -49,7 +49,8 @@ class _Ports:
 
     async def progress(self, text: str) -> None:
         self._session.stream.emit(
-            ToolProgress(tool_call_id=self._call_id, text=text), agent_path=self._agent_path
+            ToolProgress(tool_call_id=self._call_id, text=self._redactor.known(text)),
+            agent_path=self._agent_path,
         )
 
     def audit(self, event: str, data: dict[str, Any]) -> None:

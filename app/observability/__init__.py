@@ -4,9 +4,10 @@ Owns: the names below. Never: importing a tracing or metrics library before one 
 asked for.
 """
 
+from app.observability.credential_shapes import MASK
 from app.observability.log_output import LogOutput, event_of, log_event, start_logging
 from app.observability.metrics import Metrics
-from app.observability.redactor import MASK, Redactor, without_controls
+from app.observability.redactor import Redactor, without_controls
 from app.observability.telemetry import Telemetry
 from app.observability.tracing import NO_SPAN, Span
 

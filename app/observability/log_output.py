@@ -51,7 +51,7 @@ class LineFormatter(logging.Formatter, ABC):
 
     def format(self, record: logging.LogRecord) -> str:
         event, fields = event_of(record)
-        return self._line(record, event, self._redactor.data(fields))
+        return self._line(record, self._redactor.text(event), self._redactor.data(fields))
 
     @abstractmethod
     def _line(self, record: logging.LogRecord, event: str, fields: dict[str, Any]) -> str:

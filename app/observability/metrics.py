@@ -3,7 +3,7 @@
 Owns: the list of what is counted, and the recorder. Never: a metrics library (`exposition` has it,
 imported when metrics are first asked for). Everything is called on the event loop; one record is a
 dictionary look-up and an addition. The number of label values is bounded: what a model, a plugin or
-a project names cannot make a metric grow without end.
+a project names cannot make a metric grow without end, nor put what looks like a credential into one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+
+from app.observability.credential_shapes import without_shapes
 
 Labels = tuple[str, ...]
 
@@ -151,4 +153,4 @@ class Metrics:
 def _bounded(labels: Labels, series: Mapping[Labels, object]) -> Labels:
     if len(series) >= MAX_SERIES:
         return (OTHER,) * len(labels)
-    return tuple(label[:MAX_LABEL_CHARACTERS] for label in labels)
+    return tuple(without_shapes(label)[:MAX_LABEL_CHARACTERS] for label in labels)

@@ -1,28 +1,27 @@
 """Takes secrets out of everything that is kept or sent: logs, audit rows, events, traces.
 
-Owns: the mask, the shapes of credentials, and the characters that steer a terminal. Never: where
-the cleaned text goes.
+Owns: secrets that are known by their value, keys whose values are secret, and the characters that
+steer a terminal. Never: what credentials look like (`credential_shapes`), or where the cleaned text
+goes.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-MASK = "********"
+import orjson
+
+from app.observability.credential_shapes import MASK, without_shapes
+
 _SECRET_KEY = re.compile(
     r"^(authorization|proxy-authorization|cookie|set-cookie|password|passwd|secret|token|nonce"
     r"|.*[_-](token|key|secret|password|nonce)|apikey)$",
     re.IGNORECASE,
 )
 _NOT_SECRET_KEY = frozenset({"idempotency_key", "idempotency-key", "cache_key", "sort_key", "public_key"})
-_SECRET_SHAPE = re.compile(
-    r"(?P<keep>\bBearer\s+|\bkaged\.bearer\.|[?&](?:token|key|api_key|access_token)=|://[^/@\s:]*:(?=[^/@\s]+@))"
-    r"(?P<drop>[^\s&\"'@,;<>]{4,})"
-    r"|\bsk-[A-Za-z0-9_-]{16,}|\bAIza[A-Za-z0-9_-]{30,}|\bkgd_[A-Za-z0-9_-]{20,}",
-    re.IGNORECASE,
-)
 _CONTROLS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 
 
@@ -33,25 +32,38 @@ def without_controls(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
+SURE_CHARACTERS = 16
+"""A known secret that is this long is no word that something else may happen to have."""
+
+_SHORTEST_CUT = 8
+"""Of a known secret at the end of a text that was cut: what is shorter gives nothing away."""
+
+
 class Redactor:
     """Replaces secrets by a mask: the values it was told, and what has the shape of a credential."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._secrets: set[str] = set()
-        self._known: re.Pattern[str] | None = None
+        self._secrets: tuple[str, ...] = ()
         self.add(*secrets)
 
     def add(self, *secrets: str) -> None:
         """Remember further secret values; empty ones are ignored."""
-        self._secrets.update(secret for secret in secrets if secret)
-        longest_first = sorted(self._secrets, key=len, reverse=True)
-        self._known = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        every = {secret for secret in (*self._secrets, *secrets) if secret}
+        self._secrets = tuple(sorted(every, key=len, reverse=True))
+        self._sure = tuple(secret for secret in self._secrets if len(secret) >= SURE_CHARACTERS)
+        self._encoded = tuple(_json(secret)[1:-1] for secret in self._sure)
 
     def text(self, value: str) -> str:
         """Return `value` without secrets."""
-        if self._known is not None:
-            value = self._known.sub(MASK, value)
-        return _SECRET_SHAPE.sub(lambda found: (found["keep"] or "") + MASK, value)
+        for secret in self._secrets:
+            if secret in value:
+                value = value.replace(secret, MASK)
+        return without_shapes(self._without_cut(value))
+
+    def known(self, value: Any) -> Any:
+        """Return JSON-ready `value`, in which only the long ones of the known secrets are masked: for what
+        people, models and tools say, where the shape of a credential may be what is talked about."""
+        return _replaced(value, self._sure) if self._sure and self._may_hold(value) else value
 
     def data(self, value: Any) -> Any:
         """Return JSON-ready `value` without secrets; a key such as `authorization` masks its value."""
@@ -59,13 +71,60 @@ class Redactor:
             case str():
                 return self.text(value)
             case Mapping():
-                return {key: self._entry(str(key), item) for key, item in value.items()}
+                return {self._key(key): self._entry(str(key), item) for key, item in value.items()}
             case list() | tuple():
                 return [self.data(item) for item in value]
             case _:
                 return value
 
+    def _may_hold(self, value: Any) -> bool:
+        """Tell fast whether one of the long secrets is anywhere in `value`."""
+        if value is None or isinstance(value, bool | int | float):
+            return False
+        if isinstance(value, str):
+            return any(secret in value for secret in self._sure)
+        raw = _json(value)
+        return any(secret in raw for secret in self._encoded)
+
+    def _key(self, key: Any) -> Any:
+        return self.text(key) if isinstance(key, str) else key
+
     def _entry(self, key: str, value: Any) -> Any:
         if isinstance(value, str) and value and _SECRET_KEY.match(key) and key.lower() not in _NOT_SECRET_KEY:
             return MASK
         return self.data(value)
+
+    def _without_cut(self, value: str) -> str:
+        """Mask the beginning of a known secret with which `value` ends: it was shortened in its middle."""
+        tail = value[-_SHORTEST_CUT:]
+        if len(tail) < _SHORTEST_CUT:
+            return value
+        for secret in self._secrets:
+            at = secret.find(tail)
+            if at >= 0 and value.endswith(secret[: at + _SHORTEST_CUT]):
+                return value[: -at - _SHORTEST_CUT] + MASK
+        return value
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # a lone surrogate, or an integer beyond 64 bits
+        return json.dumps(value, default=str, skipkeys=True, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _replaced(value: Any, secrets: Iterable[str]) -> Any:
+    match value:
+        case str():
+            for secret in secrets:
+                if secret in value:
+                    value = value.replace(secret, MASK)
+            return value
+        case dict():
+            return {_replaced(key, secrets): _replaced(item, secrets) for key, item in value.items()}
+        case list():
+            return [_replaced(item, secrets) for item in value]
+        case tuple():
+            return tuple(_replaced(item, secrets) for item in value)
+        case _:
+            return value

@@ -16,6 +16,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from app.errors import StorageError
+from app.observability import Redactor
 from app.storage.engine import READERS, Database, open_database
 from app.storage.failures import translate
 from app.storage.schema_version import open_at_head
@@ -28,24 +29,29 @@ T = TypeVar("T")
 class Storage:
     """The database of one daemon: one writer, a few readers."""
 
-    def __init__(self, database: Database, writer: Writer, readers: Engine) -> None:
+    def __init__(self, database: Database, writer: Writer, readers: Engine, redactor: Redactor) -> None:
         self._database = database
+        self._redactor = redactor
         self._writer = writer
         self._readers = readers
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="kaged-reader")
         self._closing: asyncio.Task[None] | None = None
 
     @classmethod
-    async def open(cls, settings_url: str | None, data_dir: Path) -> Storage:
-        """Open the PostgreSQL database of the URL, or the SQLite file in the data folder.
+    async def open(
+        cls, settings_url: str | None, data_dir: Path, redactor: Redactor | None = None
+    ) -> Storage:
+        """Open the PostgreSQL database of the URL, or the SQLite file in the data folder. `redactor` knows
+        the secrets that no audit row may hold; without one, those with the shape of a secret are found.
 
         The file is created, or copied and migrated, as needed; PostgreSQL is only checked.
         Raises ConfigError, StorageError, or Conflict when another daemon has the database."""
         database = open_database(settings_url, data_dir)
         connection = await asyncio.to_thread(open_at_head, database)
-        writer = Writer(database, connection, asyncio.get_running_loop())
+        redactor = redactor if redactor is not None else Redactor()
+        writer = Writer(database, connection, asyncio.get_running_loop(), redactor)
         writer.start()
-        return cls(database, writer, database.readers())
+        return cls(database, writer, database.readers(), redactor)
 
     @property
     def database(self) -> Database:
@@ -113,4 +119,4 @@ class Storage:
     def _read_once(self, work: Callable[[UnitOfWork], T]) -> T:
         # Begun here: else each query through the ORM would be a transaction of its own.
         with self._readers.connect() as connection, connection.begin():
-            return work(UnitOfWork(connection))
+            return work(UnitOfWork(connection, self._redactor))

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from sqlalchemy import Connection
 
+from app.observability import Redactor
 from app.storage.engine import driver_of
 from app.storage.repositories.access import AccessRepository
 from app.storage.repositories.audit import AuditRepository
@@ -47,8 +48,9 @@ from app.storage.repositories.workflow_runs import WorkflowRunRepository
 class UnitOfWork:
     """The repositories of one connection; used inside the callables given to `Storage`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, redactor: Redactor) -> None:
         self.connection = connection
+        self._redactor = redactor
 
     @cached_property
     def projects(self) -> ProjectRepository:
@@ -112,7 +114,7 @@ class UnitOfWork:
 
     @cached_property
     def audit(self) -> AuditRepository:
-        return AuditRepository(self.connection)
+        return AuditRepository(self.connection, self._redactor)
 
     @cached_property
     def logs(self) -> LogRepository:

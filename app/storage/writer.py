@@ -22,6 +22,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.errors import StorageError
+from app.observability import Redactor
 from app.storage.engine import Database, close_connection, driver_of
 from app.storage.failures import translate
 from app.storage.unit_of_work import UnitOfWork
@@ -56,11 +57,18 @@ class _Unit:
 class Writer:
     """Runs units of work one after the other on its own thread."""
 
-    def __init__(self, database: Database, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        database: Database,
+        connection: Connection,
+        loop: asyncio.AbstractEventLoop,
+        redactor: Redactor,
+    ) -> None:
         self.statistics = Statistics()
+        self._redactor = redactor
         self._database = database
         self._connection: Connection | None = connection
-        self._unit_of_work = UnitOfWork(connection)
+        self._unit_of_work = UnitOfWork(connection, redactor)
         self._loop = loop
         self._queue: queue.SimpleQueue[_Unit | None] = queue.SimpleQueue()
         self._refusal: StorageError | None = None
@@ -204,7 +212,7 @@ class Writer:
     def _ready_connection(self) -> Connection:
         if self._connection is None:
             self._connection = self._database.connect(exclusive=True)
-            self._unit_of_work = UnitOfWork(self._connection)
+            self._unit_of_work = UnitOfWork(self._connection, self._redactor)
         return self._connection
 
     def _drop_connection(self) -> None:

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 import orjson
 from pydantic import BaseModel
 
+from app.observability import Redactor
 from app.tools.call import ToolCallContext, ToolEnvelope, ToolMetadata
 from app.tools.definition import ToolDefinition, ToolResult
 
@@ -31,6 +32,16 @@ async def envelope_of(
     envelope = await _within_bound(definition, result, context)
     images = result.images if isinstance(result, ToolResult) else ()
     return envelope.model_copy(update={"images": images}) if images else envelope
+
+
+def without_secrets(envelope: ToolEnvelope, redactor: Redactor) -> ToolEnvelope:
+    """Return the answer as models, the conversation and its streams may have it: the daemon's own secrets,
+    which a command or a file may have shown, are masked."""
+    told = (envelope.data, envelope.error_text, envelope.detail)
+    data, error_text, detail = (redactor.known(part) for part in told)
+    if data is told[0] and error_text is told[1] and detail is told[2]:
+        return envelope
+    return envelope.model_copy(update={"data": data, "error_text": error_text, "detail": detail})
 
 
 async def _within_bound(

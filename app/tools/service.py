@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from app.errors import RPC_TOOL_NOT_FOUND, ToolError
+from app.observability import Redactor
 from app.tools.arguments import parse_arguments, validate
 from app.tools.authorisation.capabilities import check_capabilities
 from app.tools.authorisation.permission_rules import check_rules
@@ -25,7 +26,7 @@ from app.tools.definition import NO_OWN_TOOLS, Delegation, OwnTools, ToolDefinit
 from app.tools.edit_feedback import EditFeedback
 from app.tools.edit_watch import EditWatch
 from app.tools.naming import closest, rule_name
-from app.tools.output import envelope_of
+from app.tools.output import envelope_of, without_secrets
 from app.tools.registry import ToolRegistry
 from app.tools.wrappers import audited, contained
 
@@ -42,8 +43,10 @@ class ToolService:
         *,
         watchdogs: Sequence[Watchdog] = (),
         after_edit: EditFeedback | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         self.registry = registry
+        self._redactor = redactor
         self._watchdogs = tuple(watchdogs)
         self._after_edit = after_edit
 
@@ -66,7 +69,8 @@ class ToolService:
         async def dispatch() -> ToolEnvelope:
             return await self._dispatch(name, arguments, context, allowed, own)
 
-        return await audited(lambda: contained(name, dispatch), name, arguments, context)
+        envelope = await audited(lambda: contained(name, dispatch), name, arguments, context)
+        return envelope if self._redactor is None else without_secrets(envelope, self._redactor)
 
     async def late_note(self, session_id: str, agent_path: str) -> str | None:
         """Return, once, what language servers said about an agent's edits after their results were

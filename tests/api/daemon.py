@@ -106,6 +106,7 @@ async def running_daemon(data_dir: Path, **overrides: Any) -> AsyncIterator[Daem
                 app,
                 log_level="warning",
                 access_log=False,
+                server_header=False,
                 http=bounded_http(settings.limits.connections_per_address),
                 ws=BoundedWebSocket,
                 ws_max_size=MAX_FRAME_BYTES,

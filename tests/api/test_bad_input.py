@@ -242,13 +242,40 @@ async def test_a_defect_is_answered_without_its_inside(
     assert "the inside of the daemon" in caplog.text
 
 
-async def test_security_headers_are_on_every_answer(client: httpx2.AsyncClient) -> None:
-    for path in ("/healthz", "/api/v1/projects", "/api/v1/nothing", "/"):
-        headers = (await client.get(path)).headers
-        assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
-        assert "frame-ancestors 'none'" in headers["content-security-policy"]
-        assert "x-kaged-warning" not in headers
+PAGES = ("/healthz", "/readyz", "/api/v1/projects", "/api/v1/nothing", "/", "/static/page.css", "/launch")
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/api/v1/metrics", "/api/v1/openapi.json"])
+@pytest.mark.requirement("R8.daemon.headers")
+async def test_security_headers_are_on_every_answer(client: httpx2.AsyncClient, path: str) -> None:
+    headers = (await client.get(path)).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["cross-origin-opener-policy"] == "same-origin"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert headers["x-permitted-cross-domain-policies"] == "none"
+    assert headers["cache-control"] == "no-store"
+    assert "camera=()" in headers["permissions-policy"]
+    assert "server" not in headers
+    assert "x-kaged-warning" not in headers
+    policy = dict(part.strip().partition(" ")[::2] for part in headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["require-trusted-types-for"] == "'script'"
+
+
+@pytest.mark.requirement("R8.daemon.headers")
+async def test_a_file_that_was_handed_in_is_shown_as_nothing_that_runs(
+    client: httpx2.AsyncClient, project_id: str
+) -> None:
+    where = {"project_id": project_id, "name": "page.html"}
+    made = await client.post("/api/v1/uploads", params=where, content=b"<script>alert(1)</script>")
+    fetched = await client.get(f"/api/v1/uploads/{made.json()['id']}/content")
+    assert fetched.content == b"<script>alert(1)</script>"
+    assert fetched.headers["content-disposition"].startswith("attachment")
+    assert fetched.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'; sandbox"
+    assert fetched.headers["x-content-type-options"] == "nosniff"
 
 
 async def test_no_token_is_ever_logged(

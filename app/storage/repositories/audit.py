@@ -1,12 +1,15 @@
-"""Queries about the audit trail: append, list, trim."""
+"""Queries about the audit trail: append without secrets, list, trim."""
 
 from __future__ import annotations
 
 import builtins
 import re
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy import ColumnElement, Connection, delete, func, select
 
+from app.observability import Redactor
 from app.storage.models import AuditEvent
 from app.storage.pages import Page
 from app.storage.repositories.rows import Rows
@@ -15,7 +18,31 @@ from app.storage.text import storable
 
 
 class AuditRepository(Rows[AuditEvent]):
+    """Whoever writes a row: what has the value or the shape of a secret is taken out of it here."""
+
     model = AuditEvent
+
+    def __init__(self, connection: Connection, redactor: Redactor) -> None:
+        super().__init__(connection)
+        self._redactor = redactor
+
+    def add(self, row: AuditEvent) -> None:
+        self.add_many([row])
+
+    def add_many(self, rows: Iterable[AuditEvent]) -> None:
+        super().add_many([row.model_copy(update={"data": self._redactor.data(row.data)}) for row in rows])
+
+    def insert(self, **values: Any) -> None:
+        self.insert_many([values])
+
+    def insert_many(self, rows: Sequence[dict[str, Any]]) -> None:
+        super().insert_many([self._clean(row) for row in rows])
+
+    def append(self, rows: builtins.list[dict[str, Any]]) -> None:
+        super().append([self._clean(row) for row in rows])
+
+    def _clean(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {**row, "data": self._redactor.data(row["data"])} if "data" in row else row
 
     def list(
         self,
