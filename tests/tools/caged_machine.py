@@ -10,7 +10,7 @@ from typing import Any
 
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Cages, Outside, Tier
 from app.config import child_environment
 from app.tools.ast_grep.snapshot import empty_folder
 from app.tools.call_processes import CallProcesses
@@ -40,11 +40,13 @@ async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
 
 
 @asynccontextmanager
-async def caged_machine(desk: Any, tier: Tier = FULL) -> AsyncIterator[CagedMachine]:
+async def caged_machine(
+    desk: Any, tier: Tier = FULL, *, outside: Outside | None = None
+) -> AsyncIterator[CagedMachine]:
     """Yield the machine; on leaving, nothing of it is left."""
     data = desk.base / "data"
     children = ChildProcesses()
-    cages = Cages(children, tier)
+    cages = Cages(children, tier, outside=outside)
     snapshots = empty_folder(data / "snapshots")
     processes = CallProcesses(children, cages, data_dir=data, closed=(data,), snapshots=snapshots)
     terminals = TerminalManager(children, per_session=8)
@@ -55,7 +57,7 @@ async def caged_machine(desk: Any, tier: Tier = FULL) -> AsyncIterator[CagedMach
         environment={**child_environment(), "OF_THE_DAEMON": "canary"},
         data_dir=data,
     )
-    served = replace(desk, service=ToolService(registry))
+    served = replace(desk, service=ToolService(registry, settle=processes.settle))
     try:
         yield CagedMachine(served, processes, terminals, children, cages)
     finally:

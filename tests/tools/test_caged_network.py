@@ -1,0 +1,99 @@
+"""What a caged agent's commands and terminals reach of the network, and what is kept of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.bridges.network.dialling import Dialler
+from app.bridges.sandbox.manager import Outside
+from tests.bridges.network.conftest import Host, Names, vet
+from tests.tools.caged_machine import CagedMachine, caged_machine
+
+pytestmark = pytest.mark.requirement("R8.net.proxy")
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[Host]:
+    """A host that answers any request with `here`."""
+    found = Host(0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        found.connections += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nhere")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    found.port = server.sockets[0].getsockname()[1]
+    yield found
+    server.close()
+    await server.wait_closed()
+
+
+@pytest.fixture
+async def told() -> list[tuple[str, str, dict[str, Any]]]:
+    return []
+
+
+@pytest.fixture
+async def machine(desk: Any, told: list[tuple[str, str, dict[str, Any]]]) -> AsyncIterator[CagedMachine]:
+    table = {"api.test": ["127.0.0.1"], "other.test": ["127.0.0.1"]}
+    outside = Outside(
+        dialler=lambda: Dialler(resolve=Names(table), vet=vet),
+        record=lambda event, project, data: told.append((event, project, data)),
+    )
+    async with caged_machine(desk, outside=outside) as machine:
+        yield machine
+
+
+def agent(machine: CagedMachine, *hosts: str, run: str = "run_1") -> Any:
+    caged = machine.desk.caged(("rw", "."), capabilities=["shell"], net={"allow": list(hosts)})
+    return replace(caged, context=replace(caged.context, run_id=run))
+
+
+async def test_a_command_reaches_what_its_cage_allows_and_the_audit_says_whose_it_was(
+    machine: CagedMachine, told: list[tuple[str, str, dict[str, Any]]], web: Host
+) -> None:
+    desk = agent(machine, f"api.test:{web.port}")
+    command = f"curl -sS http://api.test:{web.port}/; echo; curl -sS http://other.test:{web.port}/"
+    done = await desk.ok("shell.bash", command=command)
+    assert done["stdout"].startswith("here")
+    assert "this cage does not allow other.test" in done["stdout"]
+    assert web.connections == 1
+    await machine.processes.end_run(desk.context.session_id, "run_1")
+    whose = {
+        "project_id": desk.context.project_id,
+        "session_id": desk.context.session_id,
+        "run_id": "run_1",
+        "agent_path": desk.context.agent_path,
+    }
+    assert [event for event, _, _ in told] == ["cage.connected", "cage.connection_refused", "cage.traffic"]
+    for _, project, data in told:
+        assert project == desk.context.project_id
+        assert data.items() >= whose.items()
+
+
+async def test_one_agents_hosts_are_not_anothers(machine: CagedMachine, web: Host) -> None:
+    first = agent(machine, f"api.test:{web.port}")
+    second = agent(machine, run="run_2")
+    get = f"curl -sS http://api.test:{web.port}/; echo"
+    assert (await first.ok("shell.bash", command=get))["stdout"].startswith("here")
+    assert "here" not in (await second.ok("shell.bash", command=get))["stdout"]
+    assert web.connections == 1
+
+
+async def test_a_variable_of_a_call_leads_nowhere_else(machine: CagedMachine, web: Host) -> None:
+    desk = agent(machine, f"api.test:{web.port}")
+    done = await desk.ok(
+        "shell.bash",
+        command=f"curl -sS --connect-timeout 5 http://other.test:{web.port}/; echo",
+        env={"http_proxy": f"http://127.0.0.1:{web.port}", "NO_PROXY": "*", "no_proxy": "*"},
+    )
+    assert "here" not in done["stdout"]
+    assert web.connections == 0
