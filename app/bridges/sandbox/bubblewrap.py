@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from app.bridges.sandbox import entrance_process, holder_process, system_view
 from app.bridges.sandbox.mounts import Bound, Places, told
@@ -21,6 +22,12 @@ FIRST_PASSED = 3
 ENTRANCE = "/run/kaged/entrance.py"
 READ_ONLY = ["/proc", *(f"/dev/{name}" for name in system_view.DEVICES), "/dev", "/run/kaged/masks", "/"]
 """What is made read-only at the end. The devices are the host's: their owner could change their modes."""
+
+_PROGRAMS = {
+    entrance_process.HOLDER: Path(str(holder_process.__file__)).read_bytes(),
+    ENTRANCE: Path(str(entrance_process.__file__)).read_bytes(),
+}
+"""Read once, at the daemon's start: who could change the files later would change what runs with rights."""
 
 State = tuple[int, int] | None
 _INTERPRETER_FLAGS = ("-I", "-S", "-E", "-B")
@@ -91,6 +98,7 @@ def wrap(
     that are kept as home and /tmp, None where they go with the cage."""
     plan = {
         "places": told(places.inner),
+        "granted_read_only": [bound.path for bound in places.outer if bound.how == "ro"],
         "read_only": READ_ONLY,
         "filter": base64.b64encode(filter_bytes).decode(),
     }
@@ -119,10 +127,8 @@ def _system(wrapping: Wrapping) -> None:
     )
     for path, content in files:
         wrapping.add("--perms", "0444", "--ro-bind-data", wrapping.content(content), path)
-    sources = ((holder_process.__file__, entrance_process.HOLDER), (entrance_process.__file__, ENTRANCE))
-    for source, path in sources:
-        with open(str(source), "rb") as file:
-            wrapping.add("--perms", "0444", "--ro-bind-data", wrapping.content(file.read()), path)
+    for path, program in _PROGRAMS.items():
+        wrapping.add("--perms", "0444", "--ro-bind-data", wrapping.content(program), path)
 
 
 def _own_folders(wrapping: Wrapping, state: State) -> None:
@@ -141,8 +147,7 @@ def _project(wrapping: Wrapping, outer: Sequence[Bound], links: Sequence[Shown])
     for one in links:
         _show(wrapping, one)
     for bound in outer:
-        option = "--bind-fd" if bound.how == "rw" else "--ro-bind-fd"
-        wrapping.add(option, wrapping.passing(bound.descriptor), bound.path)
+        wrapping.add("--bind-fd", wrapping.passing(bound.descriptor), bound.path)
 
 
 def _show(wrapping: Wrapping, one: Shown) -> None:

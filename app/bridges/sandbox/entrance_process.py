@@ -29,6 +29,7 @@ HIGHEST_DESCRIPTOR = 65_536
 
 _OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
 _CLONE, _CLOEXEC = 0x1, os.O_CLOEXEC
+_NEW_MOUNTS = 0x20000
 _EMPTY_PATH, _RECURSIVE = 0x1000, 0x8000
 _FROM_EMPTY_PATH, _TO_EMPTY_PATH = 0x4, 0x40
 _READ_ONLY = 0x1
@@ -128,11 +129,20 @@ def prepare(place: Place, number: int) -> None:
 
 
 def arrange(plan: dict[str, Any]) -> None:
-    """Mount the places, shallow ones first, and make read-only what only had to be written to so far."""
+    """Mount the places, shallow ones first, and make read-only what only had to be written to so far.
+
+    For an ordinary user bubblewrap has made a user namespace within the one that owns the mounts: only in
+    mounts of its own can this process change anything, and there nothing that is read-only by then can be
+    made writable again. So what lies in something read-only is taken while that can still be written to."""
+    called("unshare", _NEW_MOUNTS)
     places = [Place(told) for told in plan["places"]]
     masks = os.stat(MASKS).st_dev
     for number, place in enumerate(places):
         prepare(place, number)
+    for path in plan["granted_read_only"]:
+        descriptor = os.open(path, _PATH_ONLY)
+        restrict(descriptor, read_only=True, recursive=True)
+        os.close(descriptor)
     for place in places:
         target = opened(place.path, masks)
         found = os.fstat(target)
