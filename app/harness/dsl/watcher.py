@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import xxhash
+from anyio import to_thread
 from watchfiles import Change, awatch
 
 from app.harness.dsl.compiled import CompiledProject, workflow_prompt
@@ -73,6 +75,18 @@ class _Plan:
     files: frozenset[str]
 
 
+@contextmanager
+def _thread_of_its_own() -> Iterator[None]:
+    """Events are waited for in one of the threads that all requests share; a watcher brings its own, so
+    that forty loaded projects do not take them all."""
+    limiter = to_thread.current_default_thread_limiter()
+    limiter.total_tokens += 1
+    try:
+        yield
+    finally:
+        limiter.total_tokens -= 1
+
+
 class ProjectWatcher:
     """Calls back, one call at a time, when the content of a watched file is different.
 
@@ -121,6 +135,10 @@ class ProjectWatcher:
             self._task = None
 
     async def _run(self) -> None:
+        with _thread_of_its_own():
+            await self._watch_until_stopped()
+
+    async def _watch_until_stopped(self) -> None:
         while not self._stopped:
             self._rearm.clear()
             plan = await asyncio.to_thread(_plan, self._watched.files())

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from anyio import to_thread
 
 from app.harness.dsl.watcher import ProjectChange, ProjectWatcher, WatchList
 from tests.harness.dsl.projects import MINIMAL, compiled
@@ -243,3 +244,18 @@ async def test_a_listener_that_fails_hears_the_next_change(
         assert "a listener failed" in caplog.text
     finally:
         await asyncio.wait_for(watcher.stop(), PATIENCE)
+
+
+async def test_many_watched_projects_leave_the_threads_that_requests_need(tmp_path: Path) -> None:
+    """A watcher waits in a thread; there are forty for everything that is not its own."""
+    watched = WatchList.of(compiled(tmp_path / "shop", TEXT, FILES).require())
+    watchers = [ProjectWatcher(watched, Heard(), poll_seconds=600) for _ in range(45)]
+    for watcher in watchers:
+        await watcher.start()
+    try:
+        for _ in range(5):  # each of them has begun to wait by then
+            await asyncio.sleep(0.05)
+        assert await asyncio.wait_for(to_thread.run_sync(lambda: "served"), 2) == "served"
+    finally:
+        await asyncio.wait_for(asyncio.gather(*(watcher.stop() for watcher in watchers)), PATIENCE)
+    assert to_thread.current_default_thread_limiter().total_tokens == 40
