@@ -25,6 +25,10 @@ class ChildStarter(Protocol):
         there, and `free_port` and `connect` are the only ways to a port."""
         ...
 
+    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment that a process has for which `start` is given this one."""
+        ...
+
     async def start(
         self,
         argv: Sequence[str | bytes],

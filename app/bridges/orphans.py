@@ -79,6 +79,11 @@ class Orphans:
         self._count += 1
         return Family(f"{self._name}.{self._count}", lingers)
 
+    @property
+    def has_families(self) -> bool:
+        """Whether anything is there of what was started."""
+        return bool(self._families) or bool(self._starting)
+
     @contextmanager
     def starting(self) -> Iterator[None]:
         """While a child is being started that is not noted yet, it is nobody's orphan."""

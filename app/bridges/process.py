@@ -157,6 +157,10 @@ class ChildProcesses:
         starting = self.start(argv, owner=owner, cwd=cwd, env=env, stdin=stdin)
         return await run_to_end(starting, input, seconds, max_output)
 
+    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment of a process: what is given."""
+        return dict(given)
+
     async def free_port(self) -> int:
         """Return a port that nobody listens on at this moment. Raises OSError."""
         return free_port()

@@ -46,7 +46,13 @@ async def tier_of_machine(children: ChildProcesses, settings: Settings) -> Tier:
 
 
 def _cages(children: ChildProcesses, settings: Settings, tier: Tier, outside: Outside | None = None) -> Cages:
-    return Cages(children, tier, outside=outside, read_only=settings.sandbox.read_only)
+    return Cages(
+        children,
+        tier,
+        outside=outside,
+        read_only=settings.sandbox.read_only,
+        quarantine=settings.daemon.data_dir / "cages" / "quarantine",
+    )
 
 
 def _tell(tier: Tier) -> None:

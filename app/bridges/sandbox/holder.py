@@ -86,9 +86,9 @@ class Holder:
         self._watcher = asyncio.create_task(self._watch(), name=f"cage {name}")
 
     @property
-    def running(self) -> int:
-        """How many commands there are."""
-        return len(self._running)
+    def is_busy(self) -> bool:
+        """Whether a command, or anything that one has left behind, is there."""
+        return bool(self._running) or (self._orphans is not None and self._orphans.has_families)
 
     @property
     def orphans(self) -> Orphans:

@@ -26,9 +26,12 @@ from app.bridges.loopback import LOOPBACK
 from app.bridges.pipes import Errors, Input, Output
 from app.bridges.process import ChildProcesses
 from app.bridges.sandbox import landlock_process, system_view
+from app.bridges.sandbox.bounds import process_limits
 from app.bridges.sandbox.mounts import Bound, Places, lies_below, open_places, real_mounts
+from app.bridges.sandbox.new_names import NewNames, Settled
 from app.bridges.sandbox.seccomp_rules import filter_bytes
 from app.bridges.sandbox.starter import environment
+from app.bridges.sandbox.wall_time import WallTime
 from app.cages.cage import Cage
 from app.errors import ToolError
 
@@ -60,8 +63,8 @@ class LandlockCage:
         cage: Cage,
         root: Path,
         *,
+        names: NewNames,
         read_only: Sequence[Path] = (),
-        limits: Mapping[str, int] | None = None,
     ) -> None:
         _refuse_what_is_not_held(cage)
         self.key = key
@@ -71,7 +74,9 @@ class LandlockCage:
         self._children = children
         interpreters = [one.path for one in system_view.interpreter_folders() if one.link is None]
         self._shown = [*interpreters, *map(os.path.realpath, read_only)]
-        self._limits = {"RLIMIT_CORE": 0, **(limits or {})}
+        self._limits = process_limits(cage.limits)
+        self._names = names
+        self.wall_time = WallTime(cage.limits.walltime_seconds, self._kill)
         self._own: Path | None = None
         self._running: set[Child] = set()
         self._making = asyncio.Lock()
@@ -81,6 +86,11 @@ class LandlockCage:
     def starter(self) -> LandlockCage:
         """What starts children in it: the cage itself."""
         return self
+
+    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment that a process has inside, but for its home and its folder for files that
+        nobody keeps: these are made with the first start."""
+        return environment(given, self.cage.env)
 
     async def start(
         self,
@@ -96,15 +106,20 @@ class LandlockCage:
         lingers: bool = False,
     ) -> Child:
         """Start a program in a session of its own, as `ChildProcesses.start` says, held by landlock. Raises
-        SpawnFailed, and ToolError when the cage has ended or cannot be made."""
+        SpawnFailed, and ToolError when the cage or its wall time is over, or it cannot be made."""
         own = await self._own_folder()
+        self.wall_time.begin()
         try:
             arguments = [plain(part) for part in argv]
             inside = environment(env, {**_places_of(own), **self.cage.env})
             entries = variables(inside)
         except ValueError as problem:
             raise SpawnFailed(in_words(problem)) from None
-        places = await asyncio.to_thread(open_places, self._real, self._real_root, self._shown)
+        known = self._names.known
+        places = await asyncio.to_thread(open_places, self._real, self._real_root, self._shown, known)
+        known |= places.protected
+        places.protected.clear()
+        self._names.began()
         try:
             rules = self._rules(places, own)
             with _Front(rules, [one.descriptor for one in _granted(places)]) as front:
@@ -150,12 +165,27 @@ class LandlockCage:
         """Nobody listens. Raises OSError."""
         raise OSError(errno.EPERM, "a cage of landlock has no network, not even a loopback")
 
+    async def settle(self) -> Settled:
+        """Take away what was made under protected names, as is done after a command, and return what was
+        taken away since this was asked last."""
+        return await self._names.settle(self._is_busy)
+
+    def _is_busy(self) -> bool:
+        return any(not child.is_gone for child in self._running)
+
+    def _kill(self) -> None:
+        for child in self._running:
+            child.kill()
+
     async def aclose(self) -> None:
         """Kill everything in the cage, and remove its folders."""
         self._ended = True
+        self.wall_time.close()
         async with self._making:
             await asyncio.gather(*(child.aclose() for child in list(self._running)))
             own, self._own = self._own, None
+        await self._names.settle(self._is_busy)
+        self._names.close()
         if own is not None:
             await asyncio.to_thread(shutil.rmtree, own, ignore_errors=True)
 
@@ -189,6 +219,8 @@ class LandlockCage:
         try:
             if self._ended:
                 raise _has_ended()
+            if self.wall_time.is_over:
+                child.kill()
             async with asyncio.timeout(LOADING_SECONDS):
                 told = await front.answer()
         except BaseException as problem:

@@ -7,19 +7,24 @@ compiled project, a plugin's manifest or the daemon's own settings.
 from __future__ import annotations
 
 import asyncio
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from app.bridges.child_starter import ChildStarter
 from app.bridges.process import ChildProcesses
 from app.bridges.sandbox.landlock_cage import LandlockCage
+from app.bridges.sandbox.new_names import NewNames, Settled
 from app.bridges.sandbox.one_cage import OneCage
+from app.bridges.sandbox.quarantine import TakenAway
 from app.bridges.sandbox.tier import Tier
+from app.bridges.sandbox.timed_starter import TimedStarter
 from app.bridges.sandbox.way_out import Outside, Record, WayOut
 from app.cages.cage import Cage
 from app.errors import ToolError
 
-__all__ = ["Cages", "Outside", "Record", "Tier", "unavailable"]
+__all__ = ["Cages", "Outside", "Record", "Settled", "TakenAway", "Tier", "unavailable"]
 
 
 def unavailable(tier: Tier) -> ToolError:
@@ -34,7 +39,8 @@ def unavailable(tier: Tier) -> ToolError:
 
 class Cages:
     """All cages of the daemon. One instance, closed before the `ChildProcesses` it starts them with.
-    `read_only` are folders outside the system's own that every cage sees."""
+    `read_only` are folders outside the system's own that every cage sees; `quarantine` is where what
+    cages make under protected names is kept."""
 
     def __init__(
         self,
@@ -43,13 +49,20 @@ class Cages:
         *,
         outside: Outside | None = None,
         read_only: Sequence[Path] = (),
+        quarantine: Path | None = None,
     ) -> None:
         self._children = children
         self._outside = outside or Outside()
         self._read_only = tuple(read_only)
-        self._cages: dict[str, OneCage | LandlockCage] = {}
+        self._quarantine = quarantine or Path(tempfile.gettempdir()) / f"kaged-quarantine-{os.getuid()}"
+        self._cages: dict[str, OneCage | LandlockCage | TimedStarter] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self.tier = tier
+
+    @property
+    def read_only(self) -> tuple[Path, ...]:
+        """The folders outside the system's own that every cage sees."""
+        return self._read_only
 
     async def children(
         self, key: str, cage: Cage, root: Path, *, about: Mapping[str, str] | None = None
@@ -60,8 +73,6 @@ class Cages:
 
         Raises ToolError `cage_unavailable`.
         """
-        if self.tier.name == "off":
-            return self._children
         if self.tier.name == "none":
             raise unavailable(self.tier)
         found = self._cages.get(key)
@@ -72,10 +83,27 @@ class Cages:
             found = self._cages[key] = self._made(key, cage, root, dict(about or {}))
         return found.starter
 
-    def _made(self, key: str, cage: Cage, root: Path, about: dict[str, str]) -> OneCage | LandlockCage:
+    async def settle(self, key: str) -> Settled:
+        """Take away what runs in the cage `key` has made under protected names, and return what was taken
+        away since this was asked last. Asked after each command; at the cage's end it is done unasked."""
+        found = self._cages.get(key)
+        return Settled() if found is None else await found.settle()
+
+    def has_run_out(self, key: str) -> bool:
+        """Whether the wall time of the cage `key` is over; everything in it was killed then."""
+        found = self._cages.get(key)
+        return found is not None and found.wall_time.is_over
+
+    def _made(
+        self, key: str, cage: Cage, root: Path, about: dict[str, str]
+    ) -> OneCage | LandlockCage | TimedStarter:
+        if self.tier.name == "off":
+            return TimedStarter(self._children, key, cage, root)
+        way_out = WayOut(cage, self._outside, about)
+        names = NewNames(self._quarantine, way_out.tell)
         if self.tier.name == "landlock":
-            return LandlockCage(self._children, key, cage, root, read_only=self._read_only)
-        return OneCage(self._children, key, cage, root, WayOut(cage, self._outside, about))
+            return LandlockCage(self._children, key, cage, root, names=names, read_only=self._read_only)
+        return OneCage(self._children, key, cage, root, way_out, names=names, read_only=self._read_only)
 
     async def end(self, key: str) -> None:
         """Kill everything in the cage `key` and forget it; state that is kept stays."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -41,8 +41,8 @@ class Bound:
 class Places:
     """All places of a cage. `outer` lie below no other, `inner` do; shallow ones come first. `seen` is
     what was where they were looked for: when it is another by now, the cage has to be made anew.
-    `protected` are the protected names by the path of each place that can be written to. Closing it
-    closes the descriptors."""
+    `protected` are the protected names by the path of each place that can be written to; they are
+    closed with it unless they are taken out. Closing it closes all descriptors."""
 
     outer: list[Bound] = field(default_factory=list)
     inner: list[Bound] = field(default_factory=list)
@@ -52,6 +52,8 @@ class Places:
 
     def close(self) -> None:
         self.held.close()
+        while self.protected:
+            self.protected.popitem()[1].close()
 
 
 def look(path: str) -> Identity | None:
@@ -85,16 +87,21 @@ def lies_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def open_places(cage: Cage, root: Path, shown: Iterable[str] = ()) -> Places:
+def open_places(
+    cage: Cage, root: Path, shown: Iterable[str] = (), known: Mapping[str, ProtectedNames] | None = None
+) -> Places:
     """Open everything that the cage names, and the folders `shown`, which are read-only unless the cage
-    says otherwise. `root` is the project's folder. Blocks. Raises OSError."""
+    says otherwise. `root` is the project's folder, `known` the protected names that were found before:
+    who has made others meanwhile is asked later. Blocks. Raises OSError."""
     mounts = [Mount(Path(path), "ro") for path in shown if not _is_named(path, cage)]
+    known = known or {}
     places = Places()
+    named = [os.path.normpath(mount.path) for mount in cage.mounts]
     try:
         for mount in _ordered([*mounts, *cage.mounts]):
             _add(mount, root, places)
         for bound in [one for one in (*places.outer, *places.inner) if one.how == "rw" and one.folder]:
-            _protect(bound, places)
+            _protect(bound, places, named, known)
         for bound in list(places.inner):
             _pin(bound, places)
         places.inner.sort(key=lambda bound: _depth(bound.path))
@@ -154,13 +161,15 @@ def _around(path: str, places: Places) -> Bound | None:
     return max(found, key=lambda bound: len(bound.path), default=None)
 
 
-def _protect(bound: Bound, places: Places) -> None:
+def _protect(bound: Bound, places: Places, named: Sequence[str], known: Mapping[str, ProtectedNames]) -> None:
     """Add what is protected in a place that can be written to, read-only."""
-    others = {one.path for one in (*places.outer, *places.inner)} - {bound.path}
-    apart = frozenset(_below(path, bound.path) for path in others if lies_below(path, bound.path))
-    names = ProtectedNames(bound.descriptor, apart)
-    names.look()
-    places.protected[bound.path] = names
+    names = known.get(bound.path)
+    if names is None:
+        others = [path for path in named if path != bound.path and lies_below(path, bound.path)]
+        apart = frozenset(_below(path, bound.path) for path in others)
+        names = ProtectedNames(os.dup(bound.descriptor), apart)
+        places.protected[bound.path] = names
+        names.look()
     for found in names.found.values():
         if can_be_bound(found):
             path = "/".join((bound.path.rstrip("/"), *found.parts))

@@ -1,6 +1,6 @@
 """One cage of the daemon: its holder, made when it is needed and made anew when what it shows is another.
 
-Owns: the holder's making and end. Never: what runs in it.
+Owns: the holder's making and end, the cage's bounds, and what it keeps. Never: what runs in it.
 """
 
 from __future__ import annotations
@@ -9,78 +9,159 @@ import asyncio
 import os
 import shutil
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from app.bridges.process import ChildProcesses, SpawnFailed
 from app.bridges.sandbox import bubblewrap, system_view
+from app.bridges.sandbox.bounds import ControlGroups, process_limits
 from app.bridges.sandbox.holder import Holder, HolderGone
-from app.bridges.sandbox.mounts import Places, look, open_places, real_mounts
+from app.bridges.sandbox.mounts import Identity, Places, look, open_places, real_mounts
+from app.bridges.sandbox.new_names import NewNames, Settled
 from app.bridges.sandbox.seccomp_rules import filter_bytes
 from app.bridges.sandbox.starter import CageStarter
 from app.bridges.sandbox.system_view import Shown
+from app.bridges.sandbox.wall_time import WallTime
 from app.bridges.sandbox.way_out import WayOut
 from app.cages.cage import Cage
 from app.errors import ToolError
 
 PROGRAM = "bwrap"
+SEARCH_PATH = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
 START_SECONDS = 30.0
 MOVED_TIMES = 10
+LOOK_SECONDS = 60.0
+"""How often a cage in which something runs is looked after, besides after each command."""
+COUNT_SECONDS = 1.0
+REMOVE_SECONDS = 2.0
 _MOVED = ("swapped:", "Race condition binding dirfd", "No such file or directory")
 """What is said when something was moved between looking at it and binding it."""
 
 
 class OneCage:
-    """The cage `key`. `root` is the project's folder."""
+    """The cage `key`. `root` is the project's folder, `names` takes away what it may not make,
+    `read_only` is what every cage sees besides the system."""
 
-    def __init__(self, children: ChildProcesses, key: str, cage: Cage, root: Path, way_out: WayOut) -> None:
+    def __init__(
+        self,
+        children: ChildProcesses,
+        key: str,
+        cage: Cage,
+        root: Path,
+        way_out: WayOut,
+        *,
+        names: NewNames,
+        read_only: Sequence[Path] = (),
+    ) -> None:
         self.key = key
         self.cage = cage
         self.root = root
         self._real, self._real_root = real_mounts(cage, root)
         self._children = children
+        self._read_only = tuple(read_only)
+        self._way_out = way_out
+        self._names = names
         self._holder: Holder | None = None
-        self._seen: dict[str, tuple[int, int] | None] = {}
+        self._seen: dict[str, Identity | None] = {}
         self._retired: set[Holder] = set()
         self._making = asyncio.Lock()
+        self._groups: ControlGroups | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._unsaid = Settled()
         self._ended = False
-        self._way_out = way_out
-        self.starter = CageStarter(self.lend, way_out.variables | dict(cage.env), {"RLIMIT_CORE": 0})
+        self.wall_time = WallTime(cage.limits.walltime_seconds, self._kill)
+        self.starter = CageStarter(self, way_out.variables | dict(cage.env), self._process_limits)
 
     @asynccontextmanager
-    async def lend(self) -> AsyncIterator[Holder]:
-        """Give a holder that fits the cage. Raises ToolError `cage_unavailable`."""
+    async def lend(self, *, starting: bool) -> AsyncIterator[Holder]:
+        """Give a holder that fits the cage. Raises ToolError `cage_unavailable`, and `walltime_exceeded`
+        when it is to start something."""
         async with self._making:
             if self._ended:
                 raise ToolError("cage_unavailable", "The cage has ended with the run that it was made for.")
+            if starting:
+                self.wall_time.begin()
             holder = self._holder
             if holder is not None and (holder.gone.done() or not self._fits()):
                 self._retire(holder)
-                holder = None
-            if holder is None:
-                holder = await self._make()
-            self._holder = holder
+                self._holder = None
+            if self._holder is None:
+                self._add(await self._names.settle(self._is_busy))
+                self._holder = await self._make()
+            if starting:
+                self._names.began()
+            holder = self._holder
+        if self._keeper is None:
+            self._keeper = asyncio.create_task(self._look_after(), name=f"cage {self.key} is looked after")
         yield holder
+
+    async def settle(self) -> Settled:
+        """Take away what was made under protected names, as is done after a command, and return what was
+        taken away since this was asked last."""
+        self._add(await self._names.settle(self._is_busy))
+        said, self._unsaid = self._unsaid, Settled()
+        return said
 
     async def aclose(self) -> None:
         """Kill everything in the cage."""
         self._ended = True
+        self.wall_time.close()
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.wait({self._keeper})
         async with self._making:
             holders = [*self._retired, *([self._holder] if self._holder is not None else [])]
             self._holder = None
         await asyncio.gather(*(holder.aclose() for holder in holders))
         await self._way_out.aclose()
+        await self._names.settle(self._is_busy)
+        self._names.close()
+        await self._remove_groups()
+
+    def _is_busy(self) -> bool:
+        present = () if self._holder is None else (self._holder,)
+        return any(holder.is_busy for holder in (*self._retired, *present))
 
     def _fits(self) -> bool:
-        return all(look(path) == identity for path, identity in self._seen.items())
+        return not self._names.outdated and all(look(path) == was for path, was in self._seen.items())
+
+    def _kill(self) -> None:
+        for holder in (*self._retired, *([self._holder] if self._holder is not None else [])):
+            holder.kill()
 
     def _retire(self, holder: Holder) -> None:
         """Let what runs in an old holder end in it."""
-        if holder.gone.done() or holder.running == 0:
-            holder.kill()
         self._retired.add(holder)
         holder.gone.add_done_callback(lambda _: self._retired.discard(holder))
+        if not holder.is_busy:
+            holder.kill()
+
+    def _add(self, settled: Settled) -> None:
+        self._unsaid = Settled(
+            (*self._unsaid.taken_away, *settled.taken_away), self._unsaid.complete and settled.complete
+        )
+
+    def _process_limits(self) -> dict[str, int]:
+        grouped = frozenset[str]() if self._groups is None else self._groups.controllers
+        return process_limits(self.cage.limits, grouped=grouped)
+
+    async def _look_after(self) -> None:
+        """End old holders in which nothing runs any more, look for new names in what runs for long, and
+        count processor time where something counts it for all of the cage."""
+        most = self.cage.limits.cpu_seconds
+        loop = asyncio.get_running_loop()
+        looked = loop.time()
+        while True:
+            await asyncio.sleep(COUNT_SECONDS)
+            for holder in [one for one in self._retired if not one.is_busy]:
+                holder.kill()
+            if loop.time() >= looked + LOOK_SECONDS:
+                self._add(await self._names.settle(self._is_busy))
+                looked = loop.time()
+            used = self._groups.cpu_seconds() if self._groups is not None and most is not None else None
+            if used is not None and most is not None and used > most:
+                self._kill()
 
     async def _make(self) -> Holder:
         """Make a holder. When somebody moves folders about meanwhile, it is tried again."""
@@ -93,17 +174,32 @@ class OneCage:
         raise AssertionError
 
     async def _made(self) -> Holder:
-        program = shutil.which(PROGRAM, path="/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin")
+        program = shutil.which(PROGRAM, path=SEARCH_PATH)
         if program is None:
             raise SpawnFailed("bubblewrap is not installed")
-        folders = list(system_view.interpreter_folders())
+        if self._groups is None:
+            self._groups = ControlGroups.make(self.cage.limits)
+        folders = [*system_view.interpreter_folders()]
+        for path in self._read_only:
+            folders += system_view.folder_and_alias(path)
         shown = [one.path for one in folders if one.link is None]
-        places = await asyncio.to_thread(open_places, self._real, self._real_root, shown)
+        places = await asyncio.to_thread(open_places, self._real, self._real_root, shown, self._names.known)
+        try:
+            holder = await self._started(program, places, [one for one in folders if one.link is not None])
+            self._names.known |= places.protected
+            places.protected.clear()
+            self._names.outdated = False
+            self._seen = places.seen
+        finally:
+            places.close()
+        return holder
+
+    async def _started(self, program: str, places: Places, links: list[Shown]) -> Holder:
         daemons, holders = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         daemons.setblocking(False)
         wrapping = bubblewrap.Wrapping(holders.fileno())
         try:
-            self._wrap(wrapping, places, [one for one in folders if one.link is not None])
+            self._wrap(wrapping, places, links)
             bubble = await self._children.start(
                 wrapping.command(program),
                 owner=f"cage {self.key}",
@@ -117,16 +213,16 @@ class OneCage:
             raise
         finally:
             wrapping.close()
-            places.close()
             holders.close()
         holder = Holder(bubble, daemons, self.key)
         try:
             await holder.ready(START_SECONDS)
+            if self._groups is not None:
+                self._groups.take(holder.pid)
             await self._way_out.open(holder)
         except BaseException:
             await holder.aclose()
             raise
-        self._seen = places.seen
         return holder
 
     def _wrap(self, wrapping: bubblewrap.Wrapping, places: Places, links: list[Shown]) -> None:
@@ -136,7 +232,7 @@ class OneCage:
             links.append(Shown(str(self.root), str(self._real_root)))
         state = None
         if self.cage.state_folder is not None:
-            state = self._state(wrapping, self.cage.state_folder)
+            state = _kept_folders(wrapping, self.cage.state_folder)
         bubblewrap.wrap(
             wrapping,
             places,
@@ -145,15 +241,13 @@ class OneCage:
             state=state,
         )
 
-    def _state(self, wrapping: bubblewrap.Wrapping, folder: Path) -> tuple[int, int]:
-        found = []
-        for name in ("home", "tmp"):
-            with suppress(FileExistsError):
-                os.makedirs(folder / name, mode=0o700)
-            descriptor = os.open(folder / name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            wrapping.held.callback(os.close, descriptor)
-            found.append(descriptor)
-        return found[0], found[1]
+    async def _remove_groups(self) -> None:
+        if self._groups is None:
+            return
+        for _ in range(round(REMOVE_SECONDS / 0.02)):
+            if self._groups.remove():
+                return
+            await asyncio.sleep(0.02)
 
     def _cannot(self, problem: Exception) -> ToolError:
         reason = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
@@ -162,3 +256,14 @@ class OneCage:
             f"The cage could not be made: {reason}. Nothing was run; `kaged doctor` tells the operator more.",
             detail={"reason": reason},
         )
+
+
+def _kept_folders(wrapping: bubblewrap.Wrapping, folder: Path) -> tuple[int, int]:
+    """Open the folders that are kept as home and /tmp of the cage; they are made when they are not there."""
+    found = []
+    for name in ("home", "tmp"):
+        os.makedirs(folder / name, mode=0o700, exist_ok=True)
+        descriptor = os.open(folder / name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        wrapping.held.callback(os.close, descriptor)
+        found.append(descriptor)
+    return found[0], found[1]

@@ -56,20 +56,29 @@ class _Folder:
 
 @dataclass(slots=True)
 class ProtectedNames:
-    """What is protected below the folder `descriptor`, which is not closed here. `apart` are places
-    below it that are none of its business. `complete` says whether everything was looked at."""
+    """What is protected below a folder, of which `descriptor` is closed by `close`. `apart` are places
+    below it that are none of its business."""
 
     descriptor: int
     apart: frozenset[Parts]
-    complete: bool = True
     found: dict[Parts, Found] = field(default_factory=dict)
     _folders: dict[Parts, _Folder] = field(default_factory=dict)
+    _too_many_names: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was looked at."""
+        return not self._too_many_names and len(self._folders) < MAX_FOLDERS
+
+    def close(self) -> None:
+        os.close(self.descriptor)
 
     def look(self) -> list[Found]:
         """Look for what has not been seen yet, and return it. Blocks."""
         for parts in [parts for parts, found in self.found.items() if self._identity(parts) != found.at]:
             del self.found[parts]
         before = set(self.found)
+        self._too_many_names = False
         waiting: deque[Parts] = deque()
         heavy: deque[Parts] = deque()
         for parts, known in list(self._folders.items()):
@@ -103,7 +112,6 @@ class ProtectedNames:
     def _read(self, parts: Parts) -> Iterator[str]:
         """Read a folder: note the protected names in it and yield the folders in it."""
         if len(self._folders) >= MAX_FOLDERS and parts not in self._folders:
-            self.complete = False
             return
         try:
             folder = os.open("/".join(parts) or ".", _FOLDER, dir_fd=self.descriptor)
@@ -130,7 +138,8 @@ class ProtectedNames:
         if parts in self.found or parts in self.apart:
             return
         if len(self.found) >= MAX_NAMES:
-            self.complete = False
+            self._too_many_names = True
+            self._folders[parts[:-1]].read_ns = 0  # it is read again, when some have been taken away
             return
         with suppress(OSError):
             status = entry.stat(follow_symlinks=False)

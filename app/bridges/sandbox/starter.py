@@ -13,7 +13,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from app.bridges.child import Child, Finished, SpawnFailed, run_to_end
 from app.bridges.command_line import in_words, plain, variables
@@ -32,8 +32,13 @@ _HOST_ONLY = frozenset(
 )
 _HOST_ONLY_BEGINNINGS = ("XDG_", "KAGED_")
 
-Lend = Callable[[], AbstractAsyncContextManager[Holder]]
-"""Gives a holder that fits the cage as it is now, for the time of a start. Raises ToolError."""
+
+class Lends(Protocol):
+    """What gives a holder that fits the cage as it is now."""
+
+    def lend(self, *, starting: bool) -> AbstractAsyncContextManager[Holder]:
+        """Give it for the time of a request. `starting`: it is to start a command. Raises ToolError."""
+        ...
 
 
 def environment(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
@@ -59,11 +64,15 @@ class CageStarter:
     apart = True
     """They have process ids and a loopback of their own."""
 
-    def __init__(self, lend: Lend, own: Mapping[str, str], limits: Mapping[str, int]) -> None:
-        self._lend = lend
+    def __init__(self, cage: Lends, own: Mapping[str, str], limits: Callable[[], Mapping[str, int]]) -> None:
+        self._cage = cage
         self._own = own
         self._limits = limits
         self._tasks: set[asyncio.Task[Child]] = set()
+
+    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment that a process has inside."""
+        return environment(given, self._own)
 
     async def start(
         self,
@@ -90,7 +99,7 @@ class CageStarter:
             ends.close()
             raise SpawnFailed(in_words(problem)) from None
         fields = {"argv": arguments, "env": entries, "files": files, "cwd": path, "at": at}
-        fields |= {"terminal": terminal is not None, "lingers": lingers, "limits": self._limits}
+        fields |= {"terminal": terminal is not None, "lingers": lingers}
         task = asyncio.create_task(self._started(fields, given, owner, ends), name=f"start {owner}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -146,7 +155,7 @@ class CageStarter:
 
     async def _open(self, kind: str, **fields: Any) -> socket.socket:
         try:
-            async with self._lend() as holder:
+            async with self._cage.lend(starting=False) as holder:
                 return await holder.open(kind, **fields)
         except Refused as refused:
             raise OSError(refused.errno, os.strerror(refused.errno)) from None
@@ -155,11 +164,12 @@ class CageStarter:
 
     async def _started(self, fields: dict[str, Any], given: list[int], owner: str, ends: Ends) -> Child:
         try:
-            async with self._lend() as holder:
+            async with self._cage.lend(starting=True) as holder:
                 orphans = holder.orphans
                 family = orphans.found(lingers=fields["lingers"])
                 marked = [*fields.pop("env"), os.fsencode(f"{MARKER}={family.marker}")]
-                command = Command(holder_protocol.start_fields(env=marked, **fields), given)
+                told = holder_protocol.start_fields(env=marked, limits=self._limits(), **fields)
+                command = Command(told, given)
                 with orphans.starting():
                     leader = await holder.start(command)
                     child = Child(leader, owner, family, orphans)

@@ -63,7 +63,7 @@ class WayOut:
             raise HolderGone(f"its network has no way out ({refused})") from None
         try:
             rules = NetworkRules.of(self.cage.net)
-            proxy = CageProxy(listener, rules, dialler=self.outside.dialler(), tell=self._tell)
+            proxy = CageProxy(listener, rules, dialler=self.outside.dialler(), tell=self.tell)
         except (OSError, ValueError) as problem:
             listener.close()
             raise HolderGone(f"its network has no way out ({problem})") from None
@@ -85,6 +85,7 @@ class WayOut:
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
-    def _tell(self, event: str, data: dict[str, Any]) -> None:
+    def tell(self, event: str, data: dict[str, Any]) -> None:
+        """Have the audit keep something about the cage."""
         if self.outside.record is not None:
             self.outside.record(event, self.about.get("project_id", ""), {**self.about, **data})

@@ -1,0 +1,195 @@
+"""The bounds of what runs in a cage: control groups for all of it, where the machine lets the daemon
+make some, and limits of each process.
+
+Owns: which of the two holds what, and a cage's control groups. Never: wall time (`wall_time`).
+
+A limit of the number of processes does nothing for root, and one of the address space stops programs
+that only reserve it: so memory is bounded by what a process has written to, and both by control groups
+where there are any.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.cages.cage import CageLimits
+
+_MIB = 1 << 20
+_TREE = Path("/sys/fs/cgroup")
+_MINE = Path("/proc/self/cgroup")
+_PREFIX = "kaged-"
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """Files of a control group and what they are set to; of these only the first has to be there."""
+
+    controller: str
+    values: tuple[tuple[str, str], ...]
+
+
+def process_limits(limits: CageLimits, *, grouped: frozenset[str] = frozenset()) -> dict[str, int]:
+    """Return the limits of each process by the names that the module `resource` has for them. `grouped`
+    are the controllers that already bound the whole cage."""
+    found = {"RLIMIT_CORE": 0}
+    if limits.cpu_seconds is not None:
+        found["RLIMIT_CPU"] = limits.cpu_seconds
+    if limits.file_size_mb is not None:
+        found["RLIMIT_FSIZE"] = limits.file_size_mb * _MIB
+    if limits.open_files is not None:
+        found["RLIMIT_NOFILE"] = limits.open_files
+    if limits.memory_mb is not None and "memory" not in grouped:
+        found["RLIMIT_DATA"] = limits.memory_mb * _MIB
+    if limits.pids is not None and "pids" not in grouped:
+        found["RLIMIT_NPROC"] = limits.pids + 1  # the holder is one
+    return found
+
+
+class ControlGroups:
+    """The control groups of one cage, one for each hierarchy. Made empty; `aclose` removes them, when
+    nothing is in them any more."""
+
+    def __init__(self, folders: Mapping[str, Path]) -> None:
+        self._folders = dict(folders)
+
+    @classmethod
+    def make(cls, limits: CageLimits, tree: Path = _TREE, mine: Path = _MINE) -> ControlGroups:
+        """Make those that hold the limits and that this machine lets the daemon make. Blocks for less
+        than a millisecond."""
+        made: dict[str, Path] = {}
+        name = f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+        unified, parents = _parents(tree, mine)
+        for setting in _settings(limits, unified):
+            parent = parents.get(setting.controller)
+            if parent is None:
+                continue
+            _remove_abandoned(parent)
+            folder = parent / name
+            is_new = folder not in made.values()
+            try:
+                if is_new:
+                    folder.mkdir()
+                _set(folder, setting)
+            except OSError:
+                if is_new:
+                    with suppress(OSError):
+                        folder.rmdir()
+                continue
+            made[setting.controller] = folder
+        return cls(made)
+
+    @property
+    def controllers(self) -> frozenset[str]:
+        """What they bound or count: `memory`, `pids`, `cpu` or `cpuacct`."""
+        return frozenset(self._folders)
+
+    def take(self, pid: int) -> None:
+        """Put a process in, and with it all that it starts from now on. Raises OSError."""
+        for folder in set(self._folders.values()):
+            (folder / "cgroup.procs").write_text(str(pid))
+
+    def cpu_seconds(self) -> float | None:
+        """Return how much processor time everything in them has used, None when nobody counts."""
+        folder = self._folders.get("cpuacct") or self._folders.get("cpu")
+        if folder is None:
+            return None
+        with suppress(OSError, ValueError, IndexError):
+            if (folder / "cpuacct.usage").exists():
+                return int((folder / "cpuacct.usage").read_text()) / 1e9
+            return int((folder / "cpu.stat").read_text().split()[1]) / 1e6
+        return None
+
+    def ran_out_of_memory(self) -> bool:
+        """Tell whether the kernel has killed something in them for want of memory."""
+        folder = self._folders.get("memory")
+        if folder is None:
+            return False
+        for name in ("memory.events", "memory.oom_control"):
+            with suppress(OSError, ValueError):
+                lines = dict(line.split() for line in (folder / name).read_text().splitlines())
+                return int(lines.get("oom_kill", "0")) > 0
+        return False
+
+    def remove(self) -> bool:
+        """Remove them, and tell whether all are gone: what has just been killed may still be there."""
+        for controller, folder in list(self._folders.items()):
+            with suppress(FileNotFoundError):
+                try:
+                    folder.rmdir()
+                except OSError:
+                    if folder.exists():
+                        continue
+            del self._folders[controller]
+        return not self._folders
+
+
+def _set(folder: Path, setting: _Setting) -> None:
+    for number, (file, value) in enumerate(setting.values):
+        try:
+            (folder / file).write_text(value)
+        except OSError:
+            if number == 0:
+                raise
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove the empty groups of daemons that were killed."""
+    with suppress(OSError):
+        for name in os.listdir(parent):
+            pid = name.removeprefix(_PREFIX).partition("-")[0]
+            if name.startswith(_PREFIX) and pid.isdigit() and not Path(f"/proc/{pid}").exists():
+                with suppress(OSError):
+                    (parent / name).rmdir()
+
+
+def _settings(limits: CageLimits, unified: bool) -> Iterator[_Setting]:
+    if limits.memory_mb is not None:
+        size = str(limits.memory_mb * _MIB)
+        if unified:
+            yield _Setting("memory", (("memory.max", size), ("memory.swap.max", "0")))
+        else:
+            swap = (("memory.memsw.limit_in_bytes", size), ("memory.swappiness", "0"))
+            yield _Setting("memory", (("memory.limit_in_bytes", size), *swap))
+    if limits.pids is not None:
+        yield _Setting("pids", (("pids.max", str(limits.pids + 1)),))  # the holder is one
+    if limits.cpu_seconds is not None:
+        yield _Setting("cpu" if unified else "cpuacct", ())
+
+
+def _parents(tree: Path, mine: Path) -> tuple[bool, dict[str, Path]]:
+    """Return whether there is one hierarchy for all controllers, and for each controller the group in
+    which the daemon may make groups."""
+    try:
+        lines = mine.read_text().splitlines()
+    except OSError:
+        return False, {}
+    found: dict[str, Path] = {}
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers:
+            for name in controllers.split(","):
+                folder = tree / controllers / path.lstrip("/")
+                if not folder.is_dir():
+                    folder = tree / name / path.lstrip("/")
+                found[name] = folder
+        elif not found:
+            found |= _unified_parents(tree / path.lstrip("/"))
+            if found:
+                return True, found
+    return False, {name: folder for name, folder in found.items() if os.access(folder, os.W_OK)}
+
+
+def _unified_parents(group: Path) -> dict[str, Path]:
+    """A group that has processes hands no controllers down: so the daemon's own has to be the group above,
+    delegated to it (`Delegate=yes` and `DelegateSubgroup=`)."""
+    for folder in (group, group.parent):
+        with suppress(OSError):
+            handed = (folder / "cgroup.subtree_control").read_text().split()
+            if handed and os.access(folder, os.W_OK):
+                return dict.fromkeys(handed, folder)
+    return {}

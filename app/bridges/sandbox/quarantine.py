@@ -1,0 +1,169 @@
+"""Taking away what a cage has made under a protected name.
+
+Owns: moving it out of the project, by descriptor, to where the daemon keeps such things. Never: finding
+it (`protected`), or deciding whether it was the cage's.
+
+Whatever is in the project is somebody else's to change meanwhile: the way there is walked without
+following links, and only what was found is moved. Where the project lies on another file system it is
+copied and then removed, as much of it as is allowed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.bridges.sandbox.protected import Found
+
+MAX_COPIED_ENTRIES = 2_000
+MAX_COPIED_BYTES = 64 << 20
+MAX_COPIED_DEPTH = 64
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TakenAway:
+    """Something that a cage has made under a protected name. `path` is where it was; `kept_at` is the
+    folder where the daemon keeps it, None when it could not be taken away and is still there. `whole`:
+    everything of it was kept."""
+
+    path: str
+    kept_at: str | None
+    whole: bool = True
+
+
+def take_away(root: int, folder: str, found: Found, into: Path) -> TakenAway | None:
+    """Move what was found below the descriptor `root`, whose path is `folder`, into a new folder below
+    `into`. None when it is not there any more. Blocks."""
+    path = "/".join((folder.rstrip("/"), *found.parts))
+    parent = _parent(root, found.parts)
+    if parent is None:
+        return None
+    try:
+        if not _is_there(parent, found):
+            return None
+        kept = into / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
+        kept.mkdir(mode=0o700, parents=True)
+        destination = os.open(kept, _FOLDER)
+        try:
+            whole = _move(parent, found, destination)
+        finally:
+            os.close(destination)
+        return TakenAway(path, str(kept), whole)
+    except (OSError, RecursionError):
+        return TakenAway(path, None, False)
+    finally:
+        os.close(parent)
+
+
+def _parent(root: int, parts: tuple[str, ...]) -> int | None:
+    """Open the folder that something is in, without following links."""
+    descriptor = os.open(".", _FOLDER, dir_fd=root)
+    for name in parts[:-1]:
+        try:
+            deeper = os.open(name, _FOLDER, dir_fd=descriptor)
+        except OSError:
+            os.close(descriptor)
+            return None
+        os.close(descriptor)
+        descriptor = deeper
+    return descriptor
+
+
+def _is_there(parent: int, found: Found) -> bool:
+    try:
+        now = os.stat(found.parts[-1], dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return (now.st_dev, now.st_ino) == found.at
+
+
+def _move(parent: int, found: Found, destination: int) -> bool:
+    name = found.parts[-1]
+    _open_up(parent, found)
+    try:
+        os.rename(name, name, src_dir_fd=parent, dst_dir_fd=destination)
+        return True
+    except OSError as problem:
+        if problem.errno != errno.EXDEV:
+            raise
+    copying = _Copying()
+    copying.copy(parent, name, destination)
+    if stat.S_ISDIR(found.mode):
+        shutil.rmtree(name, dir_fd=parent)
+    else:
+        os.unlink(name, dir_fd=parent)
+    return copying.whole
+
+
+def _open_up(parent: int, found: Found) -> None:
+    """Make a folder writable, which an ordinary user must be able to write to before it can be moved."""
+    if not stat.S_ISDIR(found.mode) or found.mode & 0o700 == 0o700:
+        return
+    descriptor = os.open(found.parts[-1], os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+    try:
+        os.chmod(f"/proc/self/fd/{descriptor}", stat.S_IMODE(found.mode) | 0o700)
+    finally:
+        os.close(descriptor)
+
+
+class _Copying:
+    """Copies folders, files and links as they are; nothing else, and not for ever."""
+
+    def __init__(self) -> None:
+        self.whole = True
+        self._entries = MAX_COPIED_ENTRIES
+        self._bytes = MAX_COPIED_BYTES
+
+    def copy(self, parent: int, name: str, destination: int, depth: int = 0) -> None:
+        self._entries -= 1
+        if self._entries < 0 or depth > MAX_COPIED_DEPTH:
+            self.whole = False
+            return
+        try:
+            mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+            if stat.S_ISLNK(mode):
+                os.symlink(os.readlink(name, dir_fd=parent), name, dir_fd=destination)
+            elif stat.S_ISDIR(mode):
+                self._copy_folder(parent, name, destination, depth)
+            elif stat.S_ISREG(mode):
+                self._copy_file(parent, name, destination)
+            else:
+                self.whole = False
+        except OSError:
+            self.whole = False
+
+    def _copy_folder(self, parent: int, name: str, destination: int, depth: int) -> None:
+        folder = os.open(name, _FOLDER, dir_fd=parent)
+        try:
+            os.mkdir(name, 0o700, dir_fd=destination)
+            deeper = os.open(name, _FOLDER, dir_fd=destination)
+            try:
+                for one in os.listdir(folder)[: self._entries + 1]:
+                    self.copy(folder, one, deeper, depth + 1)
+            finally:
+                os.close(deeper)
+        finally:
+            os.close(folder)
+
+    def _copy_file(self, parent: int, name: str, destination: int) -> None:
+        source = os.open(name, _FILE, dir_fd=parent)
+        with open(source, "rb") as reading:
+            target = os.open(
+                name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=destination
+            )
+            with open(target, "wb") as writing:
+                while chunk := reading.read(_CHUNK):
+                    self._bytes -= len(chunk)
+                    if self._bytes < 0:
+                        self.whole = False
+                        return
+                    writing.write(chunk)

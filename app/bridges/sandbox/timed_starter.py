@@ -1,0 +1,111 @@
+"""Starting children of a caged agent where the operator has switched the sandbox off.
+
+Owns: ending them when the cage's wall time, or the cage, is over. Never: holding anything else back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from app.bridges.child import Child, Finished, run_to_end
+from app.bridges.loopback import LOOPBACK
+from app.bridges.pipes import Errors, Input, Output
+from app.bridges.process import ChildProcesses
+from app.bridges.sandbox.new_names import Settled
+from app.bridges.sandbox.wall_time import WallTime
+from app.cages.cage import Cage
+
+
+class TimedStarter:
+    """The cage `key` that is none. It is its own starter."""
+
+    apart = False
+    """They have the process ids and the loopback of the daemon."""
+
+    def __init__(self, children: ChildProcesses, key: str, cage: Cage, root: Path) -> None:
+        self.key = key
+        self.cage = cage
+        self.root = root
+        self._children = children
+        self._running: set[Child] = set()
+        self.wall_time = WallTime(cage.limits.walltime_seconds, self._kill)
+
+    @property
+    def starter(self) -> TimedStarter:
+        return self
+
+    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment of a process: what is given."""
+        return dict(given)
+
+    async def start(
+        self,
+        argv: Sequence[str | bytes],
+        *,
+        owner: str,
+        cwd: int | Path,
+        env: Mapping[str, str],
+        stdin: Input = "null",
+        stdout: Output = "pipe",
+        stderr: Errors = "pipe",
+        terminal: int | None = None,
+        lingers: bool = False,
+    ) -> Child:
+        """Start a program as `ChildProcesses.start` does. Raises SpawnFailed, and ToolError
+        `walltime_exceeded`."""
+        self.wall_time.begin()
+        child = await self._children.start(
+            argv,
+            owner=owner,
+            cwd=cwd,
+            env=env,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            terminal=terminal,
+            lingers=lingers,
+        )
+        self._running = {one for one in self._running if not one.is_gone} | {child}
+        if self.wall_time.is_over:
+            child.kill()
+        return child
+
+    async def run(
+        self,
+        argv: Sequence[str | bytes],
+        *,
+        owner: str,
+        cwd: int | Path,
+        env: Mapping[str, str],
+        input: bytes = b"",  # noqa: A002  (the name that subprocess.run gives it)
+        seconds: float,
+        max_output: int,
+    ) -> Finished:
+        """Run a small program to its end, as `ChildProcesses.run` does. Raises SpawnFailed and ToolError."""
+        stdin: Input = "pipe" if input else "null"
+        starting = self.start(argv, owner=owner, cwd=cwd, env=env, stdin=stdin)
+        return await run_to_end(starting, input, seconds, max_output)
+
+    async def free_port(self) -> int:
+        """Return a port that nobody listens on at this moment. Raises OSError."""
+        return await self._children.free_port()
+
+    async def connect(self, port: int, host: str = LOOPBACK) -> socket.socket:
+        """Return a socket connected to a port of this machine's loopback. Raises OSError."""
+        return await self._children.connect(port, host)
+
+    async def settle(self) -> Settled:
+        """Nothing is taken away: nothing was held back."""
+        return Settled()
+
+    async def aclose(self) -> None:
+        """Kill what was started and is still there."""
+        self.wall_time.close()
+        await asyncio.gather(*(child.aclose() for child in self._running))
+
+    def _kill(self) -> None:
+        for child in self._running:
+            child.kill()
