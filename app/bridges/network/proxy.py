@@ -36,9 +36,12 @@ _MAX_LINGER = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ProxyLimits:
-    """Bounds of one cage's connections; times in seconds."""
+    """Bounds of one cage's connections; times in seconds. `at_once` new ones are taken as fast as they
+    come, more only at `a_second`: a cage that does nothing but knock costs the daemon little."""
 
     connections: int = 64
+    at_once: int = 200
+    a_second: float = 200.0
     request_seconds: float = 15.0
     onward_seconds: float = 30.0
     linger_seconds: float = 1.0
@@ -73,6 +76,7 @@ class CageProxy:
         self._limits = limits
         self._buffers = Buffers()
         self._room = asyncio.Semaphore(limits.connections)
+        self._due = 0.0
         self._serving: asyncio.Task[None] | None = None
 
     @property
@@ -97,10 +101,18 @@ class CageProxy:
         async with asyncio.TaskGroup() as group:
             while True:
                 await self._room.acquire()
+                await self._pace()
                 client = await self._accepted()
                 if client is None:
                     return
                 group.create_task(self._serve_one(client), name="connection out of a cage")
+
+    async def _pace(self) -> None:
+        """Wait until another connection may be taken."""
+        now, each = asyncio.get_running_loop().time(), 1 / self._limits.a_second
+        self._due = max(self._due, now - self._limits.at_once * each) + each
+        if self._due > now:
+            await asyncio.sleep(self._due - now)
 
     async def _accepted(self) -> socket.socket | None:
         """Wait for a connection; None when the socket is of no use any more."""

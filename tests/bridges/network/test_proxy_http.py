@@ -182,6 +182,15 @@ def test_any_head_is_a_request_or_a_refusal(head: bytes) -> None:
     assert not re.search(rb"(?<!\r)\n|\r(?!\n)|\0", request.onward)
 
 
+async def test_who_does_nothing_but_knock_is_taken_slowly_after_a_while(host: Host) -> None:
+    limits = ProxyLimits(at_once=5, a_second=20)
+    async with running(["api.test"], {"api.test": ["127.0.0.1"]}, limits=limits) as cage:
+        began = asyncio.get_running_loop().time()
+        for _ in range(15):
+            assert (await cage.say(connect("x.test:1"))).startswith(b"HTTP/1.1 403")
+        assert asyncio.get_running_loop().time() - began >= 9 / 20
+
+
 async def test_connections_have_a_bound_and_those_beyond_it_wait(host: Host) -> None:
     async with running(["api.test"], {"api.test": ["127.0.0.1"]}, limits=ProxyLimits(connections=2)) as cage:
         open_ones = [await asyncio.open_connection("127.0.0.1", cage.port) for _ in range(3)]
