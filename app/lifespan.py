@@ -289,7 +289,13 @@ async def _assemble(
     management: ProjectManagement,
 ) -> Services:
     watchdogs = built_in(settings.daemon.data_dir, home=Path.home())
-    tools = ToolService(registry, watchdogs=watchdogs, after_edit=lasting.feedback, redactor=redactor)
+    tools = ToolService(
+        registry,
+        watchdogs=watchdogs,
+        after_edit=lasting.feedback,
+        redactor=redactor,
+        settle=lasting.processes.settle,
+    )
 
     async def prompts_changed(project_id: str, agents: tuple[str, ...]) -> None:
         await sessions.prompts_changed(project_id, agents)

@@ -54,6 +54,8 @@ CAGES: dict[str, str] = {
 }
 
 SHOWN: tuple[str, ...] = (
+    "R8.kernel.limits",
+    "R8.policy.protected",
     "R8.paths",
     "R8.net.proxy",
     "R8.net.vetted",

@@ -64,7 +64,8 @@ class ToolCallContext:
 class ToolMetadata(BaseModel):
     """`duration_ms` in whole milliseconds; `output_path` names a file that holds what was cut.
 
-    `diagnostics_after_edit` is what a language server finds in the files that the call changed."""
+    `diagnostics_after_edit` is what a language server finds in the files that the call changed, `cage_notes`
+    what has happened to the caller's cage."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -72,6 +73,7 @@ class ToolMetadata(BaseModel):
     truncated: bool | None = None
     output_path: str | None = None
     diagnostics_after_edit: EditFindings | None = None
+    cage_notes: tuple[str, ...] | None = None
 
 
 class ToolEnvelope(BaseModel):
@@ -110,6 +112,11 @@ class ToolEnvelope(BaseModel):
         metadata = self.metadata.model_copy(update={"diagnostics_after_edit": findings})
         return self.model_copy(update={"metadata": metadata})
 
+    def with_cage_notes(self, notes: tuple[str, ...]) -> ToolEnvelope:
+        """Return the same answer with what has happened to the caller's cage."""
+        metadata = self.metadata.model_copy(update={"cage_notes": notes})
+        return self.model_copy(update={"metadata": metadata})
+
     def as_json(self) -> dict[str, Any]:
         """Return the envelope as plain data, without the fields that do not apply."""
         shown: dict[str, Any] = {"type": self.type}
@@ -125,12 +132,13 @@ class ToolEnvelope(BaseModel):
 
     def model_text(self) -> str:
         """Return what the model reads: one line of JSON, then the body as plain text, if any, then what
-        a language server finds after an edit.
+        a language server finds after an edit, and notes on the cage.
 
         An error is its code and message; `detail` is for programs.
         """
+        notes = [f"Note: {note}" for note in self.metadata.cage_notes or ()]
         if self.is_error:
-            return f"Error {self.code}: {self.error_text}"
+            return "\n".join([f"Error {self.code}: {self.error_text}", *notes])
         head = self.data
         body: str | None = None
         if (
@@ -144,7 +152,7 @@ class ToolEnvelope(BaseModel):
             head = {**head, "truncated": True, "output_path": self.metadata.output_path}
         findings = self.metadata.diagnostics_after_edit
         told = (_compact(head), body, None if findings is None else findings.in_words())
-        return "\n".join(part for part in told if part is not None)
+        return "\n".join([*(part for part in told if part is not None), *notes])
 
 
 def _compact(value: Any) -> str:

@@ -7,17 +7,22 @@ project. Never: starting anything, or what a cage holds back; the sandbox bridge
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from app.bridges.child_starter import ChildStarter
 from app.bridges.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages, Tier, unavailable
-from app.cages.cage import Cage
+from app.cages.cage import Cage, Mount
+from app.tools.cage_notes import RUN_OUT, taken_away
 from app.tools.call import ToolCallContext
 from app.tools.project_cage import cage_for_git, cage_for_reading
+
+log = logging.getLogger("kaged.cages")
 
 DIRECT = "direct"
 """Stands for the run in the key of a cage that an operator's own calls are made in."""
@@ -47,6 +52,7 @@ class CallProcesses:
         self._keys: dict[str, dict[str, set[str]]] = {}
         self._idle: dict[str, asyncio.TimerHandle] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._told: set[str] = set()
 
     @classmethod
     def uncaged(cls, children: ChildProcesses) -> CallProcesses:
@@ -57,22 +63,41 @@ class CallProcesses:
     def tier(self) -> Tier:
         return self._cages.tier
 
-    async def of_caller(self, context: ToolCallContext) -> ChildStarter:
-        """Return what starts processes with the caller's rights: in its cage, if it has one.
+    async def of_caller(self, context: ToolCallContext, *, also: Sequence[Path] = ()) -> ChildStarter:
+        """Return what starts processes with the caller's rights: in its cage, if it has one. With `also`,
+        folders that a debugger needs beside what the caller is granted, that is a cage beside the other.
 
         Raises ToolError `cage_unavailable`."""
         if context.cage is None:
             return self._children
+        cage = self._cage(context, also)
+        key = f"{key_of(context)}/debugger" if also else key_of(context)
+        runs = self._keys.setdefault(context.session_id, {})
+        runs.setdefault(context.run_id or DIRECT, set()).add(key)
+        return await self._cages.children(key, cage, context.project_root, about=_about(context))
+
+    def missing(self, context: ToolCallContext, places: Sequence[Path]) -> list[Path]:
+        """Return which of these folders and files the caller's cage does not show."""
+        shown = [one.path for one in self._cage(context).mounts if one.mode != "deny"]
+        return [
+            place
+            for place in places
+            if not any(place.is_relative_to(one) for one in (*shown, *self._cages.read_only))
+        ]
+
+    def _cage(self, context: ToolCallContext, also: Sequence[Path] = ()) -> Cage:
         cage = Cage.of_agent(
-            context.cage,
+            context.cage or {},
             context.project_root,
             state_folder=self._state / _name(context.project_id) / _name(context.agent_path),
             closed=self._closed,
         )
-        key = key_of(context)
-        runs = self._keys.setdefault(context.session_id, {})
-        runs.setdefault(context.run_id or DIRECT, set()).add(key)
-        return await self._cages.children(key, cage, context.project_root, about=_about(context))
+        return replace(cage, mounts=(*cage.mounts, *(Mount(place, "ro") for place in also)))
+
+    @property
+    def closed(self) -> tuple[Path, ...]:
+        """The daemon's own places, which no cage shows."""
+        return self._closed
 
     @property
     def has_cages(self) -> bool:
@@ -127,15 +152,30 @@ class CallProcesses:
         self._end_when_idle(key)
         return await self._cages.children(key, cage, root)
 
+    async def settle(self, context: ToolCallContext) -> tuple[str, ...]:
+        """Return, once, what a caged caller is to be told of its cage after a call: what it has made under
+        protected names is taken away, and its wall time may be over."""
+        keys = self._keys.get(context.session_id, {}).get(context.run_id or DIRECT, set())
+        notes: list[str] = []
+        for key in sorted(key for key in keys if is_callers(key, context)):
+            try:
+                notes += taken_away(await self._cages.settle(key), context.project_root)
+            except Exception:  # the answer of the call is told all the same; the cage's end looks again
+                log.exception("cage %s was not looked through", key)
+            if self._cages.has_run_out(key) and key not in self._told:
+                self._told.add(key)
+                notes.append(RUN_OUT)
+        return tuple(dict.fromkeys(notes))
+
     async def end_run(self, session_id: str, run_id: str) -> None:
         """End the cages of a run, with everything in them."""
         keys = self._keys.get(session_id, {}).pop(run_id, set())
-        await asyncio.gather(*map(self._cages.end, keys))
+        await self._end(keys)
 
     async def end_session(self, session_id: str) -> None:
         """End all cages of a session that is over."""
         runs = self._keys.pop(session_id, {})
-        await asyncio.gather(*(self._cages.end(key) for keys in runs.values() for key in keys))
+        await self._end({key for keys in runs.values() for key in keys})
 
     async def aclose(self) -> None:
         """Begin nothing more by itself; who made `cages` closes them."""
@@ -143,6 +183,10 @@ class CallProcesses:
             timer.cancel()
         self._idle.clear()
         await asyncio.gather(*self._ending)
+
+    async def _end(self, keys: set[str]) -> None:
+        self._told -= keys
+        await asyncio.gather(*map(self._cages.end, keys))
 
     def _end_when_idle(self, key: str) -> None:
         loop = asyncio.get_running_loop()
@@ -167,6 +211,11 @@ def _about(context: ToolCallContext) -> dict[str, str]:
     """Return whose cage it is, for the audit."""
     names = {"project_id": context.project_id, "session_id": context.session_id, "run_id": context.run_id}
     return {name: value for name, value in names.items() if value} | {"agent_path": context.agent_path}
+
+
+def is_callers(key: str, context: ToolCallContext) -> bool:
+    """Tell whether a key is that of the caller's cage, or of one beside it."""
+    return f"{key}/".startswith(f"{key_of(context)}/")
 
 
 def _name(text: str) -> str:

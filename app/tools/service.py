@@ -7,7 +7,7 @@ own work. Never raises, except `asyncio.CancelledError`, and `CallWaits` when th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +34,14 @@ DIAGNOSTICS_TOOL, DIAGNOSTICS = "code.lsp", "diagnostics"
 """The tool and action that an agent must have for what language servers say after its edits."""
 
 
+Settle = Callable[[ToolCallContext], Awaitable[tuple[str, ...]]]
+"""Returns what a caged caller is to be told of its cage after a call."""
+
+
+async def nothing_to_tell(_context: ToolCallContext) -> tuple[str, ...]:
+    return ()
+
+
 class ToolService:
     """Dispatches calls to the tools of one registry."""
 
@@ -44,8 +52,10 @@ class ToolService:
         watchdogs: Sequence[Watchdog] = (),
         after_edit: EditFeedback | None = None,
         redactor: Redactor | None = None,
+        settle: Settle = nothing_to_tell,
     ) -> None:
         self.registry = registry
+        self._settle = settle
         self._redactor = redactor
         self._watchdogs = tuple(watchdogs)
         self._after_edit = after_edit
@@ -69,7 +79,12 @@ class ToolService:
         async def dispatch() -> ToolEnvelope:
             return await self._dispatch(name, arguments, context, allowed, own)
 
-        envelope = await audited(lambda: contained(name, dispatch), name, arguments, context)
+        async def finished() -> ToolEnvelope:
+            envelope = await contained(name, dispatch)
+            notes = await self._settle(context) if context.cage is not None else ()
+            return envelope.with_cage_notes(notes) if notes else envelope
+
+        envelope = await audited(finished, name, arguments, context)
         return envelope if self._redactor is None else without_secrets(envelope, self._redactor)
 
     async def late_note(self, session_id: str, agent_path: str) -> str | None:

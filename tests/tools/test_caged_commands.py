@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.tools.caged_machine import LANDLOCK, CagedMachine, caged_machine, until
+from app.bridges.sandbox.manager import Tier
+from tests.tools.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine, until
 
 SHELL = {"capabilities": ["shell"]}
 
@@ -171,3 +172,48 @@ async def test_the_cage_is_the_one_that_the_agent_has_now(machine):
     (desk.root / "tmp").mkdir()
     told = await output(narrower, "echo no > ../a/b.txt; cat ../a/b.txt", cwd="tmp")
     assert "Read-only" in told and told.endswith("yes")
+
+
+@pytest.mark.requirement("R8.policy.protected")
+async def test_protected_names_that_a_command_makes_are_taken_away(machine):
+    desk = agent(machine)
+    desk.put(".git/config", "[core]\n")
+    command = (
+        "echo no >> .git/config; mkdir -p a/.git/hooks; echo evil > a/.git/hooks/pre-commit; echo > .envrc"
+    )
+    envelope = await desk.call("shell.bash", command=f"{command}; echo fine > fine; exit 0")
+    assert not envelope.is_error
+    (note,) = envelope.metadata.cage_notes
+    assert note.startswith("taken_away: ") and "'a/.git'" in note and "'.envrc'" in note
+    assert f"Note: {note}" in envelope.model_text()
+    assert envelope.as_json()["metadata"]["cage_notes"] == (note,)
+    assert (desk.root / ".git/config").read_text() == "[core]\n"
+    assert not (desk.root / "a/.git").exists() and not (desk.root / ".envrc").exists()
+    assert (desk.root / "fine").read_text() == "fine\n"
+    assert (await desk.call("shell.bash", command="true")).metadata.cage_notes is None
+
+
+@pytest.mark.requirement("R8.policy.protected")
+async def test_what_is_made_later_is_taken_away_at_the_end_of_the_run(machine):
+    desk = agent(machine)
+    await desk.ok("shell.bash", command="(sleep 0.3; mkdir .vscode; touch made; sleep 1000) & echo")
+    await until((desk.root / "made").exists)
+    await machine.processes.end_run("ses_1", "run_1")
+    assert not (desk.root / ".vscode").exists()
+
+
+@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.parametrize("tier", [FULL, Tier("off", "as the tests need it")], ids=lambda tier: tier.name)
+async def test_when_the_wall_time_is_over_everything_is_killed_and_told(desk, tier):
+    async with caged_machine(desk, tier) as machine:
+        caged = agent(machine, limits={"walltime_seconds": 1})
+        envelope = await caged.call("shell.bash", command="(setsid sleep 98761 &); sleep 98761")
+        assert not envelope.is_error
+        assert envelope.data["exit_code"] == 137 and not envelope.data["timed_out"]
+        (note,) = envelope.metadata.cage_notes
+        assert note.startswith("walltime_exceeded: ")
+        assert not machine.terminals.running
+        again = await caged.call("shell.bash", command="touch never")
+        assert again.code == "walltime_exceeded" and again.metadata.cage_notes is None
+        assert await output(agent(machine, run="run_2", limits={"walltime_seconds": 60}), "echo yes") == "yes"
+    assert not (desk.root / "never").exists()

@@ -55,6 +55,9 @@ class ToolCallMetadata(AnswerModel):
     duration_ms: int
     truncated: bool | None = None
     output_path: str | None = None
+    cage_notes: list[str] | None = Field(
+        default=None, description="What has happened to the agent's cage, for its model to know."
+    )
 
 
 class ToolEnvelopeAnswer(AnswerModel):

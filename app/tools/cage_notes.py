@@ -1,0 +1,44 @@
+"""What a caged agent is told of its cage after a call.
+
+Owns: the words. Never: finding out what there is to tell.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from app.bridges.sandbox.manager import Settled
+
+MAX_NAMED = 20
+RUN_OUT = (
+    "walltime_exceeded: the time of this cage is over, and everything in it was killed. Nothing more can be "
+    "started in this run; finish with what there is."
+)
+
+
+def taken_away(settled: Settled, root: Path) -> Iterator[str]:
+    """Yield what is to be told of names that were taken away, and of those that could not be."""
+    gone = [_shown(one.path, root) for one in settled.taken_away if one.kept_at is not None]
+    left = [_shown(one.path, root) for one in settled.taken_away if one.kept_at is None]
+    if gone:
+        yield (
+            f"taken_away: {_listed(gone)}. Protected names (.git, .kaged, start-up files of shells and "
+            "editors) cannot be written in a cage, new ones neither. The operator has what was taken."
+        )
+    if left:
+        yield f"protected: {_listed(left)} could not be taken away; the operator is told. Make no such names."
+
+
+def _shown(path: str, root: Path) -> str:
+    for base in (str(root), os.path.realpath(root)):
+        if path.startswith(f"{base}/"):
+            path = path[len(base) + 1 :]
+            break
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+def _listed(paths: list[str]) -> str:
+    more = len(paths) - MAX_NAMED
+    return ", ".join(map(repr, paths[:MAX_NAMED])) + (f" and {more} more" if more > 0 else "")
