@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -81,6 +82,8 @@ async def web() -> AsyncIterator[Host]:
     await server.wait_closed()
 
 
+PY = f"{sys.base_prefix}/bin/python3"
+"""The interpreter that every cage shows."""
 PYTHON = (
     "import sys, urllib.request as r\nprint(r.urlopen(sys.argv[1], timeout=20).read().decode(), end='')\n"
 )
@@ -133,8 +136,8 @@ async def test_a_caged_python_reaches_an_allowed_host_and_nothing_else(
 ) -> None:
     (tmp_path / "get.py").write_text(PYTHON)
     async with way(children, tmp_path, f"api.test:{web.port}") as cage:
-        assert await cage.says(f"/usr/bin/python3 get.py http://api.test:{web.port}/") == "here"
-        assert "403" in await cage.says(f"/usr/bin/python3 get.py https://other.test:{web.port}/")
+        assert await cage.says(f"{PY} get.py http://api.test:{web.port}/") == "here"
+        assert "403" in await cage.says(f"{PY} get.py https://other.test:{web.port}/")
         assert web.connections == 1
 
 
@@ -156,7 +159,7 @@ async def test_the_loopback_of_the_machine_is_not_that_of_the_cage(
         with socket.socket() as probe:
             assert probe.connect_ex(("127.0.0.1", 17_777)) != 0
         said = await cage.says(
-            f"/usr/bin/python3 -m http.server --bind 127.0.0.1 {web.port} >/dev/null 2>&1 & "
+            f"{PY} -m http.server --bind 127.0.0.1 {web.port} >/dev/null 2>&1 & "
             f"for n in $(seq 100); do curl -sS -o /dev/null http://127.0.0.1:{web.port}/ 2>/dev/null"
             " && echo own && break; sleep 0.1; done; kill %1"
         )
@@ -178,7 +181,7 @@ async def test_datagrams_and_other_families_lead_nowhere(children: ChildProcesse
             "except OSError: print('no names')\n"
         )
         async with way(children, tmp_path, "api.test") as cage:
-            assert await cage.says("/usr/bin/python3 send.py") == "101\nno names\n"
+            assert await cage.says(f"{PY} send.py") == "101\nno names\n"
         with pytest.raises(BlockingIOError):
             outer.recv(100)
 
