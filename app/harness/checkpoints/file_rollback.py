@@ -22,6 +22,7 @@ from app.storage.models import Checkpoint, Rollback, Worktree
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.ports import FileWrite
+from app.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,9 @@ class FileRollback:
     async def restore(self, plan: FilePlan) -> list[FileWrite]:
         """Write the files; raises `Conflict` when one has changed since it was looked at."""
         try:
-            return await restore_files(self._root, self._notes.worktrees.objects(self._root), plan)
+            worktrees = self._notes.worktrees
+            workspace = Workspace(self._root, closed=worktrees.closed)
+            return await restore_files(workspace, worktrees.objects(self._root), plan)
         except GitProblem as problem:
             raise _not_noted(str(problem)) from None
 

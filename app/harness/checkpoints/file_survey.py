@@ -6,20 +6,27 @@ state of the file. Never: git itself, or writing into the project. Blocking: use
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.errors import ToolError
 from app.harness.checkpoints.git_objects import TreeEntry
+from app.workspace import RootFolder, Workspace
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 """A larger file is left out, and is not touched by a rollback."""
 MAX_FILES = 100_000
 RACY_SECONDS = 2.0
 """A file that was changed so shortly before it was read may be changed again without its times saying so."""
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 Signature = tuple[int, ...]
 
@@ -35,8 +42,10 @@ class Surveyed:
 class FileSurvey:
     """Remembers what it has seen, so that a file that stays as it is is read once."""
 
-    def __init__(self, root: Path, name_of: Callable[[bytes], str]) -> None:
-        self._root = root
+    def __init__(self, root: Path, name_of: Callable[[bytes], str], closed: Iterable[Path] = ()) -> None:
+        """`name_of` names a content; what lies in `closed` is not looked at."""
+        self._root = RootFolder(root)
+        self._closed = Workspace(self._root, closed=tuple(closed))
         self._name_of = name_of
         self._seen: dict[bytes, tuple[Signature, TreeEntry]] = {}
 
@@ -44,17 +53,26 @@ class FileSurvey:
         """Return what there is now. `take` is given the name and bytes of each content that was read."""
         found = Surveyed()
         seen: dict[bytes, tuple[Signature, TreeEntry]] = {}
-        root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
+        closed = self._closed.closed_below()
+        with self._opened() as root:
             for name in names:
+                if _is_in(name, closed):
+                    found.left_out[name] = "it belongs to the daemon"
+                    continue
                 if len(found.entries) >= MAX_FILES:
                     found.left_out[name] = f"more than {MAX_FILES} files"
                     continue
                 self._one(root, name, found, seen, take)
-        finally:
-            os.close(root)
         self._seen = seen
         return found
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        try:
+            with self._root.opened("the project's root") as root:
+                yield root
+        except ToolError as problem:
+            raise OSError(problem.message) from None
 
     def _one(
         self,
@@ -109,8 +127,7 @@ class _Folder:
         folder = self._root
         try:
             for part in self._above:
-                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-                folder = os.open(part, flags, dir_fd=folder)
+                folder = os.open(part, _FOLDER, dir_fd=folder)
                 self._held.append(folder)
         except BaseException:
             self.__exit__()
@@ -123,9 +140,15 @@ class _Folder:
         self._held.clear()
 
 
+def _is_in(name: bytes, closed: Iterable[tuple[str, ...]]) -> bool:
+    parts = tuple(os.fsdecode(name).split("/"))
+    return any(parts[: len(one)] == one for one in closed)
+
+
 def _read(folder: int, name: bytes) -> bytes:
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    with open(descriptor, "rb") as file:
+    with open(os.open(name, _FILE, dir_fd=folder), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it was replaced meanwhile by something that is no file")
         return file.read(MAX_FILE_BYTES + 1)
 
 

@@ -12,7 +12,6 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import xxhash
@@ -153,14 +152,15 @@ def _lines(entry: TreeEntry | None, contents: Mapping[str, bytes]) -> list[str] 
     return [line + "\n" for line in content.decode("utf-8", "replace").splitlines()]
 
 
-async def restore_files(root: Path, objects: GitObjects, plan: FilePlan) -> list[FileWrite]:
-    """Write what the plan restores, all of it or nothing, and return what was written.
+async def restore_files(workspace: Workspace, objects: GitObjects, plan: FilePlan) -> list[FileWrite]:
+    """Write what the plan restores, all of it or nothing, and return what was written. `workspace` is the
+    project's folder without what is closed to everybody.
 
     Raises `Conflict` when a file has changed since it was looked at, and `GitProblem`."""
     oids = {entry.oid for one in plan.restored for entry in (one.now, one.then) if entry is not None}
     contents = await objects.contents(oids, MAX_CONTENT_BYTES)
     try:
-        await asyncio.to_thread(_apply, root, plan, contents)
+        await asyncio.to_thread(_apply, workspace, plan, contents)
     except ToolError as problem:
         raise Conflict(
             f"The files could not be restored, and nothing was changed: {problem.message}",
@@ -172,8 +172,7 @@ async def restore_files(root: Path, objects: GitObjects, plan: FilePlan) -> list
     ]
 
 
-def _apply(root: Path, plan: FilePlan, contents: Mapping[str, bytes]) -> None:
-    workspace = Workspace(root)
+def _apply(workspace: Workspace, plan: FilePlan, contents: Mapping[str, bytes]) -> None:
     links = [one for one in plan.restored if _is_link(one.now) or _is_link(one.then)]
     files = [one for one in plan.restored if one not in links]
     files.sort(key=lambda one: one.then is not None)  # what goes makes room for what comes

@@ -44,12 +44,14 @@ class _Project:
 
 
 class Worktrees:
-    """The notes of all projects. `folder` is below the daemon's own."""
+    """The notes of all projects. `folder` is below the daemon's own; `closed` are the daemon's own places,
+    which are neither noted nor restored."""
 
     def __init__(self, processes: CallProcesses, environment: Mapping[str, str], folder: Path) -> None:
         self._processes = processes
         self._environment = environment
         self._folder = folder
+        self.closed = processes.closed
         self._projects: dict[Path, _Project] = {}
 
     async def note(self, root: Path) -> Noted:
@@ -58,7 +60,7 @@ class Worktrees:
         async with project.lock:
             await project.objects.open()
             if project.survey is None:
-                project.survey = FileSurvey(root, project.objects.oid)
+                project.survey = FileSurvey(root, project.objects.oid, self.closed)
             names = await project.objects.names()
             contents: dict[str, bytes] = {}
             size = 0

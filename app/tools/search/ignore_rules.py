@@ -9,6 +9,7 @@ Runs in the daemon and in the process of the Python engine: it imports nothing h
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,8 +99,9 @@ def _rules_further_up(root: Path) -> bool:
 
 def read_rules(folder: Path | int) -> bytes | None:
     """Return what the rules file of a folder, by path or descriptor, holds; None when there is no such
-    regular file."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    regular file. Links are not followed, as git does not: by what is ignored one could tell what the
+    file that they lead to holds."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
         if isinstance(folder, int):
             descriptor = os.open(RULES_FILE, flags, dir_fd=folder)
@@ -109,6 +111,8 @@ def read_rules(folder: Path | int) -> bytes | None:
         return None
     try:
         with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
             return file.read(MAX_RULES_BYTES)
     except OSError:
         return None
