@@ -85,7 +85,7 @@ def build_registry(
         running,
         background.build(terminals),
         lsp.build(files, processes, sources, languages),
-        debug.build(files, debuggers, terminals),
+        debug.build(files, debuggers, terminals, processes),
         recipe.build(files, environment),
         checkpoint.build(),
         issue.build(issues),

@@ -67,7 +67,8 @@ class Effects:
     `commands` are the shell command lines that it runs, in `directory` and with the variables of
     `environment` (name, value) that the caller chose, and `hosts` what it connects to, as `host` or
     `host:port`: permission rules and the watchdog judge by them, so a tool that runs commands must
-    name them here.
+    name them here. `own_hosts` are names of the loopback on which the caller's own programs listen; rules
+    judge them, a cage does not: who may be reached there the tool finds out itself.
     """
 
     reads: tuple[str, ...] = ()
@@ -77,6 +78,7 @@ class Effects:
     directory: str = "."
     environment: tuple[tuple[str, str], ...] = ()
     hosts: tuple[str, ...] = ()
+    own_hosts: tuple[str, ...] = ()
 
 
 class ToolParams(BaseModel):

@@ -33,7 +33,6 @@ from app.bridges.dap.start_arguments import (
 )
 from app.bridges.dap.stop_report import StopReports
 from app.bridges.dap.stops import Stop
-from app.cages.inner_environment import environment_inside
 from app.errors import ToolError
 from app.ids import new_id
 from app.states import DebugState
@@ -57,9 +56,11 @@ class Means:
         the cage does."""
         if request.cage is None:
             return self
-        commands = [resolved.command, resolved.interpreter]
-        children = await request.cage([one for one in commands if one])
-        return replace(self, children=children, environment=environment_inside(self.environment, ()))
+        commands = [resolved.command, resolved.interpreter] if isinstance(request, LaunchRequest) else []
+        if isinstance(request, AttachRequest) and not _is_dialled(request, resolved):
+            commands = [resolved.command]
+        inside = await request.cage([one for one in commands if one], self.environment)
+        return replace(self, children=inside.children, environment=inside.environment)
 
 
 class SessionLife:
@@ -235,7 +236,7 @@ class SessionLife:
         arguments = attach_arguments(
             self._resolved, host=request.host, port=request.port, pid=request.pid, cwd=root, root=root
         )
-        if self._resolved.behaviour.attaches_itself and request.port is not None:
+        if request.port is not None and _is_dialled(request, self._resolved):
             await self._conversations.dial(request.host, request.port, arguments)
         else:
             command = command_line(self._resolved, {"cwd": str(root), "root": str(root)})
@@ -307,6 +308,11 @@ _REASONS: Mapping[str, str] = {
     "daemon_shutdown": "the daemon is shutting down",
     "crash": "it could not be begun",
 }
+
+
+def _is_dialled(request: AttachRequest, resolved: ResolvedAdapter) -> bool:
+    """Tell whether the program has an adapter in itself, so that none is started."""
+    return resolved.behaviour.attaches_itself and request.port is not None
 
 
 def _script(request: LaunchRequest | AttachRequest) -> str:

@@ -17,7 +17,14 @@ from app.bridges.dap.audit import Record
 from app.bridges.dap.breakpoints import Access, Breakpoint, Breakpoints
 from app.bridges.dap.lifecycle import Means, SessionLife
 from app.bridges.dap.limits import DebugLimits
-from app.bridges.dap.requests import AttachRequest, CageFor, DebugOwner, LaunchRequest, Progress
+from app.bridges.dap.requests import (
+    AttachRequest,
+    CageFor,
+    DebugOwner,
+    Inside,
+    LaunchRequest,
+    Progress,
+)
 from app.bridges.dap.resolution import AdapterTable, Declarations, Declared, ResolvedAdapter
 from app.bridges.dap.reverse_requests import Terminals
 from app.bridges.dap.session import DebugSession, StepKind
@@ -38,6 +45,7 @@ __all__ = [
     "DebugSession",
     "Declarations",
     "Declared",
+    "Inside",
     "LaunchRequest",
     "Progress",
     "ResolvedAdapter",

@@ -13,9 +13,19 @@ from app.bridges.child_starter import ChildStarter
 
 Progress = Callable[[str], Awaitable[None]]
 """Takes the program's output as it comes, some of it left out when it comes too fast."""
-CageFor = Callable[[Sequence[Sequence[str]]], Awaitable[ChildStarter]]
-"""Returns what starts the adapter and its program in the caller's cage, in which these commands must be able
-to run. Raises ToolError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What starts the adapter and its program in a cage, and the environment that they have there."""
+
+    children: ChildStarter
+    environment: Mapping[str, str]
+
+
+CageFor = Callable[[Sequence[Sequence[str]], Mapping[str, str]], Awaitable[Inside]]
+"""Returns the caller's cage, in which these commands must be able to run, for what would have this
+environment outside of it. Raises ToolError."""
 
 
 @dataclass(frozen=True, slots=True)

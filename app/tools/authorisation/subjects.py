@@ -124,4 +124,5 @@ def _redirect(
 
 def _hosts(definition: ToolDefinition, tools: tuple[str, ...], effects: Effects) -> list[Subject]:
     hosts = [one.target for one in definition.requires if isinstance(one, NetRequirement)]
-    return [Subject("host", tools, "net", plain(host)) for host in (*hosts, *effects.hosts)]
+    connected = (*hosts, *effects.hosts, *effects.own_hosts)
+    return [Subject("host", tools, "net", plain(host)) for host in connected]

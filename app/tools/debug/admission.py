@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
+from app.bridges import proc
 from app.bridges.dap.manager import ResolvedAdapter
 from app.errors import ToolError
 from app.tools.authorisation.cage_policy import denied
@@ -26,21 +27,42 @@ async def check_launch(call: DebugCall) -> None:
         _need_ptrace(call, adapter)
 
 
-async def check_attach(call: DebugCall) -> None:
-    """As `check_launch`, and raise ToolError `capability_denied` for a program outside the cage."""
+async def check_attach(call: DebugCall) -> int | None:
+    """As `check_launch`, and raise ToolError `capability_denied` for a program outside the cage. Return the
+    process id that is meant, as it is known where the adapter runs."""
     if call.context.cage is None:
-        return
+        return call.params.pid
     adapter = await _adapter(call)
     by_process = call.params.pid is not None and adapter.behaviour.process_by_ptrace
     if adapter.behaviour.uses_ptrace or by_process:
         _need_ptrace(call, adapter)
     own = started_by(call.tooling.terminals, call.context)
-    if not await asyncio.to_thread(_is_inside, call, own):
+    children = await call.tooling.processes.of_caller(call.context)
+    if children.apart:
+        number = await asyncio.to_thread(_inner_number, call, own)
+        inside = number is not None or (call.params.pid is None and call.params.host in LOOPBACK)
+    else:
+        number = call.params.pid
+        inside = await asyncio.to_thread(_is_inside, call, own)
+    if not inside:
         raise denied(
             "a program inside this agent's cage",
             "only what the agent itself has started by shell.bash, and what listens on this machine, is "
             "inside; launch the program under the debugger instead",
         )
+    return number
+
+
+def _inner_number(call: DebugCall, own: frozenset[int]) -> int | None:
+    """Return the process that is meant by its number in the cage. Commands know their processes by these,
+    lists of commands by those of the machine. Blocking."""
+    wanted = call.params.pid
+    if wanted is None:
+        return None
+    if is_own(wanted, own):
+        return proc.inner_number(wanted)
+    inside = (proc.inner_number(one.pid) for one in proc.processes() if is_own(one.pid, own))
+    return wanted if wanted in inside else None
 
 
 def _is_inside(call: DebugCall, own: frozenset[int]) -> bool:

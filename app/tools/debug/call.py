@@ -15,6 +15,7 @@ from app.bridges.dap.manager import DebugAdapters, DebugOwner, DebugSession
 from app.bridges.pty.manager import TerminalManager
 from app.errors import ToolError
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.debug.changed import LocalsMemory
 from app.tools.debug.parameters import DebugParams
 from app.tools.debug.source_lines import SourceLines
@@ -36,6 +37,7 @@ class Tooling:
     files: ProjectFiles
     adapters: DebugAdapters | None
     terminals: TerminalManager
+    processes: CallProcesses
     lines: SourceLines
     seen: LocalsMemory
 

@@ -12,6 +12,7 @@ from app.bridges.dap.manager import DebugAdapters
 from app.bridges.pty.manager import TerminalManager
 from app.errors import ToolError
 from app.tools.call import ToolCallContext
+from app.tools.call_processes import CallProcesses
 from app.tools.debug import breakpoints, evaluation, inspection, listing, memory, running
 from app.tools.debug.call import DebugCall, Tooling, readable
 from app.tools.debug.changed import LocalsMemory
@@ -55,10 +56,15 @@ _DO: Mapping[str, Callable[[DebugCall], Awaitable[DebugResult]]] = {
 }
 
 
-def build(files: ProjectFiles, adapters: DebugAdapters | None, terminals: TerminalManager) -> ToolDefinition:
+def build(
+    files: ProjectFiles,
+    adapters: DebugAdapters | None,
+    terminals: TerminalManager,
+    processes: CallProcesses,
+) -> ToolDefinition:
     """Return the tool. Without `adapters` it exists, for who only asks what tools there are, and every
     call answers `debug_unavailable`."""
-    tooling = Tooling(files, adapters, terminals, SourceLines(), LocalsMemory())
+    tooling = Tooling(files, adapters, terminals, processes, SourceLines(), LocalsMemory())
 
     async def run(params: DebugParams, context: ToolCallContext) -> DebugResult:
         check(params)

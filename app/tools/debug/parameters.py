@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, Field
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.tools.debug.own_processes import LOOPBACK
 from app.tools.definition import Boolean, Effects, Integer, NaturalNumber, PositiveInteger, ToolParams
 from app.tools.whole_text import WholeText
 
@@ -293,7 +294,10 @@ def effects_of(params: DebugParams) -> Effects:
             environment=tuple((params.env or {}).items()),
         )
     if action == "attach" and params.port is not None:
-        return Effects(exclusive=True, hosts=(f"{params.host}:{params.port}",))
+        address = (f"{params.host}:{params.port}",)
+        if params.host in LOOPBACK:
+            return Effects(exclusive=True, own_hosts=address)
+        return Effects(exclusive=True, hosts=address)
     if action in {"set_breakpoint", "remove_breakpoint"} and params.path:
         return Effects(reads=(params.path,), exclusive=True)
     return Effects(exclusive=alone)

@@ -10,6 +10,7 @@ from typing import Literal
 from app.bridges.dap.manager import AttachRequest, DebugSession, LaunchRequest, Stop
 from app.tools.debug.admission import check_attach, check_launch
 from app.tools.debug.call import DebugCall
+from app.tools.debug.debugger_cage import cage_for
 from app.tools.debug.inspection import threads_or_none
 from app.tools.debug.parameters import wrong
 from app.tools.debug.results import DebugResult
@@ -37,6 +38,7 @@ async def launch(call: DebugCall) -> DebugResult:
         args=tuple(params.args or ()),
         env=dict(params.env or {}),
         stop_on_entry=params.stop_on_entry,
+        cage=cage_for(call),
     )
     session, stop = await call.adapters.launch(
         call.owner, request, seconds=params.seconds, progress=call.context.ports.progress
@@ -48,8 +50,14 @@ async def attach(call: DebugCall) -> DebugResult:
     """Take a running program under the debugger."""
     params = call.params
     assert params.runtime
-    await check_attach(call)
-    request = AttachRequest(runtime=params.runtime, host=params.host, port=params.port, pid=params.pid)
+    number = await check_attach(call)
+    request = AttachRequest(
+        runtime=params.runtime,
+        host=params.host.strip("[]"),
+        port=params.port,
+        pid=number,
+        cage=cage_for(call, attaching=True),
+    )
     session, stop = await call.adapters.attach(
         call.owner, request, seconds=params.seconds, progress=call.context.ports.progress
     )

@@ -12,6 +12,7 @@ from typing import Any
 from app.bridges.dap.manager import DebugAdapters, DebugLimits, Declarations, Declared
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
+from app.bridges.sandbox.manager import Cages, Tier
 from app.config import child_environment
 from app.harness.debug_terminals import DebugTerminals
 from app.tools.call import ToolCallContext, ToolEnvelope
@@ -21,6 +22,7 @@ from app.tools.read_tracker import ReadTracker
 from app.tools.service import ToolService
 from tests.bridges.conftest import started_from_here, until
 from tests.debug_adapters import debug_environment
+from tests.tools.caged_machine import FULL
 from tests.tools.conftest import Desk, Ports
 
 
@@ -80,9 +82,10 @@ async def debug_desk(
     *,
     declared: Sequence[Declared] = (),
     limits: DebugLimits | None = None,
+    tier: Tier = FULL,
 ) -> AsyncIterator[DebugDesk]:
     """Open a desk on the project in `root`, or on an empty one; when it is closed no process is left that
-    was started meanwhile."""
+    was started meanwhile. `tier`: how the machine holds the cages of its caged agents."""
     root = root or base / "project"
     root.mkdir(parents=True, exist_ok=True)
     scratch = base / "data" / "sessions" / "ses_1" / "scratch"
@@ -93,6 +96,7 @@ async def debug_desk(
     )
     before = started_from_here()
     children, reads = ChildProcesses(), ReadTracker()
+    cages = Cages(children, tier)
     terminals = TerminalManager(children, per_session=4)
     audited: list[tuple[str, str, dict[str, Any]]] = []
     debuggers = DebugAdapters(
@@ -105,7 +109,7 @@ async def debug_desk(
     )
     registry = build_registry(
         reads=reads,
-        processes=CallProcesses.uncaged(children),
+        processes=CallProcesses(children, cages, data_dir=base / "data", closed=(base / "data",)),
         terminals=terminals,
         environment=child_environment(),
         data_dir=base / "data",
@@ -119,8 +123,17 @@ async def debug_desk(
         await debuggers.aclose()
         left = {pid: command_of(pid) for pid in started_from_here() - before}
         await terminals.aclose()
+        await cages.aclose()
         await children.aclose()
-    assert not {pid: command for pid, command in left.items() if b"guardian_process" not in command}
+    assert not {pid: command for pid, command in left.items() if not is_for_others(command)}
+    assert not any(lives(pid) for pid, command in left.items() if b"guardian_process" not in command)
+
+
+def is_for_others(command: bytes) -> bool:
+    """Tell whether a process looks after others: the guardian of all, or what holds a cage."""
+    words = command.split(b"\0")
+    keeps_cage = words[0].endswith(b"bwrap") or any(word.startswith(b"/run/kaged/") for word in words)
+    return b"guardian_process" in command or keeps_cage
 
 
 def command_of(pid: int) -> bytes:

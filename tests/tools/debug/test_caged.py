@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.bridges.dap.adapters import BEHAVIOURS, RUNTIMES
+from app.bridges.sandbox.manager import Tier
 from app.tools.authorisation.rules import PermissionRule
 from tests.bridges.conftest import until
 from tests.debug_adapters import adapter_path, built, copy_of, line_of, python_program
@@ -20,16 +21,31 @@ CAGE = {"capabilities": ["exec"]}
 RUN = {"runtime": "python", "script": "src/main.py"}
 
 
+OFF = Tier("off", "the operator has switched it off")
+
+
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[DebugDesk]:
     async with debug_desk(tmp_path) as opened:
-        opened.put("lib/secret.py", "def hidden(x):\n    password = x  # the password\n    return password\n")
-        opened.put(
-            "src/main.py",
-            "import sys\nsys.path.insert(0, 'lib')\nfrom secret import hidden\n\n"
-            "answer = hidden(42)\nprint(answer)\n",
-        )
+        put_program(opened)
         yield opened
+
+
+@pytest.fixture
+async def open_desk(tmp_path: Path) -> AsyncIterator[DebugDesk]:
+    """A desk without a sandbox: programs reach what the policy does not show to their agent."""
+    async with debug_desk(tmp_path, tier=OFF) as opened:
+        put_program(opened)
+        yield opened
+
+
+def put_program(opened: DebugDesk) -> None:
+    opened.put("lib/secret.py", "def hidden(x):\n    password = x  # the password\n    return password\n")
+    opened.put(
+        "src/main.py",
+        "import sys\nsys.path.insert(0, 'lib')\nfrom secret import hidden\n\n"
+        "answer = hidden(42)\nprint(answer)\n",
+    )
 
 
 @pytest.mark.requirement("R5.cage.ptrace")
@@ -108,8 +124,8 @@ async def test_a_cage_must_grant_exec_and_the_files(desk: DebugDesk) -> None:
 
 @pytest.mark.requirement("R5.paths.outside")
 @pytest.mark.parametrize("outside", ["mark", "none"])
-async def test_sources_outside_the_cage_are_shown_by_path_only(desk: DebugDesk, outside: str) -> None:
-    caged = desk.caged(("ro", "src"), ("deny", "src/no"), **CAGE, outside=outside)
+async def test_sources_outside_the_cage_are_shown_by_path_only(open_desk: DebugDesk, outside: str) -> None:
+    caged = open_desk.caged(("ro", "src"), ("deny", "src/no"), **CAGE, outside=outside)
     call = 5
     await caged.debug("set_breakpoint", path="src/main.py", line=call)
     await caged.debug(
@@ -179,23 +195,26 @@ def debugged_server(port: int) -> str:
     return f"{python_program()} -m debugpy --listen 127.0.0.1:{port} server.py"
 
 
-@pytest.mark.requirement("R5.cage.attach", "R5.tool.attach")
+@pytest.mark.requirement("R5.cage.attach", "R5.tool.attach", "R8.where.debug")
 async def test_a_caged_agent_attaches_to_what_it_has_started_only(desk: DebugDesk) -> None:
     desk.put("server.py", SERVER)
     port, foreign_port = free_port(), free_port()
-    net = {"allow": [f"127.0.0.1:{port}", f"127.0.0.1:{foreign_port}", "debug.example.org:5678"]}
+    net = {"allow": ["debug.example.org:5678"]}
     worker = desk.caged(("rw", "."), capabilities=["exec", "shell"], net=net)
-    await worker.ok("shell.bash", command=f"{debugged_server(port)} >/dev/null 2>&1 &")
+    listening = (
+        f"{debugged_server(port)} >/dev/null 2>&1 & until grep -q :{port:04X} /proc/net/tcp; do :; done"
+    )
+    await worker.ok("shell.bash", command=listening)
     await desk.ok("shell.bash", command=f"{debugged_server(foreign_port)} >/dev/null 2>&1 &")
-    await asyncio.gather(listens(port), listens(foreign_port))
+    await listens(foreign_port)
 
     foreign = await worker.refused("attach", runtime="python", host="127.0.0.1", port=foreign_port)
-    assert foreign.code == "capability_denied" and "inside this agent's cage" in foreign.error_text
+    assert foreign.code == "debug_launch_failed" and "refused" in foreign.error_text
     nobody = await worker.refused("attach", runtime="python", host="debug.example.org", port=5678)
     assert nobody.code == "capability_denied"
-    unlisted = desk.caged(("rw", "."), capabilities=["exec", "shell"])
-    refused = await unlisted.refused("attach", runtime="python", host="127.0.0.1", port=port)
-    assert refused.code == "capability_denied" and f"net 127.0.0.1:{port}" in refused.error_text
+    other = desk.as_agent("primary.subagents.other", worker.context.cage)
+    refused = await other.refused("attach", runtime="python", host="127.0.0.1", port=port)
+    assert refused.code == "debug_launch_failed" and "refused" in refused.error_text
 
     begun = await worker.debug("attach", runtime="python", host="127.0.0.1", port=port)
     assert begun["status"] == "running"
@@ -207,6 +226,24 @@ async def test_a_caged_agent_attaches_to_what_it_has_started_only(desk: DebugDes
     # The root agent may attach to what it likes.
     assert (await desk.debug("attach", runtime="python", host="127.0.0.1", port=foreign_port))["status"]
     await stop_commands(desk)
+
+
+@pytest.mark.requirement("R5.cage.attach")
+async def test_without_a_sandbox_a_caged_agent_attaches_to_what_it_has_started_only(
+    open_desk: DebugDesk,
+) -> None:
+    open_desk.put("server.py", SERVER)
+    port, foreign_port = free_port(), free_port()
+    worker = open_desk.caged(("rw", "."), capabilities=["exec", "shell"])
+    await worker.ok("shell.bash", command=f"{debugged_server(port)} >/dev/null 2>&1 &")
+    await open_desk.ok("shell.bash", command=f"{debugged_server(foreign_port)} >/dev/null 2>&1 &")
+    await asyncio.gather(listens(port), listens(foreign_port))
+    foreign = await worker.refused("attach", runtime="python", host="127.0.0.1", port=foreign_port)
+    assert foreign.code == "capability_denied" and "inside this agent's cage" in foreign.error_text
+    begun = await worker.debug("attach", runtime="python", host="127.0.0.1", port=port)
+    assert begun["status"] == "running"
+    await worker.debug("disconnect")
+    await stop_commands(open_desk)
 
 
 @pytest.mark.requirement("R5.cage.attach")
