@@ -15,7 +15,7 @@ from app.bridges.network.refusal import Refusal
 from app.bridges.network.resolving import SystemResolver
 from app.bridges.process import ChildProcesses
 from app.cages.address_vetting import Address
-from tests.bridges.conftest import ENVIRONMENT, descriptors
+from tests.bridges.conftest import ENVIRONMENT, descriptors, until
 from tests.bridges.network.conftest import Host, Names, echo, vet
 
 pytestmark = pytest.mark.requirement("R8.net.vetted")
@@ -125,6 +125,7 @@ async def test_an_address_that_does_not_answer_is_not_waited_for(host: Host) -> 
         async with asyncio.timeout(10):
             dialled = await Dialler(resolve=names, vet=lambda _: None).dial("slow.test", host.port)
         assert dialled.address == ip_address("127.0.0.1")
+        await until(lambda: host.connections == 1)
         assert len(descriptors().keys() - before) == 2  # the host's end and ours; none that was tried
         dialled.socket.close()
         for one in fill:

@@ -116,16 +116,21 @@ async def test_what_is_not_strictly_a_request_is_refused(cage: Running, host: Ho
     assert host.connections == 0
 
 
-async def test_a_head_has_bounds_of_length_fields_and_time(host: Host) -> None:
-    table = {"api.test": ["127.0.0.1"]}
-    async with running(["api.test"], table, limits=ProxyLimits(request_seconds=0.2)) as cage:
-        target = f"api.test:{host.port}"
-        assert (await cage.say(connect(target, "A: " + "x" * MAX_HEAD))).startswith(b"HTTP/1.1 431 ")
-        assert (await cage.say(connect(target, *["A: b"] * 101))).startswith(b"HTTP/1.1 431 ")
-        assert (await cage.say(connect(target)[:-2])).startswith(b"HTTP/1.1 408 ")
+async def test_a_head_has_bounds_of_length_and_fields(cage: Running, host: Host) -> None:
+    target = f"api.test:{host.port}"
+    assert (await cage.say(connect(target, "A: " + "x" * MAX_HEAD))).startswith(b"HTTP/1.1 431 ")
+    assert (await cage.say(connect(target, *["A: b"] * 101))).startswith(b"HTTP/1.1 431 ")
+    assert host.connections == 0
+    assert (await cage.say(connect(target, *["A: b"] * 100), half_close=True)).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_request_has_to_come_in_time(host: Host) -> None:
+    limits = ProxyLimits(request_seconds=0.2)
+    async with running(["api.test"], {"api.test": ["127.0.0.1"]}, limits=limits) as cage:
+        assert (await cage.say(connect(f"api.test:{host.port}")[:-2])).startswith(b"HTTP/1.1 408 ")
         assert (await cage.say(b"")).startswith(b"HTTP/1.1 408 ")
-        assert (await cage.say(connect(target, *["A: b"] * 100), half_close=True)).startswith(b"HTTP/1.1 200")
-    assert host.connections == 1
+        assert (await cage.say(b"\x05")) == b"\x05\xff"
+    assert host.connections == 0
 
 
 async def test_a_whole_address_is_sent_on_to_its_host_and_to_nobody_else(cage: Running) -> None:
