@@ -50,6 +50,12 @@ def process_limits(limits: CageLimits, *, grouped: frozenset[str] = frozenset())
     return found
 
 
+def bounded_together() -> frozenset[str]:
+    """Return what control groups can bound on this machine for all of a cage: `memory`, `pids`. Blocks."""
+    _, parents = _parents(_TREE, _MINE)
+    return frozenset(parents) & {"memory", "pids"}
+
+
 class ControlGroups:
     """The control groups of one cage, one for each hierarchy. Made empty; `aclose` removes them, when
     nothing is in them any more."""

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.bridges.sandbox.bounds import bounded_together
 from app.bridges.sandbox.seccomp_rules import architecture_of
 from app.programs import SYSTEM_PATH, on_path
 
@@ -26,7 +27,8 @@ _FLAGS = "the flags of docs/cages.md"
 @dataclass(frozen=True, slots=True)
 class Host:
     """`landlock` is the version of its interface, 0 without. `namespaces_refused` says which switch of the
-    system keeps ordinary users from making namespaces; None when none is known to."""
+    system keeps ordinary users from making namespaces; None when none is known to. `bounded` is what control
+    groups can bound for a whole cage."""
 
     bubblewrap: Path | None
     landlock: int
@@ -35,6 +37,7 @@ class Host:
     namespaces_advice: str | None
     known_machine: bool
     root: bool
+    bounded: frozenset[str] = frozenset()
 
     def findings(self) -> Iterator[tuple[str, str]]:
         """Yield name and observation, for `kaged doctor`."""
@@ -42,6 +45,7 @@ class Host:
         yield "user namespaces", self.namespaces_refused or "no switch forbids them"
         yield "landlock", _landlock_in_words(self.landlock)
         yield "container", self.container or "none is seen"
+        yield "bounds", _bounds_in_words(self.bounded)
         yield (
             "user",
             "root: cages hold, and an ordinary user for the daemon adds a wall behind them"
@@ -73,6 +77,7 @@ def look_at_host() -> Host:
         namespaces_advice=advice,
         known_machine=_is_known(platform.machine()),
         root=os.geteuid() == 0,
+        bounded=bounded_together(),
     )
 
 
@@ -82,7 +87,14 @@ def landlock_version() -> int:
         return 0
     call = ctypes.CDLL(None).syscall
     call.restype = ctypes.c_long
-    return max(0, call(ctypes.c_long(_CREATE_RULESET), None, ctypes.c_size_t(0), ctypes.c_uint(_ASK_VERSION)))
+    version: int = call(ctypes.c_long(_CREATE_RULESET), None, ctypes.c_size_t(0), ctypes.c_uint(_ASK_VERSION))
+    return max(0, version)
+
+
+def _bounds_in_words(bounded: frozenset[str]) -> str:
+    if not bounded:
+        return "of each process only: there is no control group that the daemon may divide (docs/cages.md)"
+    return f"{' and '.join(sorted(bounded))} of a whole cage, by control groups"
 
 
 def _landlock_in_words(version: int) -> str:

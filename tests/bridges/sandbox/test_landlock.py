@@ -163,6 +163,7 @@ async def test_a_folder_with_a_protected_name_gets_no_entries_but_those_below_it
     await held.fails("echo x > new")
     await held.fails("rm notes")
     await held.works("echo x > src/new && rm src/new")
+    await held.cages.settle("test")
     (root / "src" / "deep" / ".vscode").mkdir()
     await held.fails("echo x > src/deep/.vscode/tasks.json")
     await held.fails("echo x > src/new")
@@ -291,7 +292,7 @@ async def test_what_runs_ends_with_the_cage(held: Held, root: Path) -> None:
         await starter.start(["true"], owner="test", cwd=root, env=INSIDE)
     assert refused.value.code == "cage_unavailable"
     await child.aclose()
-    assert descriptors().keys() == before
+    assert descriptors().keys() <= before
 
 
 async def test_a_program_that_is_not_there_is_said_as_everywhere(held: Held, root: Path) -> None:

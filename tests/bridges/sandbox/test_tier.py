@@ -213,5 +213,5 @@ async def test_an_old_landlock_is_not_tried(
 
 def test_the_host_is_described() -> None:
     found = dict(look_at_host().findings())
-    assert found.keys() == {"bubblewrap", "user namespaces", "landlock", "container", "user"}
+    assert found.keys() == {"bubblewrap", "user namespaces", "landlock", "container", "bounds", "user"}
     assert found["bubblewrap"].endswith("bwrap")
