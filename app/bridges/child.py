@@ -134,6 +134,10 @@ class Child:
         """From now on, what the child leaves behind lives on as if it had been started so."""
         self._family.lingers = True
 
+    def when_gone(self, call: Callable[[], None]) -> None:
+        """Have something called once the child and everything that it started is gone."""
+        self._family.gone.add_done_callback(lambda _: call())
+
     @property
     def is_gone(self) -> bool:
         """Whether the child and everything that it started is gone."""

@@ -116,6 +116,7 @@ class LandlockCage:
         except ValueError as problem:
             raise SpawnFailed(in_words(problem)) from None
         known = self._names.known
+        await self._names.settle(self._is_busy, always=True)
         places = await asyncio.to_thread(open_places, self._real, self._real_root, self._shown, known)
         known |= places.protected
         places.protected.clear()
@@ -170,6 +171,10 @@ class LandlockCage:
         taken away since this was asked last."""
         return await self._names.settle(self._is_busy)
 
+    def _command_gone(self) -> None:
+        if not self._is_busy():
+            self._names.idle()
+
     def _is_busy(self) -> bool:
         return any(not child.is_gone for child in self._running)
 
@@ -216,6 +221,7 @@ class LandlockCage:
     async def _loaded(self, child: Child, front: _Front, name: bytes) -> None:
         """Wait until the program is loaded; the child counts as running from here on. Raises SpawnFailed."""
         self._running = {one for one in self._running if not one.is_gone} | {child}
+        child.when_gone(self._command_gone)
         try:
             if self._ended:
                 raise _has_ended()

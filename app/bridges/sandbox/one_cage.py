@@ -68,6 +68,7 @@ class OneCage:
         self._making = asyncio.Lock()
         self._groups: ControlGroups | None = None
         self._keeper: asyncio.Task[None] | None = None
+        self._looking: set[asyncio.Task[None]] = set()
         self._unsaid = Settled()
         self._ended = False
         self.wall_time = WallTime(cage.limits.walltime_seconds, self._kill)
@@ -82,12 +83,14 @@ class OneCage:
                 raise ToolError("cage_unavailable", "The cage has ended with the run that it was made for.")
             if starting:
                 self.wall_time.begin()
+            if starting and self._names.is_quick:
+                self._add(await self._names.settle(self._is_busy, always=True))
             holder = self._holder
             if holder is not None and (holder.gone.done() or not self._fits()):
                 self._retire(holder)
                 self._holder = None
             if self._holder is None:
-                self._add(await self._names.settle(self._is_busy))
+                self._add(await self._names.settle(self._is_busy, always=True))
                 self._holder = await self._make()
             if starting:
                 self._names.began()
@@ -103,6 +106,18 @@ class OneCage:
         said, self._unsaid = self._unsaid, Settled()
         return said
 
+    def command_gone(self) -> None:
+        """Look at once for what a command has made, when it was the last one."""
+        if self._ended or self._is_busy():
+            return
+        self._names.idle()
+        task = asyncio.create_task(self._look_now(), name=f"cage {self.key} is idle")
+        self._looking.add(task)
+        task.add_done_callback(self._looking.discard)
+
+    async def _look_now(self) -> None:
+        self._add(await self._names.settle(self._is_busy))
+
     async def aclose(self) -> None:
         """Kill everything in the cage."""
         self._ended = True
@@ -115,6 +130,7 @@ class OneCage:
             self._holder = None
         await asyncio.gather(*(holder.aclose() for holder in holders))
         await self._way_out.aclose()
+        await asyncio.gather(*self._looking)
         await self._names.settle(self._is_busy)
         self._names.close()
         await self._remove_groups()

@@ -40,6 +40,10 @@ class Lends(Protocol):
         """Give it for the time of a request. `starting`: it is to start a command. Raises ToolError."""
         ...
 
+    def command_gone(self) -> None:
+        """Note that nothing is left of a command."""
+        ...
+
 
 def environment(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a process in a cage: what its caller gives, but for what names places and
@@ -173,6 +177,7 @@ class CageStarter:
                 with orphans.starting():
                     leader = await holder.start(command)
                     child = Child(leader, owner, family, orphans)
+                    child.when_gone(self._cage.command_gone)
         except Refused as refused:
             ends.close()
             raise SpawnFailed(_refusal(refused, fields)) from None

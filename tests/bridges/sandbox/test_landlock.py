@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sys
@@ -164,6 +165,7 @@ async def test_a_folder_with_a_protected_name_gets_no_entries_but_those_below_it
     await held.fails("rm notes")
     await held.works("echo x > src/new && rm src/new")
     await held.cages.settle("test")
+    await asyncio.sleep(0.05)  # time stamps of files are some milliseconds coarse
     (root / "src" / "deep" / ".vscode").mkdir()
     await held.fails("echo x > src/deep/.vscode/tasks.json")
     await held.fails("echo x > src/new")
