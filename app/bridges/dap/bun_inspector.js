@@ -42,10 +42,11 @@ function isCommonJs(program, loader) {
   }
 }
 
-const named = /(?:--require|-r)[ =]("(?:[^"\\]|\\.)*"|\S+)/.exec(process.env.NODE_OPTIONS ?? "");
-if (named !== null) {
+const required = /(?:--require|-r)[ =]("(?:[^"\\]|\\.)*"|\S+)/g;
+const named = [...(process.env.NODE_OPTIONS ?? "").matchAll(required)].map((found) => found[1]);
+if (named.length > 0) {
   prepare(Bun.main);
-  require(named[1].startsWith('"') ? JSON.parse(named[1]) : named[1]);
+  for (const one of named) require(one.startsWith('"') ? JSON.parse(one) : one);
   if (inspector.url() === undefined) {
     console.error(`Bun ${Bun.version} cannot be debugged: it has no inspector.open of Node; a newer Bun has`);
     process.exit(1);

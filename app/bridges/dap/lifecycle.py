@@ -59,8 +59,10 @@ class Means:
         commands = [resolved.command, resolved.interpreter] if isinstance(request, LaunchRequest) else []
         if isinstance(request, AttachRequest) and not _is_dialled(request, resolved):
             commands = [resolved.command]
+        commands += [(file,) for file in resolved.behaviour.own_files]
         inside = await request.cage([one for one in commands if one], self.environment)
-        return replace(self, children=inside.children, environment=inside.environment)
+        environment = {**inside.environment, **resolved.behaviour.env_in_cage}
+        return replace(self, children=inside.children, environment=environment)
 
 
 class SessionLife:
