@@ -47,7 +47,7 @@ class CallProcesses:
         self._children = children
         self._cages = cages
         self._state = (data_dir or Path("/nonexistent")) / STATE_FOLDER
-        self.closed = tuple(closed)
+        self._closed = tuple(closed)
         self.snapshots = snapshots
         self._keys: dict[str, dict[str, set[str]]] = {}
         self._idle: dict[str, asyncio.TimerHandle] = {}
@@ -90,7 +90,7 @@ class CallProcesses:
             context.cage or {},
             context.project_root,
             state_folder=self._state / _name(context.project_id) / _name(context.agent_path),
-            closed=self.closed,
+            closed=self._closed,
         )
         return replace(cage, mounts=(*cage.mounts, *(Mount(place, "ro") for place in also)))
 
@@ -133,7 +133,7 @@ class CallProcesses:
                 raise unavailable(self.tier)
             return self._children
         key = f"daemon/{root}"
-        cage = await asyncio.to_thread(cage_for_reading, root, self.snapshots, self.closed)
+        cage = await asyncio.to_thread(cage_for_reading, root, self.snapshots, self._closed)
         self._end_when_idle(key)
         return await self._cages.children(key, cage, root)
 
@@ -143,7 +143,7 @@ class CallProcesses:
         if not self.has_cages:
             return self._children
         key = f"daemon/{root}/git"
-        cage = await asyncio.to_thread(cage_for_git, root, objects, self.closed)
+        cage = await asyncio.to_thread(cage_for_git, root, objects, self._closed)
         self._end_when_idle(key)
         return await self._cages.children(key, cage, root)
 
