@@ -5,7 +5,7 @@ Owns: the names, and which spellings a file system might take for one of them. N
 
 from __future__ import annotations
 
-import unicodedata
+from app.workspace import folded
 
 READ_ONLY_NAMES = frozenset(
     {".git", ".gitmodules", ".gitconfig", ".hg", ".svn", ".husky", ".kaged"}
@@ -20,8 +20,5 @@ READ_ONLY_NAMES = frozenset(
 def is_protected(name: str) -> bool:
     """Tell whether a file system might take `name` for a protected one: other case, compatible or
     invisible characters, trailing dots and blanks, streams and short names."""
-    plain = "".join(
-        one for one in unicodedata.normalize("NFKC", name) if unicodedata.category(one) not in {"Cf", "Mn"}
-    )
-    folded = plain.casefold().partition(":")[0].rstrip(". ")
-    return folded in READ_ONLY_NAMES or folded.startswith(("git~", "kaged~"))
+    plain = folded(name)
+    return plain in READ_ONLY_NAMES or plain.startswith(("git~", "kaged~"))

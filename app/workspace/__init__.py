@@ -2,7 +2,7 @@
 
 from app.workspace.bounds import Policy
 from app.workspace.entry import Entry
-from app.workspace.paths import Access, Location, invalid_path, locate
+from app.workspace.paths import Access, Location, folded, invalid_path, locate
 from app.workspace.root import RootFolder
 from app.workspace.target import MAX_WHOLE_FILE, Staged, Target, changed_since_read
 from app.workspace.workspace import LEADS_OUT, Opened, Workspace
@@ -20,6 +20,7 @@ __all__ = [
     "Target",
     "Workspace",
     "changed_since_read",
+    "folded",
     "invalid_path",
     "locate",
 ]

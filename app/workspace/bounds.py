@@ -16,7 +16,7 @@ from typing import Protocol
 
 from app.errors import RPC_CAPABILITY_DENIED, ToolError
 from app.workspace.descriptors import names_of, real_path
-from app.workspace.paths import Access, invalid_path
+from app.workspace.paths import Access, folded, invalid_path
 
 Names = tuple[str, ...]
 Guard = Callable[[int, Names], None]
@@ -84,12 +84,13 @@ class Bounds:
                 raise daemons_own(shown)
 
     def _check_closed(self, parts: Names, root: Names) -> None:
-        if not self.closed:
-            return
-        whole = (*root, *parts)
         for closed in self.closed:
-            if whole[: len(closed)] == closed:
+            if closed == root[: len(closed)]:
                 raise daemons_own("/".join(parts) or ".")
+            if root == closed[: len(root)]:
+                inside = closed[len(root) :]
+                if [*map(folded, inside)] == [*map(folded, parts[: len(inside)])]:
+                    raise daemons_own("/".join(parts) or ".")
 
 
 def check_kind(status: os.stat_result, shown: str) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -68,6 +70,16 @@ def below(folder: Path, names: tuple[str, ...]) -> tuple[str, ...] | None:
         if names[: len(prefix)] == prefix:
             return names[len(prefix) :]
     return None
+
+
+@lru_cache(maxsize=4096)
+def folded(name: str) -> str:
+    """Return what is the same for all spellings that a file system might take for one name: other case,
+    compatible or invisible characters, trailing dots and blanks, streams."""
+    plain = "".join(
+        one for one in unicodedata.normalize("NFKC", name) if unicodedata.category(one) not in {"Cf", "Mn"}
+    )
+    return plain.casefold().partition(":")[0].rstrip(". ")
 
 
 def _check_text(path: str) -> None:

@@ -38,10 +38,23 @@ PROTECTED = {".git", ".Git", ".GIT", ".git.", "．git", "git~1", ".kaged", ".bas
 """The protected spellings among the names that are tried."""
 
 
+ALIKE = ({"a", "A"}, {"ü", "u\u0308"}, {".git", ".Git", ".GIT", ".git.", "．git", ".git:x"})
+"""Names that some file system takes for one."""
+
+
+def alike(one: Parts, other: Parts) -> bool:
+    pairs = zip(one, other, strict=True)
+    return all(a == b or any({a, b} <= names for names in ALIKE) for a, b in pairs)
+
+
 class Refused(Exception):
     def __init__(self, code: str) -> None:
         super().__init__(code)
         self.code = code
+
+
+def _of_equals(modes: list[str]) -> str:
+    return "deny" if "deny" in modes else modes[0]
 
 
 @dataclass
@@ -100,8 +113,16 @@ class Model:
         if not covering:
             return None
         longest = max(length for length, _ in covering)
-        modes = [mode for length, mode in covering if length == longest]
-        return "deny" if "deny" in modes else modes[0]
+        exact = _of_equals([mode for length, mode in covering if length == longest])
+        similar = [(len(at), mode) for at, mode in self.grants if self._may_cover(at, parts)]
+        further = max(length for length, _ in similar)
+        if further == longest:
+            return exact
+        other = _of_equals([mode for length, mode in similar if length == further])
+        return next(mode for mode in ("deny", "ro", "rw") if mode in (exact, other))
+
+    def _may_cover(self, at: Parts, parts: Parts) -> bool:
+        return len(at) <= len(parts) and alike(at, parts[: len(at)])
 
     def allow(self, parts: Parts, access: str) -> None:
         mode = self.mode(parts)
