@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING
 from app import __version__
 from app.access_tokens import AccessControl
 from app.bridges.dap.manager import DebugAdapters
-from app.bridges.lsp.manager import LanguageServers
 from app.bridges.plugins.manager import Plugins
-from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Tier
 from app.config import (
     LimitSettings,
     Settings,
@@ -30,17 +28,16 @@ from app.config import (
     settings_not_in_effect,
 )
 from app.harness.bridge_audit import BridgeAudit
-from app.harness.bridge_cages import plugin_cages, server_cages
-from app.harness.cage_setup import make_cages
+from app.harness.bridge_cages import plugin_cages
 from app.harness.capacity import Capacity
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
 from app.harness.checkpoints.worktrees import Worktrees
+from app.harness.code_services import open_code_services
 from app.harness.debug_adapters import debug_adapters
 from app.harness.event_hub import EventHub
 from app.harness.hooks.plugin_catalog import ManifestCatalog
 from app.harness.hooks.plugin_hooks import PluginHooks
 from app.harness.housekeeping import heartbeat_forever, reload_config_forever, trim_forever
-from app.harness.language_servers import ProjectLanguageServers
 from app.harness.limits import Limits
 from app.harness.log_store import stored_log
 from app.harness.permissions import PermissionRules
@@ -49,6 +46,7 @@ from app.harness.pipeline.observe import ObservabilityProcessor
 from app.harness.pipeline.policy import PolicyProcessor
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.plugin_storage import StoredPluginValues
+from app.harness.process_services import open_processes
 from app.harness.project_management import ProjectManagement
 from app.harness.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
@@ -58,19 +56,13 @@ from app.harness.trace_destinations import open_traces
 from app.harness.uploads.retention import trim_uploads_forever
 from app.observability import Metrics, Redactor, Telemetry
 from app.storage.storage import Storage
-from app.tools.ast_grep.snapshot import empty_folder
 from app.tools.authorisation.guard import built_in
 from app.tools.call_processes import CallProcesses
 from app.tools.catalog import build_registry
 from app.tools.edit_feedback import EditFeedback
 from app.tools.read_tracker import ReadTracker
 from app.tools.registry import ToolRegistry
-from app.tools.search.engine import choose_engine
-from app.tools.search.folder_rules import ProjectRules
-from app.tools.search.kept_lists import KeptLists
 from app.tools.service import ToolService
-from app.tools.text_format import text_of
-from app.workspace.tree_watch import TreeWatches
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -161,39 +153,26 @@ async def _open_services(
 ) -> AsyncIterator[Services]:
     for key, consequence in settings_not_in_effect(settings).items():
         log.warning("%s is set, but has no effect: %s", key, consequence)
-    children, environment = ChildProcesses(), child_environment()
-    watches = TreeWatches(ProjectRules)
-    every_folder = TreeWatches(instead=watches)  # installed packages, generated code: for language servers
     audit = BridgeAudit(storage, redactor, telemetry.metrics)
-    cages = await make_cages(children, settings, record=audit)
-    processes = await _call_processes(children, cages, settings)
-    kept = KeptLists(watches, processes, choose_engine(environment))
-    declared = ProjectLanguageServers(settings.lsp)
-    languages = LanguageServers(
-        children,
-        every_folder,
-        environment=environment,
-        declared=declared,
-        decode=text_of,
-        record=audit,
-        cages=server_cages(cages, settings),
-    )
-    feedback = EditFeedback(languages, enabled=declared.diagnostics_after_edit)
-    try:
+    async with (
+        open_processes(settings, record=audit) as processes,
+        open_code_services(settings, processes, audit) as code,
+    ):
+        environment = child_environment()
         hub = EventHub(storage)
         management = ProjectManagement.of(settings, storage, hub, redactor)
         reads = ReadTracker()
-        terminals = TerminalManager(children, per_session=settings.limits.ptys_per_session)
+        terminals = TerminalManager(processes.own, per_session=settings.limits.ptys_per_session)
         debuggers, debugged = debug_adapters(
-            children, terminals, settings.dap, environment=environment, record=audit
+            processes.own, terminals, settings.dap, environment=environment, record=audit
         )
         registry = build_registry(
             reads=reads,
             processes=processes,
             terminals=terminals,
             environment=environment,
-            kept=kept,
-            languages=languages,
+            kept=code.kept,
+            languages=code.languages,
             debuggers=debuggers,
             issues=management.agent_issues,
             todos=management.todos,
@@ -202,15 +181,15 @@ async def _open_services(
             config_file=settings.config_file or default_config_file(),
         )
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
-        hooks = _plugins(children, cages, storage, settings, registry, audit)
+        hooks = _plugins(processes, storage, settings, registry, audit)
         folder = settings.daemon.data_dir / "worktrees"
         notes = WorktreeNotes(storage, Worktrees(processes, environment, folder))
-        lasting = Lasting(reads, terminals, feedback, debuggers, hooks, notes, processes)
+        lasting = Lasting(reads, terminals, code.feedback, debuggers, hooks, notes, processes)
         services = await _assemble(
             settings, redactor, storage, hub, registry, router, lasting, telemetry, management
         )
-        show_children(telemetry.metrics, children, terminals, languages, debuggers)
-        declared.attach(services.projects)
+        show_children(telemetry.metrics, processes.own, terminals, code.languages, debuggers)
+        code.declared.attach(services.projects)
         debugged.attach(services.projects)
         tasks = _background(services, redactor)
         try:
@@ -219,33 +198,17 @@ async def _open_services(
         finally:
             await _cancelled(tasks)
             await _end(services, lasting)
-    finally:
-        await feedback.aclose()
-        await languages.aclose()
-        await kept.aclose()
-        await asyncio.gather(every_folder.aclose(), watches.aclose())
-        await processes.aclose()
-        await cages.aclose()
-        await children.aclose()
-
-
-async def _call_processes(children: ChildProcesses, cages: Cages, settings: Settings) -> CallProcesses:
-    data_dir = settings.daemon.data_dir
-    closed = (data_dir, settings.config_file or default_config_file())
-    snapshots = await asyncio.to_thread(empty_folder, data_dir / "snapshots")
-    return CallProcesses(children, cages, data_dir=data_dir, closed=closed, snapshots=snapshots)
 
 
 def _plugins(
-    children: ChildProcesses,
-    cages: Cages,
+    processes: CallProcesses,
     storage: Storage,
     settings: Settings,
     registry: ToolRegistry,
     audit: BridgeAudit,
 ) -> PluginHooks:
     plugins = Plugins(
-        children,
+        processes.own,
         environment=child_environment(),
         data_dir=settings.daemon.data_dir,
         search_paths=settings.plugins.paths,
@@ -253,7 +216,7 @@ def _plugins(
         record=audit,
         daemon_version=__version__,
         system_config=settings.plugins.config,
-        cages=plugin_cages(cages, settings),
+        cages=plugin_cages(processes.cages, settings),
     )
     return PluginHooks(plugins, audit, storage, registry)
 
@@ -288,14 +251,7 @@ async def _assemble(
     telemetry: Telemetry,
     management: ProjectManagement,
 ) -> Services:
-    watchdogs = built_in(settings.daemon.data_dir, home=Path.home())
-    tools = ToolService(
-        registry,
-        watchdogs=watchdogs,
-        after_edit=lasting.feedback,
-        redactor=redactor,
-        settle=lasting.processes.settle,
-    )
+    tools = _tools(settings, registry, lasting, redactor)
 
     async def prompts_changed(project_id: str, agents: tuple[str, ...]) -> None:
         await sessions.prompts_changed(project_id, agents)
@@ -343,6 +299,16 @@ async def _assemble(
         management=management,
         redactor=redactor,
         tier=lasting.processes.tier,
+    )
+
+
+def _tools(settings: Settings, registry: ToolRegistry, lasting: Lasting, redactor: Redactor) -> ToolService:
+    return ToolService(
+        registry,
+        watchdogs=built_in(settings.daemon.data_dir, home=Path.home()),
+        after_edit=lasting.feedback,
+        redactor=redactor,
+        settle=lasting.processes.settle,
     )
 
 

@@ -100,9 +100,14 @@ class CallProcesses:
         return self.tier.name in {"full", "landlock"}
 
     @property
-    def own(self) -> ChildStarter:
+    def own(self) -> ChildProcesses:
         """What starts processes with the daemon's rights."""
         return self._children
+
+    @property
+    def cages(self) -> Cages:
+        """All cages, those of others included."""
+        return self._cages
 
     def can_read_for(self, context: ToolCallContext) -> bool:
         """Whether `for_reading` has a starter for the caller."""

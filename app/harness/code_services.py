@@ -1,0 +1,64 @@
+"""What the daemon knows of the files of its projects while it runs: lists of them, and what is said of them.
+
+Owns: starting the watches of folders, the kept lists, the language servers and the late findings of edits,
+and ending them. Never: what any of them does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from app.bridges.lsp.manager import LanguageServers
+from app.config import Settings, child_environment
+from app.harness.bridge_audit import BridgeAudit
+from app.harness.bridge_cages import server_cages
+from app.harness.language_servers import ProjectLanguageServers
+from app.tools.call_processes import CallProcesses
+from app.tools.edit_feedback import EditFeedback
+from app.tools.search.engine import choose_engine
+from app.tools.search.folder_rules import ProjectRules
+from app.tools.search.kept_lists import KeptLists
+from app.tools.text_format import text_of
+from app.workspace.tree_watch import TreeWatches
+
+
+@dataclass(frozen=True, slots=True)
+class CodeServices:
+    """`kept` are the lists of files, `declared` which language servers projects have."""
+
+    kept: KeptLists
+    declared: ProjectLanguageServers
+    languages: LanguageServers
+    feedback: EditFeedback
+
+
+@asynccontextmanager
+async def open_code_services(
+    settings: Settings, processes: CallProcesses, audit: BridgeAudit
+) -> AsyncIterator[CodeServices]:
+    """Start them; on leaving nothing of them is left."""
+    environment = child_environment()
+    watches = TreeWatches(ProjectRules)
+    every_folder = TreeWatches(instead=watches)  # installed packages, generated code: for language servers
+    kept = KeptLists(watches, processes, choose_engine(environment))
+    declared = ProjectLanguageServers(settings.lsp)
+    languages = LanguageServers(
+        processes.own,
+        every_folder,
+        environment=environment,
+        declared=declared,
+        decode=text_of,
+        record=audit,
+        cages=server_cages(processes.cages, settings),
+    )
+    feedback = EditFeedback(languages, enabled=declared.diagnostics_after_edit)
+    try:
+        yield CodeServices(kept, declared, languages, feedback)
+    finally:
+        await feedback.aclose()
+        await languages.aclose()
+        await kept.aclose()
+        await asyncio.gather(every_folder.aclose(), watches.aclose())

@@ -1,0 +1,41 @@
+"""What starts the daemon's child processes: with its rights, or in cages.
+
+Owns: making both, and ending them after everything that they started. Never: who runs where.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.bridges.process import ChildProcesses
+from app.bridges.sandbox.manager import Record
+from app.config import Settings, default_config_file
+from app.harness.cage_setup import make_cages
+from app.tools.ast_grep.snapshot import empty_folder
+from app.tools.call_processes import CallProcesses
+
+
+@asynccontextmanager
+async def open_processes(settings: Settings, *, record: Record) -> AsyncIterator[CallProcesses]:
+    """Find out which cages there can be; on leaving, no process is left. `record` keeps what the audit is
+    told of cages."""
+    children = ChildProcesses()
+    try:
+        cages = await make_cages(children, settings, record=record)
+        data_dir = settings.daemon.data_dir
+        processes = CallProcesses(
+            children,
+            cages,
+            data_dir=data_dir,
+            closed=(data_dir, settings.config_file or default_config_file()),
+            snapshots=await asyncio.to_thread(empty_folder, data_dir / "snapshots"),
+        )
+        try:
+            yield processes
+        finally:
+            await processes.aclose()
+            await cages.aclose()
+    finally:
+        await children.aclose()
