@@ -95,6 +95,11 @@ class CallProcesses:
         return replace(cage, mounts=(*cage.mounts, *(Mount(place, "ro") for place in also)))
 
     @property
+    def closed(self) -> tuple[Path, ...]:
+        """The daemon's own places."""
+        return self._closed
+
+    @property
     def has_cages(self) -> bool:
         """Whether processes can be started in cages on this machine."""
         return self.tier.name in {"full", "landlock"}
