@@ -277,6 +277,7 @@ class OneCage:
 def _kept_folders(wrapping: bubblewrap.Wrapping, folder: Path) -> tuple[int, int]:
     """Open the folders that are kept as home and /tmp of the cage; they are made when they are not there."""
     found = []
+    os.makedirs(folder, mode=0o700, exist_ok=True)
     for name in ("home", "tmp"):
         os.makedirs(folder / name, mode=0o700, exist_ok=True)
         descriptor = os.open(folder / name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
