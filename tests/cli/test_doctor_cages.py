@@ -1,0 +1,54 @@
+"""`kaged doctor` makes a cage as the daemon does, and says what holds, what does not, and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.bridges.sandbox.tier import Tier
+from app.cli import diagnosis
+from app.config import load_settings
+from app.harness import cage_setup
+from tests.cli.kaged import Home
+
+pytestmark = pytest.mark.requirement("R8.kernel.tier")
+
+
+def cages_of(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in report["findings"] if one["group"] == "sandbox"}
+
+
+def test_the_doctor_tries_a_cage(home: Home) -> None:
+    found = cages_of(home.json("doctor"))
+    tier = found["cages"]["detail"].split(":")[0]
+    assert found["cages"]["status"] == ("ok" if tier == "full" else "absent")
+    assert {"bubblewrap", "user namespaces", "landlock", "container", "bounds", "user"} <= found.keys()
+    assert found["cages"]["advice"] is None or tier == "none"
+
+
+def test_the_doctor_says_that_the_sandbox_is_switched_off(home: Home) -> None:
+    home.config.write_text(home.config.read_text() + '\n[sandbox]\nmode = "off"\n')
+    found = cages_of(home.json("doctor"))
+    assert found.keys() == {"cages"}
+    assert found["cages"]["status"] == "absent"
+    assert "--no-sandbox" in found["cages"]["advice"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "status"), [("auto", "absent"), ("full", "problem"), ("landlock", "problem")]
+)
+async def test_what_the_operator_asked_for_and_is_not_there_is_a_problem(
+    monkeypatch: pytest.MonkeyPatch, mode: str, status: str
+) -> None:
+    tier = Tier("none", "bubblewrap is not installed", "Install it", (("bubblewrap", "not installed"),))
+    monkeypatch.setitem(cage_setup._found, mode, tier)
+    settings = load_settings(environ={}, overrides={"sandbox.mode": mode})
+    cages, bubblewrap = await diagnosis._sandbox(settings)
+    assert (cages.status, cages.detail, cages.advice) == (
+        status,
+        "none: bubblewrap is not installed",
+        "Install it",
+    )
+    assert bubblewrap.status == "absent"
+    assert "bubblewrap" in (bubblewrap.advice or "")
