@@ -21,7 +21,7 @@ CAGES: dict[str, dict[str, Any]] = {
     "writer": {"fs": [SOURCE, NOT_PRIVATE]},
     # What it needs is also there in the tier `landlock`.
     "runner": {"fs": [SOURCE], **RUNS},
-    "looker": {"fs": [{"mode": "ro", "path": "src"}], **RUNS},
+    "looker": {"fs": [{"mode": "ro", "path": "src/sub"}, SOURCE], **RUNS},
     "keeper": {"fs": [SOURCE, NOT_PRIVATE], "state": "persistent", **RUNS},
     "netter": {"fs": [SOURCE], "net": {"allow": ["allowed.example:443", "*.wide.example:443"]}, **RUNS},
     "relaxed": {"fs": [SOURCE], "seccomp": "relaxed", **RUNS},
@@ -29,7 +29,7 @@ CAGES: dict[str, dict[str, Any]] = {
     "bounded": {
         "fs": [SOURCE],
         "limits": {
-            "walltime_seconds": 2,
+            "walltime_seconds": 120,
             "memory_mb": 256,
             "pids": 40,
             "file_size_mb": 4,

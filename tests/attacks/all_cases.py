@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from tests.attacks import cases_http, cases_links, cases_paths, cases_search, cases_websocket
+from tests.attacks import (
+    cases_archives,
+    cases_environment,
+    cases_fetch,
+    cases_http,
+    cases_links,
+    cases_network,
+    cases_paths,
+    cases_project,
+    cases_search,
+    cases_seccomp,
+    cases_shell,
+    cases_websocket,
+)
 from tests.attacks.case import Case
 
 CASES: tuple[Case, ...] = (
@@ -11,4 +24,11 @@ CASES: tuple[Case, ...] = (
     *cases_search.CASES,
     *cases_http.CASES,
     *cases_websocket.CASES,
+    *cases_project.CASES,
+    *cases_archives.CASES,
+    *cases_shell.CASES,
+    *cases_environment.CASES,
+    *cases_network.CASES,
+    *cases_seccomp.CASES,
+    *cases_fetch.CASES,
 )

@@ -182,7 +182,8 @@ SMUGGLED = (
 RAW = (
     _raw(
         "two-lengths",
-        "POST /api/v1/sessions HTTP/1.1\nHost: <host>\n<authorization>\nContent-Length: 4\nContent-Length: 90\n",
+        "POST /api/v1/sessions HTTP/1.1\nHost: <host>\n<authorization>\nContent-Length: 4\n"
+        "Content-Length: 90\n",
         SMUGGLED,
     ),
     _raw(

@@ -147,7 +147,8 @@ CASES: tuple[Case, ...] = (
     _settings_in_the_project(
         "ast-grep-loads-a-library",
         "sgconfig.yml",
-        "ruleDirs: [rules]\ncustomLanguages:\n  evil:\n    libraryPath: <outside>/evil.so\n    extensions: [py]\n",
+        "ruleDirs: [rules]\ncustomLanguages:\n  evil:\n"
+        "    libraryPath: <outside>/evil.so\n    extensions: [py]\n",
         "search.ast",
         {"pattern": "print($X)", "lang": "python", "paths": ["src"]},
     ),

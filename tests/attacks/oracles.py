@@ -92,7 +92,7 @@ class Oracles:
         if scene.process.poll() is not None:
             return ["the daemon has ended"]
         try:
-            answer = scene.request("GET", "/versions", timeout=5)
+            answer = scene.request("GET", f"{scene.url}/healthz", timeout=5)
         except Exception as problem:  # noqa: BLE001  (whatever it is, it is the finding)
             return [f"the daemon does not answer: {problem!r}"]
         return [] if answer.status_code == 200 else [f"the daemon answers {answer.status_code}"]

@@ -23,9 +23,10 @@ NEIGHBOUR = "the allowed neighbour"
 
 @dataclass
 class Place:
-    """A folder of its own for one daemon. `top` is what everything lies in."""
+    """A folder of its own for one daemon of the user `uid`. `top` is what everything lies in."""
 
     top: Path
+    uid: int
     mark: str = field(default_factory=lambda: f"canary{secrets.token_hex(12)}")
 
     @property
@@ -61,8 +62,14 @@ class Place:
     def canary(self, kind: str) -> str:
         return f"{self.mark}-{kind}"
 
-    def write(self, uid: int) -> None:
-        """Write everything, as `uid`'s."""
+    def give(self, top: Path) -> None:
+        """Make everything below `top` the daemon's user's."""
+        if self.uid != os.geteuid():
+            for path in (top, *top.rglob("*")):
+                os.lchown(path, self.uid, self.uid)
+
+    def write(self) -> None:
+        """Write everything."""
         write(self.outside / "shared.txt", "a file with two names\n")
         self._write_project()
         write(self.other / ".kaged" / "project.yaml", project_file("other"))
@@ -70,7 +77,9 @@ class Place:
         write(self.other / "src" / "a.txt", self.canary("other") + "\n")
         write(self.outside / "secret.txt", self.canary("outside") + "\n")
         write(self.outside / "folder" / "deep.py", f"SECRET = '{self.canary('outside-deep')}'\n")
-        (self.outside / "program.sh").write_text("#!/bin/sh\necho outside\n")
+        ran = self.outside / "ran"
+        write(self.outside / "kaged-plugin.yaml", PLUGIN.replace("<ran>", str(ran)))
+        (self.outside / "program.sh").write_text(f"#!/bin/sh\necho outside >>{ran}\ncat\n")
         (self.outside / "program.sh").chmod(0o755)
         write(self.home / ".ssh" / "id_ed25519", self.canary("home") + "\n")
         write(self.home / ".aws" / "credentials", self.canary("home-aws") + "\n")
@@ -78,11 +87,9 @@ class Place:
         write(self.data / "kept" / "secret.txt", self.canary("data") + "\n")
         self.data.chmod(0o700)
         write(self.config, self._settings())
-        write(self.config.parent / "play.yaml", TRANSCRIPT)
+        write(self.config.parent / "transcripts" / "play.yaml", TRANSCRIPT)
         self.log.touch()
-        if uid != os.geteuid():
-            for path in (self.top, *self.top.rglob("*")):
-                os.lchown(path, uid, uid)
+        self.give(self.top)
 
     def _write_project(self) -> None:
         project = self.project
@@ -99,7 +106,8 @@ class Place:
         write(project / "docs" / "guide.txt", f"{NEIGHBOUR} of the guide\n")
         write(project / "secret" / "key.txt", self.canary("ungranted") + "\n")
         write(project / ".git" / "HEAD", "ref: refs/heads/main\n")
-        write(project / ".git" / "config", "[core]\n\trepositoryformatversion = 0\n")
+        settings = f"[core]\n\trepositoryformatversion = 0\n\tfsmonitor = {self.outside}/program.sh\n"
+        write(project / ".git" / "config", settings)
         for folder in ("objects", "refs/heads", "hooks"):
             (project / ".git" / folder).mkdir(parents=True)
         links = {
@@ -126,7 +134,7 @@ class Place:
     def _settings(self) -> str:
         return (
             '[models]\nmain = "replay:play"\n'
-            '[providers.replay]\ntranscript = "play.yaml"\n'
+            '[providers.replay]\ntranscript = "transcripts"\n'
             "[providers.real]\n"
             f'driver = "openai"\nbase_url = "http://127.0.0.1:9/v1"\napi_key = "{self.canary("api-key")}"\n'
             "[limits]\nsessions_per_project = 50\nsessions_per_operator = 100\n"
@@ -171,4 +179,14 @@ conversations:
 fallback:
   steps:
     - answer: [text: Done.]
+"""
+
+PLUGIN = """\
+name: evil
+version: "1.0.0"
+kaged_api: 1
+description: Never to be run
+command: [sh, -c, "touch <ran>"]
+capabilities: []
+hooks: [on_session_start]
 """

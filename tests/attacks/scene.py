@@ -57,9 +57,9 @@ class Scene:
         self.kind = kind
         self.uid = os.geteuid() if kind.user == "root" or os.geteuid() else ORDINARY_USER
         # Not below /tmp, which a cage has of its own: what lies beside the project must be kept out.
-        self.place = Place(Path(tempfile.mkdtemp(prefix="kaged-attacks-", dir="/var/tmp")))
+        self.place = Place(Path(tempfile.mkdtemp(prefix="kaged-attacks-", dir="/var/tmp")), self.uid)
         self.place.top.chmod(0o755)
-        self.place.write(self.uid)
+        self.place.write()
         self.listeners = Listeners(self.place.outside)
         self.said: list[str] = []
         """Every answer, frame and log line since the oracles looked last."""
@@ -179,13 +179,15 @@ class Scene:
         assert answer.status_code == 201, answer.text
         return str(answer.json()["id"])
 
-    def call(self, agent: str, tool: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+    def call(
+        self, agent: str, tool: str, params: dict[str, Any] | None = None, *, session: str | None = None
+    ) -> dict[str, Any]:
         """Call a tool as one of the agents, as its model would; return the envelope. A request that is
         refused as such comes back as an envelope, too."""
         path = "primary" if agent == "primary" else f"primary.subagents.{agent}"
         answer = self.request(
             "POST",
-            f"/sessions/{self.session_id}/tools/{tool}",
+            f"/sessions/{session or self.session_id}/tools/{tool}",
             content=json.dumps({"params": params or {}, "agent_path": path}),
             headers={"content-type": "application/json"},
         )
@@ -195,8 +197,8 @@ class Scene:
         envelope: dict[str, Any] = answer.json()
         return envelope
 
-    def shell(self, agent: str, command: str, **more: Any) -> dict[str, Any]:
-        return self.call(agent, "shell.bash", {"command": command, **more})
+    def shell(self, agent: str, command: str, *, session: str | None = None, **more: Any) -> dict[str, Any]:
+        return self.call(agent, "shell.bash", {"command": command, **more}, session=session)
 
     def websocket(self, path: str, token: str | None = "", **options: Any) -> connect:
         """Return a WebSocket, for `with`: with the operator's token, with `token`, or with none (None)."""
