@@ -92,6 +92,11 @@ class _Search:
         if "node_modules" in path.parts:
             until = path.parts.index("node_modules") + 1
             return Path(*path.parts[:until])
+        if "usr" in path.parts:
+            # Packages of the system, unpacked in another place: they have links across all of it.
+            tree = Path(*path.parts[: path.parts.index("usr") + 1])
+            if self._is_installation(tree):
+                return tree
         folder = path.parent
         if folder.name in _PROGRAM_FOLDERS:
             if self._is_installation(folder.parent):

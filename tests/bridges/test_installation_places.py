@@ -45,6 +45,13 @@ def test_an_installation_is_shown_whole_and_a_folder_of_programs_alone(tmp_path:
     assert places(tmp_path, program(tmp_path / "apart" / "serve")) == {"apart"}
 
 
+def test_packages_of_the_system_in_another_place_are_shown_together(tmp_path: Path) -> None:
+    go = program(tmp_path / "aside" / "usr" / "lib" / "go" / "bin" / "go")
+    (tmp_path / "aside" / "usr" / "share").mkdir()
+    assert places(tmp_path, go) == {"aside/usr"}
+    assert places(tmp_path, go, apart=(tmp_path / "aside" / "usr" / "share",)) == {"aside/usr/lib/go/bin"}
+
+
 def test_what_lies_in_the_home_is_shown_without_the_home(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / ".local" / "lib").mkdir(parents=True)

@@ -126,6 +126,8 @@ class AdapterBehaviour:
     """Likewise, where it runs in a cage, for which it has to do something in another way."""
     own_files: tuple[str, ...] = ()
     """Files of this package that it or the program loads."""
+    runs: tuple[str, ...] = ()
+    """Programs of the PATH that it starts itself, by name."""
     hands_on: bool = False
     """The program has the adapter's own environment and folder; its requests have no fields for them."""
     is_program: bool = False

@@ -115,6 +115,7 @@ BEHAVIOURS = (
             "showGlobalVariables": True,
             "hideSystemGoroutines": True,
         },
+        runs=("go",),
         uses_ptrace=True,
         answers_launch="early",
         entry="main",

@@ -35,6 +35,7 @@ from app.bridges.dap.stop_report import StopReports
 from app.bridges.dap.stops import Stop
 from app.errors import ToolError
 from app.ids import new_id
+from app.programs import on_path
 from app.states import DebugState
 
 MAX_OUTPUT_OF_FAILURE = 4_000
@@ -60,6 +61,10 @@ class Means:
         if isinstance(request, AttachRequest) and not _is_dialled(request, resolved):
             commands = [resolved.command]
         commands += [(file,) for file in resolved.behaviour.own_files]
+        places = {**self.environment, **resolved.env}
+        for name in resolved.behaviour.runs:
+            program = await asyncio.to_thread(on_path, name, places)
+            commands += [(str(program),)] if program is not None else []
         inside = await request.cage([one for one in commands if one], self.environment)
         environment = {**inside.environment, **resolved.behaviour.env_in_cage}
         return replace(self, children=inside.children, environment=environment)
