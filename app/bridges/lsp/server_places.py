@@ -23,8 +23,13 @@ from app.bridges.installation_places import Surroundings, needed_places, usual_p
 from app.bridges.lsp.resolution import ResolvedServer
 from app.cages.cage import Cage, Mount
 from app.cages.inner_environment import environment_inside
+from app.errors import ToolError
 from app.programs import on_path
 
+_ADVICE = (
+    "Language servers run in a cage of the project; the operator can give them the rights of the daemon by "
+    '`lsp = "none"` under [sandbox].'
+)
 _numbers = itertools.count(1)
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}")
 _COMPANIONS: Mapping[str, tuple[str, ...]] = {
@@ -109,7 +114,10 @@ class ServerPlaces:
         cage = await asyncio.to_thread(self._cage, cages, server)
         key = f"lsp/{self._project_id}/{_name(server.language)}/{next(_numbers)}"
         about = {"project_id": self._project_id, "language": server.language}
-        children = await cages.keeper.children(key, cage, self._project_root, about=about)
+        try:
+            children = await cages.keeper.children(key, cage, self._project_root, about=about)
+        except ToolError as problem:
+            raise ToolError(problem.code, f"{problem.message} {_ADVICE}", detail=problem.detail) from None
         shown = tuple(mount.path for mount in cage.mounts if mount.mode != "deny")
         inside = environment_inside(self._environment, shown)
         return ServerPlace(children, {**inside, **cage.env}, lambda: cages.keeper.end(key))

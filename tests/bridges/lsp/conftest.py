@@ -23,7 +23,7 @@ from app.bridges.lsp.manager import (
     ServerLimits,
 )
 from app.bridges.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.manager import Cages, Tier
 from app.tools.text_format import text_of
 from app.workspace.tree_watch import TreeWatches
 from tests.bridges.conftest import IN_CAGES, children_of, until
@@ -84,14 +84,15 @@ async def open_place(
     path: tuple[Path, ...] = (),
     watches: TreeWatches | None = None,
     caged: bool = IN_CAGES,
+    tier: Tier = FULL,
 ) -> AsyncIterator[Place]:
     """Open a project; when it is closed no process is left of it, and `watches` are closed. `caged`: its
-    servers run in cages."""
+    servers run in cages, as a machine of this `tier` has them."""
     root = root or base / "project"
     root.mkdir(parents=True, exist_ok=True)
     before = children_of(os.getpid()).keys()
     children, watches = ChildProcesses(), watches or TreeWatches()
-    cages = Cages(children, FULL)
+    cages = Cages(children, tier)
     audited: list[Event] = []
     declarations = Declarations(local=tuple(declared))
     languages = LanguageServers(
