@@ -20,6 +20,8 @@ from app.programs import SYSTEM_PATH, on_path
 
 LANDLOCK_NEEDED = 6
 """From this version on landlock holds signals and abstract sockets back (Linux 6.12)."""
+BUBBLEWRAP_NEEDED = "0.10 or later, or an older one of a distribution that has --bind-fd"
+"""Distributions have brought that option to older versions, with the fix for CVE-2024-42472."""
 _CREATE_RULESET, _ASK_VERSION = 444, 1
 _FLAGS = "the flags of docs/cages.md"
 
@@ -58,7 +60,7 @@ class Host:
         if not self.known_machine:
             return "Cages need x86_64 or aarch64"
         if self.bubblewrap is None:
-            return "Install bubblewrap, version 0.8 or later, and restart the daemon"
+            return f"Install bubblewrap {BUBBLEWRAP_NEEDED}, and restart the daemon"
         if self.container is not None:
             return f"Start the container with docker/seccomp.json and {_FLAGS}"
         if self.namespaces_advice is not None:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from app.bridges.child_starter import CageKeeper
 from app.bridges.sandbox.canary import Trial, try_cage
-from app.bridges.sandbox.host_support import LANDLOCK_NEEDED, Host, look_at_host
+from app.bridges.sandbox.host_support import BUBBLEWRAP_NEEDED, LANDLOCK_NEEDED, Host, look_at_host
 from app.bridges.sandbox.tier import Tier
 
 Mode = Literal["auto", "full", "landlock", "off"]
@@ -39,7 +39,13 @@ async def find_tier(mode: Mode, keeper: Callable[[Tier], CageKeeper]) -> Tier:
     if trial.holds:
         reason = f"a command was held in a cage of namespaces: {_counted(trial)}"
         return Tier("full", reason, found=(*host.findings(), *_seen(trial)))
-    return _none(host, _in_words(trial), host.advice(), trial)
+    return _none(host, _in_words(trial), _advice(host, trial), trial)
+
+
+def _advice(host: Host, trial: Trial) -> str:
+    if "Unknown option" in (trial.problem or ""):
+        return f"This bubblewrap is too old: install version {BUBBLEWRAP_NEEDED}, and restart the daemon"
+    return host.advice()
 
 
 async def _landlock(host: Host, keeper: Callable[[Tier], CageKeeper]) -> Tier:

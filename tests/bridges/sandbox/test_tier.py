@@ -201,6 +201,16 @@ async def test_a_cage_that_cannot_be_made_says_what_to_do(
     assert "without" not in (tier.advice or "")
 
 
+async def test_an_old_bubblewrap_is_told_as_one(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused(*_: object) -> Trial:
+        return Trial(problem="bwrap: Unknown option --bind-fd")
+
+    monkeypatch.setattr(tier_search, "try_cage", refused)
+    tier = await find_tier("auto", keeper)
+    assert tier.name == "none"
+    assert "too old" in (tier.advice or "")
+
+
 @pytest.mark.parametrize("version", [0, 1, 5])
 async def test_an_old_landlock_is_not_tried(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch, version: int
