@@ -25,6 +25,12 @@ def find_program(name: str, environment: Mapping[str, str]) -> Path | None:
     return packaged(name) or on_path(name, environment)
 
 
+def found_program(name: str, environment: Mapping[str, str]) -> str:
+    """Return where the program really lies, or its name where there is none."""
+    program = find_program(name, environment)
+    return name if program is None else os.path.realpath(program)
+
+
 def packaged(name: str) -> Path | None:
     """Return the program that its package has installed beside this Python, or None."""
     for folder in (Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))):

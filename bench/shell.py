@@ -88,7 +88,7 @@ def _no_file() -> BinaryIO:
     return open(os.devnull, "wb")
 
 
-async def _spawns(terminals: TerminalManager, folder: Path) -> None:
+async def _spawns(children: ChildProcesses, terminals: TerminalManager, folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     environment = child_environment()
     spec = CommandSpec(
@@ -99,6 +99,7 @@ async def _spawns(terminals: TerminalManager, folder: Path) -> None:
         shown_cwd=".",
         env=environment | TERMINAL_VARIABLES,
         open_file=_no_file,
+        children=children,
     )
     bare: list[float] = []
     brokered: list[float] = []
@@ -125,7 +126,7 @@ async def _measure() -> None:
     terminals = TerminalManager(children, per_session=4)
     with tempfile.TemporaryDirectory() as name:
         await _lines(children, terminals, Path(name))
-        await _spawns(terminals, Path(name))
+        await _spawns(children, terminals, Path(name))
     await terminals.aclose()
     await children.aclose()
 

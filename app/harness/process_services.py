@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 
 from app.bridges.process import ChildProcesses
 from app.bridges.sandbox.manager import Record
-from app.config import Settings, default_config_file
+from app.config import Settings, child_environment, default_config_file
 from app.harness.cage_setup import make_cages
 from app.tools.ast_grep.snapshot import empty_folder
 from app.tools.call_processes import CallProcesses
@@ -30,6 +30,7 @@ async def open_processes(settings: Settings, *, record: Record) -> AsyncIterator
             cages,
             data_dir=data_dir,
             closed=(data_dir, settings.config_file or default_config_file()),
+            environment=child_environment(),
             snapshots=await asyncio.to_thread(empty_folder, data_dir / "snapshots"),
         )
         try:

@@ -20,7 +20,7 @@ from app.bridges.sandbox.manager import Cages, Tier, unavailable
 from app.cages.cage import Cage, Mount
 from app.tools.cage_notes import RUN_OUT, taken_away
 from app.tools.call import ToolCallContext
-from app.tools.project_cage import cage_for_git, cage_for_reading
+from app.tools.project_cage import cage_for_git, cage_for_reading, programs_for_reading
 
 log = logging.getLogger("kaged.cages")
 
@@ -33,7 +33,8 @@ _PLAIN_VARIABLE = re.compile(r"PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ")
 
 class CallProcesses:
     """One per daemon. `data_dir` is where cages keep state, `closed` are the daemon's own places, which
-    no cage shows. `snapshots` is where copies lie for programs to read in the cage of the project."""
+    no cage shows. `snapshots` is where copies lie for programs to read in the cage of the project; these
+    programs are looked for on the PATH of `environment`."""
 
     def __init__(
         self,
@@ -43,12 +44,16 @@ class CallProcesses:
         data_dir: Path | None = None,
         closed: Sequence[Path] = (),
         snapshots: Path | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self._children = children
         self._cages = cages
         self._state = (data_dir or Path("/nonexistent")) / STATE_FOLDER
         self._closed = tuple(closed)
         self.snapshots = snapshots
+        self._for_reading = programs_for_reading(environment or {})
+        if snapshots is not None:
+            self._for_reading += (snapshots,)
         self._keys: dict[str, dict[str, set[str]]] = {}
         self._idle: dict[str, asyncio.TimerHandle] = {}
         self._ending: set[asyncio.Task[None]] = set()
@@ -143,7 +148,7 @@ class CallProcesses:
                 raise unavailable(self.tier)
             return self._children
         key = f"daemon/{root}"
-        cage = await asyncio.to_thread(cage_for_reading, root, self.snapshots, self._closed)
+        cage = await asyncio.to_thread(cage_for_reading, root, self._for_reading, self._closed)
         self._end_when_idle(key)
         return await self._cages.children(key, cage, root)
 

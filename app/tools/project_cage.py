@@ -7,24 +7,32 @@ programs themselves need. Never: a cage of an agent (`app.cages.cage`). Looks at
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import app
 from app.cages.cage import Cage, Mount
+from app.programs import find_program, own_packages
 
-OWN_PROGRAMS = Path(app.__file__).parent
-"""Programs of the daemon's own that run in such a cage, with what they are configured by."""
+OWN_FOLDERS = (Path(app.__file__).parent, own_packages())
+"""Of programs of the daemon's own that run in such a cage, with what they are configured by."""
+OWN_PROGRAMS = ("rg", "ast-grep")
 RULES_FILE = ".gitignore"
 MAX_LINE = 4096
 
 
-def cage_for_reading(root: Path, snapshots: Path | None, closed: Sequence[Path]) -> Cage:
-    """Return the cage in which the project at `root` is searched. Of what lies above it, the cage shows
-    that there is a repository, and which files that ignores: a search goes by both."""
-    shown = [root, *above(root), OWN_PROGRAMS]
-    if snapshots is not None:
-        shown.append(snapshots)
+def programs_for_reading(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return what has to be shown of this installation wherever it lies, with the programs that are found on
+    the PATH of `environment`."""
+    found = (find_program(name, environment) for name in OWN_PROGRAMS)
+    return (*OWN_FOLDERS, *(program.resolve() for program in found if program is not None))
+
+
+def cage_for_reading(root: Path, also: Sequence[Path], closed: Sequence[Path]) -> Cage:
+    """Return the cage in which the project at `root` is searched by programs that need to see `also`. Of what
+    lies above the project, the cage shows that there is a repository, and which files that ignores: a
+    search goes by both."""
+    shown = [root, *above(root), *also]
     mounts = [Mount(path, "ro") for path in dict.fromkeys(shown)]
     return Cage(mounts=(*mounts, *(Mount(path, "deny") for path in closed)))
 

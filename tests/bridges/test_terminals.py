@@ -29,6 +29,7 @@ class Bench:
 
     def __init__(self, children: ChildProcesses, folder: Path) -> None:
         self.terminals = TerminalManager(children, per_session=4, grace_seconds=0.3)
+        self.children = children
         self.folder = folder
         self.descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
 
@@ -44,6 +45,7 @@ class Bench:
             shown_cwd=".",
             env=ENVIRONMENT | TERMINAL_VARIABLES,
             open_file=open_file,
+            children=self.children,
         )
 
     async def run(self, command: str, seconds: float = 20, session: str = "ses") -> tuple[Command, str]:

@@ -31,7 +31,7 @@ CommandState = Literal["running", "background", "ended"]
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
     """What to run for whom. `cwd` is the descriptor of a folder, `env` the whole environment. `children`
-    starts it, in a cage for instance; None leaves it to the manager."""
+    starts it, with the daemon's rights or in a cage."""
 
     command: str
     session_id: str
@@ -40,7 +40,7 @@ class CommandSpec:
     shown_cwd: str
     env: Mapping[str, str]
     open_file: OpenFile
-    children: ChildStarter | None = None
+    children: ChildStarter
 
 
 class Command:
@@ -100,14 +100,14 @@ class Command:
         """Whether something goes on that nobody is about to end."""
         return self._child is not None and bool(self._child.left_behind) and not self._ending
 
-    async def start(self, children: ChildStarter) -> None:
+    async def start(self) -> None:
         """Start the shell. Raises SpawnFailed.
 
         With job control (`-m`) the shell gives background jobs process groups of their own, as at
         a prompt: else the kernel would hang them up when the shell, whose terminal it is, ends.
         """
         try:
-            self._child = await children.start(
+            self._child = await self.spec.children.start(
                 ["/bin/sh", "-m", "-c", self.spec.command],
                 owner=f"{self.spec.session_id}/{self.id}",
                 cwd=self.spec.cwd,

@@ -78,7 +78,7 @@ class TerminalManager:
         """
         command = self._admit(spec)
         try:
-            await command.start(spec.children or self._children)
+            await command.start()
             yield command
         except BaseException:
             await self._close(command)

@@ -20,7 +20,7 @@ from typing import Literal
 from app.bridges.child_starter import ChildStarter
 from app.bridges.process import SpawnFailed
 from app.errors import ToolError
-from app.programs import ENVIRONMENT, find_program
+from app.programs import ENVIRONMENT, found_program
 from app.tools.ast_grep.found import Found, Lines, read_match
 from app.tools.ast_grep.languages import LanguageName
 from app.tools.ast_grep.pattern import Pattern, check_text, invalid_pattern, read_account
@@ -67,7 +67,7 @@ class AstGrep:
 
     def __init__(self, children: ChildStarter, environment: Mapping[str, str] = ENVIRONMENT) -> None:
         self._children = children
-        self._program = str(find_program("ast-grep", environment) or "ast-grep")
+        self._program = found_program("ast-grep", environment)
         self._folder = Path(str(resources.files("app.tools.ast_grep")))
 
     def started_by(self, children: ChildStarter) -> AstGrep:

@@ -16,7 +16,7 @@ from typing import Protocol
 from app.bridges.child_starter import ChildStarter
 from app.bridges.process import SpawnFailed
 from app.errors import RPC_INVALID_PARAMS, ToolError
-from app.programs import ENVIRONMENT, find_program
+from app.programs import ENVIRONMENT, found_program
 from app.tools.ast_grep.engine import not_startable
 
 MAX_LIST = 64 * 1024 * 1024
@@ -67,7 +67,7 @@ class SourceFiles:
     ) -> None:
         self._children = children
         self._rules_above = rules_above
-        self._program = str(find_program("rg", environment) or "rg")
+        self._program = found_program("rg", environment)
 
     def started_by(self, children: ChildStarter) -> SourceFiles:
         """Return the same, with its processes started by `children`."""

@@ -127,7 +127,7 @@ class PythonEngine:
 def choose_engine(environment: Mapping[str, str]) -> Engine:
     """Return ripgrep as installed with kaged, else the system's, else the Python engine."""
     program = find_program("rg", environment)
-    return PythonEngine() if program is None else Ripgrep(program)
+    return PythonEngine() if program is None else Ripgrep(program.resolve())
 
 
 def _literal(name: str) -> str:
