@@ -15,6 +15,7 @@ from pathlib import Path
 
 import app
 from app.programs import script_interpreter, search_path
+from app.workspace import read_beginning
 
 SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")))
 """Every cage shows these, and the daemon's own interpreter with its packages."""
@@ -157,7 +158,6 @@ def _links(path: Path) -> Iterator[Path]:
 
 def _beginning(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return file.read(MAX_SCRIPT).decode("utf-8", "replace")
+        return read_beginning(path, MAX_SCRIPT).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -3,6 +3,7 @@
 from app.workspace.bounds import Policy
 from app.workspace.entry import Entry
 from app.workspace.paths import Access, Location, folded, invalid_path, locate
+from app.workspace.plain_file import read_beginning
 from app.workspace.root import RootFolder
 from app.workspace.target import MAX_WHOLE_FILE, Staged, Target, changed_since_read
 from app.workspace.workspace import LEADS_OUT, Opened, Workspace
@@ -23,4 +24,5 @@ __all__ = [
     "folded",
     "invalid_path",
     "locate",
+    "read_beginning",
 ]

@@ -17,7 +17,7 @@ from app.harness.checkpoints.git_objects import TreeEntry
 from app.harness.checkpoints.restoring import FileChange, FilePlan, _apply
 from app.harness.dsl.paths import PathProblem, read_project_file
 from app.tools.search.ignore_rules import RULES_FILE, read_rules
-from app.workspace import Workspace
+from app.workspace import Workspace, read_beginning
 from tests.workspace.swapping import CANARY, Arena, swapping
 
 pytestmark = pytest.mark.requirement("R8.paths.one")
@@ -158,11 +158,14 @@ def test_rules_of_a_folder_are_a_plain_file_or_none(tmp_path):
 
 
 @pytest.mark.timeout(20)
-def test_a_pipe_in_the_place_of_a_source_holds_nobody_up(tmp_path):
+def test_a_pipe_in_the_place_of_a_file_holds_nobody_up(tmp_path):
     os.mkfifo(tmp_path / "main.py")
     assert read_breakpoint_lines(tmp_path / "main.py").lines is None
+    with pytest.raises(OSError):
+        read_beginning(tmp_path / "main.py", 10)
     (tmp_path / "other.py").write_text("pass\n")
     assert read_breakpoint_lines(tmp_path / "other.py").lines == ("pass",)
+    assert read_beginning(tmp_path / "other.py", 3) == b"pas"
 
 
 @pytest.mark.timeout(60)

@@ -7,15 +7,15 @@ Blocks: called in threads. Never: breakpoints themselves.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.workspace import read_beginning
+
 MAX_FILE = 8 * 1024 * 1024
 MAX_LINE = 1_000
 CONTEXT = 3
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 Stamp = tuple[int, int, int]
 
@@ -60,10 +60,7 @@ def read(path: Path) -> Content:
     if stamp is None or stamp[1] > MAX_FILE:
         return Content(stamp, None)
     try:
-        with open(os.open(path, _READ), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return Content(stamp, None)
-            text = file.read(MAX_FILE + 1)
+        text = read_beginning(path, MAX_FILE + 1)
     except OSError:
         return Content(stamp, None)
     lines = text.decode("utf-8", "replace").splitlines()

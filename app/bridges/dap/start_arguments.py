@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from app.bridges.dap.adapter_entry import ResolvedAdapter, RuntimeEntry
 from app.errors import ToolError
+from app.workspace import read_beginning
 
 Values = Mapping[str, Any]
 
@@ -182,8 +183,7 @@ def _check_binary(entry: RuntimeEntry, script: Path, cwd: Path) -> None:
 
 def _is_binary(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
-            return file.read(4).startswith(_BINARY_STARTS)
+        return read_beginning(path, 4).startswith(_BINARY_STARTS)
     except OSError:
         return False
 
@@ -235,7 +235,6 @@ def main_class_of(script: Path) -> str:
 
 def _beginning(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return file.read(_MAX_SOURCE).decode("utf-8", "replace")
+        return read_beginning(path, _MAX_SOURCE).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -20,6 +20,7 @@ import orjson
 
 from app.bridges.lsp.language_entry import NOTHING
 from app.programs import on_path, own_packages, packaged_node, script_interpreter
+from app.workspace import read_beginning
 
 MAX_SMALL_FILE = 256 * 1024
 MAX_TOOLCHAINS = 50
@@ -196,8 +197,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _small_text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return file.read(MAX_SMALL_FILE).decode("utf-8", "replace")
+        return read_beginning(path, MAX_SMALL_FILE).decode("utf-8", "replace")
     except OSError:
         return ""
 

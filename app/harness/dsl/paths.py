@@ -7,7 +7,6 @@ the choice of `x.local.md` over `x.md`. Never: comparing paths as strings.
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -91,18 +90,6 @@ def prefer_local(path: Path) -> tuple[Path, ...]:
     return (path.with_name(f"{path.stem}.local{path.suffix}"), path)
 
 
-def read_regular_file(path: Path, limit: int) -> bytes:
-    """Read at most `limit` + 1 bytes of a regular file; raise OSError for everything else.
-
-    Opening does not wait, so that a named pipe cannot hold the reader, and what was opened is what
-    is looked at, so that one cannot take the file's place in between.
-    """
-    with open(path, "rb", opener=_without_waiting) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise IsADirectoryError(f"{path.name} is not a regular file")
-        return file.read(limit + 1)
-
-
 def read_project_file(path: Path, project_root: Path, limit: int) -> bytes:
     """Read at most `limit` + 1 bytes of a regular file that is in a project also when its links are
     followed. `project_root` is a real path, and `path` is below it by its text.
@@ -123,10 +110,6 @@ def read_project_file(path: Path, project_root: Path, limit: int) -> bytes:
         if problem.code == "file_not_found":
             raise FileNotFoundError(problem.message) from None
         raise OSError(problem.message) from None
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
 
 
 def display_path(path: Path, root: Path) -> str:

@@ -21,7 +21,7 @@ from anyio import to_thread
 from watchfiles import Change, awatch
 
 from app.harness.dsl.compiled import CompiledProject, workflow_prompt
-from app.harness.dsl.paths import read_regular_file
+from app.workspace import read_beginning
 
 _logger = logging.getLogger(__name__)
 
@@ -227,7 +227,7 @@ def _contents(files: Collection[str]) -> dict[str, str]:
     result = {}
     for file in files:
         try:
-            result[file] = xxhash.xxh3_128_hexdigest(read_regular_file(Path(file), _MAX_READ))
+            result[file] = xxhash.xxh3_128_hexdigest(read_beginning(Path(file), _MAX_READ))
         except OSError:
             result[file] = _MISSING
     return result
