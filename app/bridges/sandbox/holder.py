@@ -246,23 +246,19 @@ class Holder:
                 raise ProtocolViolation("it ends what does not run")
             self._end_of(answer.number, answer.code)
             return
-        asked = self._asked.pop(answer.number, None)
+        asked = self._asked.get(answer.number)
         if asked is None:
             raise ProtocolViolation("it answers what was not asked")
-        if answer.kind == "failed":
-            if not asked.future.done():
-                asked.future.set_exception(Refused(answer))
-            return
-        if (answer.kind == "started") != (asked.kind == "start") or len(descriptors) != 1:
-            raise ProtocolViolation("it answers something else")
-        if answer.kind == "started":
-            self._started(answer.number, descriptors, asked.future)
-        else:
-            opened = _internet_socket(descriptors.pop())
-            if asked.future.done():
-                opened.close()
+        if answer.kind != "failed":
+            if (answer.kind == "started") != (asked.kind == "start") or len(descriptors) != 1:
+                raise ProtocolViolation("it answers something else")
+            if answer.kind == "started":
+                self._started(answer.number, descriptors, asked.future)
             else:
-                asked.future.set_result(opened)
+                _give(asked.future, _internet_socket(descriptors.pop()))
+        elif not asked.future.done():
+            asked.future.set_exception(Refused(answer))
+        del self._asked[answer.number]  # only now: who waits for a wrong answer learns of the end
 
     def _started(self, number: int, descriptors: list[int], future: asyncio.Future[Any]) -> None:
         pid = _pid_of(descriptors[0])
@@ -332,6 +328,13 @@ def _pid_of(descriptor: int) -> int | None:
             pid = int(value)
             return pid if pid > 1 else None
     return None
+
+
+def _give(future: asyncio.Future[Any], opened: socket.socket) -> None:
+    if future.done():
+        opened.close()
+    else:
+        future.set_result(opened)
 
 
 def _internet_socket(descriptor: int) -> socket.socket:

@@ -1,0 +1,312 @@
+"""Holders: many commands at once, none left over, and holders that a cage has taken over."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.bridges.process import ChildProcesses, SpawnFailed
+from app.bridges.sandbox import holder_protocol
+from app.bridges.sandbox.holder import Command, Holder, HolderGone
+from app.bridges.sandbox.holder_protocol import ProtocolViolation, answer
+from tests.bridges.conftest import children_of, descriptors, until
+from tests.bridges.sandbox.caging import INSIDE, Caged, caged
+
+COMMANDS = 1000
+
+
+@pytest.fixture
+async def cage(children: ChildProcesses, tmp_path: Path) -> AsyncIterator[Caged]:
+    async with caged(children, tmp_path) as made:
+        yield made
+
+
+def _holders() -> list[int]:
+    return [one for bubble in children_of(os.getpid()) for one in children_of(bubble)]
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_fifty_commands_at_once_begin_in_one_cage(cage: Caged) -> None:
+    async def one(number: int) -> bytes:
+        done = await cage.sh(f"echo {number}; sleep 0.2; exit {number}", seconds=60)
+        assert done.exit_code == number
+        return done.stdout
+
+    said = await asyncio.gather(*map(one, range(50)))
+    assert said == [b"%d\n" % number for number in range(50)]
+    assert len(_holders()) == 1
+    assert await cage.says("ls /proc | grep -c '^[0-9]'; true") in {"4\n", "5\n"}
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_a_thousand_commands_leave_nothing_behind(cage: Caged) -> None:
+    await cage.says("true")
+    await cage.cages.settle("test")
+    gc.collect()
+    before = descriptors()
+    for _ in range(COMMANDS // 20):
+        await asyncio.gather(*(cage.sh("true", seconds=60) for _ in range(20)))
+    await cage.cages.settle("test")
+    assert descriptors() == before
+    (holder,) = _holders()
+    assert len(os.listdir(f"/proc/{holder}/fd")) <= 6
+    assert children_of(holder) == {}
+    assert len(asyncio.all_tasks()) <= 6
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_a_hundred_cages_leave_nothing_behind(children: ChildProcesses, tmp_path: Path) -> None:
+    await children.run(["true"], owner="test", cwd=tmp_path, env=INSIDE, seconds=20, max_output=10)
+    before, tasks = descriptors(), len(asyncio.all_tasks())
+    processes = children_of(os.getpid()).keys()
+    for _ in range(20):
+        async with asyncio.TaskGroup() as group:
+            for _ in range(5):
+                group.create_task(_used(children, tmp_path))
+    await until(lambda: children_of(os.getpid()).keys() <= processes)
+    gc.collect()
+    assert descriptors() == before
+    assert len(asyncio.all_tasks()) == tasks
+
+
+async def _used(children: ChildProcesses, root: Path) -> None:
+    async with caged(children, root) as cage:
+        assert (await cage.sh("exit 3", seconds=60)).exit_code == 3
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_a_holder_that_dies_takes_its_commands_along_and_the_next_has_another(cage: Caged) -> None:
+    child = await cage.start("sleep 1000")
+    (holder,) = _holders()
+    os.kill(holder, signal.SIGKILL)
+    async with asyncio.timeout(20):
+        assert await child.wait() == 137
+        await child.wait_for_all()
+    assert (await cage.sh("exit 4")).exit_code == 4
+    assert _holders() not in ([], [holder])
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_a_command_cannot_touch_its_holder(cage: Caged) -> None:
+    said = await cage.says(
+        "kill -9 1; kill -STOP 1; kill -INT 1; kill -TERM 1; kill -HUP 1; kill -CHLD 1;"
+        " cat /proc/1/environ /proc/1/mem /proc/1/maps; ls -la /proc/1/fd /proc/1/cwd/ /proc/1/root/;"
+        " echo x > /proc/1/mem; true"
+    )
+    assert said.count("Permission denied") >= 5
+    (holder,) = _holders()
+    assert await cage.says("sleep 1000 & kill -9 -1; true") == ""
+    assert (await cage.sh("exit 5")).exit_code == 5
+    assert _holders() == [holder]
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_a_start_that_is_cancelled_leaves_nothing_running(cage: Caged) -> None:
+    await cage.says("true")
+    (holder,) = _holders()
+    for delay in range(30):
+        starting = asyncio.create_task(cage.start("sleep 1006", stdin="pipe"))
+        for _ in range(delay):
+            await asyncio.sleep(0)
+        starting.cancel()
+        outcome = (await asyncio.gather(starting, return_exceptions=True))[0]
+        if not isinstance(outcome, BaseException):
+            await outcome.aclose()
+    await until(lambda: children_of(holder) == {})
+    assert (await cage.sh("exit 6")).exit_code == 6
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_sockets_of_the_cages_own_loopback_are_given_out(cage: Caged) -> None:
+    port = await cage.starter.free_port()
+    script = (
+        "import socket; s = socket.create_server(('127.0.0.1', %d)); print('ready', flush=True);"
+        " c, _ = s.accept(); c.sendall(c.recv(100)[::-1])"
+    )
+    child = await cage.starter.start(
+        ["python3", "-c", script % port], owner="test", cwd=cage.root, env=INSIDE
+    )
+    async with child:
+        assert child.stdout is not None
+        assert await child.stdout.readline() == b"ready\n"
+        with socket.socket() as outside:
+            assert outside.connect_ex(("127.0.0.1", port)) != 0
+        connected = await cage.starter.connect(port)
+        with connected:
+            loop = asyncio.get_running_loop()
+            await loop.sock_sendall(connected, b"abc")
+            async with asyncio.timeout(20):
+                assert await loop.sock_recv(connected, 100) == b"cba"
+    with pytest.raises(OSError, match="refused"):
+        await cage.starter.connect(port)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"\xff",
+        b"[" * 4000,
+        b"{}",
+        b"[]",
+        b'{"kind": "seen", "number": 1}',
+        b'{"kind": "ended", "number": "1"}',
+        b'{"kind": "ended", "number": true}',
+        b'{"kind": "ended", "number": -1}',
+        b'{"kind": "ended", "number": 1, "code": 100000}',
+        b'{"kind": "failed", "number": 1, "errno": 1e3}',
+        b'{"kind": ["ended"], "number": 1}',
+    ],
+)
+def test_what_no_holder_says_is_refused(said: bytes) -> None:
+    with pytest.raises(ProtocolViolation):
+        answer(said)
+
+
+def test_a_step_is_one_of_those_that_there_are() -> None:
+    told = json.dumps({"kind": "failed", "number": 1, "errno": 2, "step": "<script>"}).encode()
+    assert answer(told) == holder_protocol.Answer("failed", 1, errno=2)
+
+
+HOSTILE = """
+import json, os, socket, sys, time
+control = socket.socket(fileno=3)
+def say(*descriptors, **message):
+    socket.send_fds(control, [json.dumps(message).encode()], descriptors)
+pid = os.fork()
+if pid:
+    os.waitpid(pid, 0)
+    sys.exit()
+say(kind="ready")
+def asked():
+    while True:
+        request = json.loads(control.recv(65536))
+        if request["kind"] != "seen":
+            return request["number"]
+"""
+
+
+async def _taken_over(children: ChildProcesses, tmp_path: Path, script: str) -> Holder:
+    """Return a holder that runs the script: its parent stands for bubblewrap."""
+    daemons, holders = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    daemons.setblocking(False)
+    bubble = await children.start(
+        [sys.executable, "-c", HOSTILE + script],
+        owner="test",
+        cwd=tmp_path,
+        env=INSIDE,
+        stdout="null",
+        passed=[holders.fileno()],
+    )
+    holders.close()
+    holder = Holder(bubble, daemons, "test")
+    await holder.ready(20)
+    return holder
+
+
+def _command() -> Command:
+    fields = holder_protocol.start_fields(
+        [b"true"], [], ["null"] * 3, cwd=b"/", at=None, terminal=False, lingers=False, limits={}
+    )
+    return Command(fields)
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+@pytest.mark.parametrize(
+    "script",
+    [
+        "asked(); say(os.pidfd_open(os.getppid()), kind='started', number=1); time.sleep(60)",
+        "asked(); say(os.pidfd_open(os.getpid()), kind='started', number=1); time.sleep(60)",
+        "asked(); say(os.pidfd_open(1), kind='started', number=1); time.sleep(60)",
+        "asked(); say(control.getsockopt(1, 77), kind='started', number=1); time.sleep(60)",
+        "asked(); say(os.open('/dev/null', 0), kind='started', number=1); time.sleep(60)",
+        "asked(); say(kind='started', number=1); time.sleep(60)",
+        "asked(); say(0, 1, 2, kind='started', number=1); time.sleep(60)",
+        "asked(); say(*[0] * 200, kind='started', number=1); time.sleep(60)",
+        "asked(); say(socket.socket().fileno(), kind='opened', number=1); time.sleep(60)",
+        "asked(); say(kind='started', number=2); time.sleep(60)",
+        "asked(); say(kind='ended', number=1); time.sleep(60)",
+        "asked(); say(kind='ready'); time.sleep(60)",
+        "asked(); control.send(b'x' * 60000); time.sleep(60)",
+        "asked(); control.send(b'{'); time.sleep(60)",
+        "asked(); sys.exit()",
+        "asked(); control.shutdown(2); time.sleep(60)",
+        "asked(); os.kill(os.getpid(), 9)",
+    ],
+)
+async def test_a_holder_that_was_taken_over_is_ended_with_all_of_its_cage(
+    children: ChildProcesses, tmp_path: Path, script: str
+) -> None:
+    await children.run(["true"], owner="test", cwd=tmp_path, env=INSIDE, seconds=20, max_output=10)
+    before = descriptors()
+    holder = await _taken_over(children, tmp_path, script)
+    with pytest.raises(HolderGone):
+        async with asyncio.timeout(20):
+            await holder.start(_command())
+    async with asyncio.timeout(20):
+        await holder.gone
+        await holder.aclose()
+    await until(lambda: descriptors() == before)
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_a_holder_that_floods_does_not_stop_the_daemon(
+    children: ChildProcesses, tmp_path: Path
+) -> None:
+    holder = await _taken_over(
+        children, tmp_path, "n = asked()\nwhile True: say(kind='failed', number=n, errno=2, step='load')"
+    )
+    with pytest.raises(Exception, match=r"load|says|answers"):
+        await holder.start(_command())
+    async with asyncio.timeout(20):
+        await holder.gone
+        await holder.aclose()
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_an_exit_that_is_never_told_is_noticed(
+    children: ChildProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.bridges.sandbox.caged_leader.LOST_SECONDS", 0.1)
+    script = (
+        "n = asked(); pid = os.fork()\n"
+        "if not pid: os.execlp('sleep', 'sleep', '0.3')\n"
+        "say(os.pidfd_open(pid), kind='started', number=n); os.waitpid(pid, 0); time.sleep(60)"
+    )
+    holder = await _taken_over(children, tmp_path, script)
+    leader = await holder.start(_command())
+    ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    leader.watch(lambda: None, ended.set_result)
+    async with asyncio.timeout(20):
+        assert await ended == 255
+    await holder.aclose()
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_a_silent_holder_is_ended(
+    children: ChildProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.bridges.sandbox.holder.REPLY_SECONDS", 0.2)
+    holder = await _taken_over(children, tmp_path, "asked(); time.sleep(60)")
+    with pytest.raises(HolderGone, match="does not answer"):
+        await holder.start(_command())
+    async with asyncio.timeout(20):
+        await holder.gone
+    await holder.aclose()
+
+
+async def test_what_is_asked_of_an_ended_cage_is_refused(cage: Caged) -> None:
+    await cage.says("true")
+    await cage.cages.end("test")
+    with pytest.raises(Exception, match="has ended") as told:
+        await cage.says("true")
+    assert not isinstance(told.value, SpawnFailed)
