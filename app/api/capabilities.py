@@ -13,7 +13,7 @@ from pathlib import Path
 from app.api.schemas.projects import Capability
 from app.bridges.dap.manager import AdapterTable
 from app.bridges.lsp.manager import ServerTable
-from app.bridges.sandbox.tier import Tier
+from app.bridges.sandbox.manager import Tier
 from app.config import Settings, child_environment
 from app.errors import ToolError
 from app.harness.debug_adapters import debug_declarations

@@ -9,8 +9,7 @@ from __future__ import annotations
 import logging
 
 from app.bridges.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages, Outside, Record, Tier
-from app.bridges.sandbox.tier_search import find_tier
+from app.bridges.sandbox.manager import Cages, Outside, Record, Tier, find_tier
 from app.config import Settings
 
 log = logging.getLogger("kaged.cages")

@@ -13,8 +13,12 @@ MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 BANNED_NAMES = frozenset({"utils", "helpers", "common", "misc", "shared", "core", "base"})
 _SPAWNERS = ("subprocess", "asyncio.create_subprocess", "os.fork", "os.posix_spawn", "os.system", "pty.fork")
-_STARTERS = frozenset({"app/bridges/process.py", "app/bridges/sandbox/holder_process.py"})
-"""The daemon's children are started by the one, what is in a cage by the other."""
+_STARTERS = frozenset(
+    {"app/bridges/process.py"} | {f"app/bridges/sandbox/{name}_process.py" for name in ("holder", "canary")}
+)
+"""The daemon's children are started by the one, what is in a cage by the others."""
+_ITS_OWN_ENVIRONMENT = "app/bridges/sandbox/landlock_process.py"
+"""A program of its own, to which the daemon gives nothing in its environment but its mark."""
 _BARE_IGNORE = re.compile(r"#\s*(type:\s*ignore(?!\[)|noqa(?!:\s*[A-Z]))")
 
 Rule = Callable[[SourceFile], Iterator[str]]
@@ -45,7 +49,7 @@ def module_docstrings(source: SourceFile) -> Iterator[str]:
 
 
 def environment_only_in_config(source: SourceFile) -> Iterator[str]:
-    if source.path.startswith("app/config"):
+    if source.path.startswith("app/config") or source.path == _ITS_OWN_ENVIRONMENT:
         return
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Attribute) and dotted(node) in {"os.environ", "os.getenv", "os.environb"}:

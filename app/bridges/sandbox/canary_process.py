@@ -115,7 +115,7 @@ def system_calls_refused(asked: Asked) -> str | None:
         ctypes.set_errno(0)
         libc.syscall(ctypes.c_long(number), *[ctypes.c_ulong(one) for one in arguments])
         if ctypes.get_errno() != expected:
-            return name + " ended with error " + str(ctypes.get_errno())
+            return f"{name} ended with error {ctypes.get_errno()}"
     return None
 
 

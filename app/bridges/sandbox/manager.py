@@ -19,12 +19,13 @@ from app.bridges.sandbox.new_names import NewNames, Settled
 from app.bridges.sandbox.one_cage import OneCage
 from app.bridges.sandbox.quarantine import TakenAway
 from app.bridges.sandbox.tier import Tier
+from app.bridges.sandbox.tier_search import find_tier
 from app.bridges.sandbox.timed_starter import TimedStarter
 from app.bridges.sandbox.way_out import Outside, Record, WayOut
 from app.cages.cage import Cage
 from app.errors import ToolError
 
-__all__ = ["Cages", "Outside", "Record", "Settled", "TakenAway", "Tier", "unavailable"]
+__all__ = ["Cages", "Outside", "Record", "Settled", "TakenAway", "Tier", "find_tier", "unavailable"]
 
 
 def unavailable(tier: Tier) -> ToolError:
