@@ -128,6 +128,18 @@ def prepare(place: Place, number: int) -> None:
     os.close(descriptor)
 
 
+def put(place: Place, masks: int) -> None:
+    """Mount what was prepared for a place where that is by now. `masks` is the file system of the masks."""
+    target = opened(place.path, masks)
+    try:
+        if os.fstat(target).st_dev != masks and not is_there(place, target):
+            raise Swapped(place.path)
+        flags = _FROM_EMPTY_PATH | _TO_EMPTY_PATH
+        called("syscall", _MOVE_MOUNT, place.tree, b"", target, b"", flags)
+    finally:
+        os.close(target)
+
+
 def arrange(plan: dict[str, Any]) -> None:
     """Mount the places, shallow ones first, and make read-only what only had to be written to so far.
 
@@ -144,12 +156,7 @@ def arrange(plan: dict[str, Any]) -> None:
         restrict(descriptor, read_only=True, recursive=True)
         os.close(descriptor)
     for place in places:
-        target = opened(place.path, masks)
-        found = os.fstat(target)
-        if found.st_dev != masks and not is_there(place, target):
-            raise Swapped(place.path)
-        called("syscall", _MOVE_MOUNT, place.tree, b"", target, b"", _FROM_EMPTY_PATH | _TO_EMPTY_PATH)
-        os.close(target)
+        put(place, masks)
     for folder, _, _ in os.walk(MASKS, topdown=False):
         os.chmod(folder, 0o111)
     for place in places:

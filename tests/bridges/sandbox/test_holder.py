@@ -58,7 +58,8 @@ async def test_a_thousand_commands_leave_nothing_behind(cage: Caged) -> None:
     await cage.cages.settle("test")
     assert descriptors() == before
     (holder,) = _holders()
-    assert len(os.listdir(f"/proc/{holder}/fd")) <= 6
+    if os.getuid() == 0:  # nobody else may look into a holder
+        assert len(os.listdir(f"/proc/{holder}/fd")) <= 6
     assert children_of(holder) == {}
     assert len(asyncio.all_tasks()) <= 6
 

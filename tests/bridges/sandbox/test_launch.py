@@ -218,7 +218,7 @@ async def test_the_end_of_a_cage_is_the_end_of_everything_in_it(
 async def test_a_terminal_is_a_controlling_one_and_its_commands_go_on_in_the_background(
     children: ChildProcesses, cage: Caged
 ) -> None:
-    terminals = TerminalManager(cage.starter, per_session=4, grace_seconds=0.3)
+    terminals = TerminalManager(children, per_session=4, grace_seconds=0.3)
     folder = os.open(cage.root, os.O_RDONLY | os.O_DIRECTORY)
 
     def spec(command: str) -> CommandSpec:
@@ -230,6 +230,7 @@ async def test_a_terminal_is_a_controlling_one_and_its_commands_go_on_in_the_bac
             shown_cwd=".",
             env=INSIDE,
             open_file=lambda: open(cage.root / "whole.txt", "wb"),
+            children=cage.starter,
         )
 
     try:

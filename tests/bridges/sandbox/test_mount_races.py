@@ -1,0 +1,103 @@
+"""Mounting a folder that is swapped for a link to the outside, again and again."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.bridges.process import ChildProcesses
+from app.bridges.sandbox.manager import Cages
+from app.cages.cage import Cage, Mount
+from app.errors import ToolError
+from tests.bridges.sandbox import mounting_in_a_race
+from tests.bridges.sandbox.caging import FULL, INSIDE
+from tests.workspace.swapping import CANARY, Arena, swapping
+
+ROUNDS = 20_000
+LAUNCHES = 30
+REPOSITORY = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def arena(tmp_path: Path) -> Iterator[Arena]:
+    made = Arena.make(tmp_path)
+    yield made
+    os.close(made.door)
+
+
+def _race(arena: Arena, mount: str, rounds: int) -> Counter[str]:
+    """Mount in mounts that are nobody else's; return how often it ended how."""
+    status = os.fstat(arena.door)
+    program = [sys.executable, mounting_in_a_race.__file__, mount, str(rounds)]
+    places = [str(arena.root), str(arena.outside), json.dumps([status.st_dev, status.st_ino])]
+    with swapping(arena.root / "door", arena.root / "bait"):
+        done = subprocess.run(
+            ["unshare", "--user", "--map-root-user", "--mount", *program, *places],
+            env={"PYTHONPATH": os.pathsep.join([str(REPOSITORY), *filter(None, sys.path)]), **INSIDE},
+            capture_output=True,
+            timeout=100,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr.decode()
+    return Counter(json.loads(done.stdout))
+
+
+@pytest.mark.requirement("R8.paths.races", "R8.kernel.descriptors")
+def test_what_is_mounted_by_descriptor_never_lies_outside(arena: Arena) -> None:
+    ends = _race(arena, "descriptor", ROUNDS)
+    assert ends["escaped"] == 0
+    assert ends["mounted"] > ROUNDS // 50
+    assert ends["swapped"] > ROUNDS // 50
+    assert arena.is_untouched()
+
+
+@pytest.mark.requirement("R8.paths.races")
+def test_what_is_mounted_by_path_does_in_the_same_race(arena: Arena) -> None:
+    assert _race(arena, "path", ROUNDS // 4)["escaped"] > 0
+
+
+@pytest.mark.requirement("R8.paths.races", "R8.kernel.descriptors")
+@pytest.mark.parametrize("inner", [False, True])
+async def test_a_cage_that_is_made_meanwhile_never_shows_the_outside(
+    children: ChildProcesses, arena: Arena, inner: bool
+) -> None:
+    arena.put("own")
+    os.mkdir(".git", dir_fd=arena.door)
+    door = arena.root / "door"
+    mounts = (Mount(arena.root, "rw"), Mount(door, "ro")) if inner else (Mount(door, "rw"),)
+    cages = Cages(children, FULL, quarantine=arena.root.parent / "quarantine")
+    ends: Counter[str] = Counter()
+    try:
+        with swapping(door, arena.root / "bait"):
+            for number in range(LAUNCHES):
+                try:
+                    starter = await cages.children(str(number), Cage(mounts=mounts), arena.root)
+                    done = await starter.run(
+                        [
+                            "/bin/sh",
+                            "-c",
+                            f"cat {door}/secret {door}/own {arena.outside}/secret; cat {door}/*",
+                        ],
+                        owner="test",
+                        cwd=Path("/"),
+                        env=INSIDE,
+                        seconds=60,
+                        max_output=100_000,
+                    )
+                    assert CANARY not in done.stdout
+                    ends["shown" if b"harmless" in done.stdout else "absent"] += 1
+                except ToolError as refused:
+                    assert refused.code == "cage_unavailable"
+                    ends["refused"] += 1
+                await cages.end(str(number))
+    finally:
+        await cages.aclose()
+    assert ends["shown"] > 0
+    assert arena.is_untouched()
