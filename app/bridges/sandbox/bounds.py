@@ -94,6 +94,11 @@ class ControlGroups:
         """What they bound or count: `memory`, `pids`, `cpu` or `cpuacct`."""
         return frozenset(self._folders)
 
+    @property
+    def entrances(self) -> list[str]:
+        """The files by which a process puts itself in, writing `0`."""
+        return sorted({str(folder / "cgroup.procs") for folder in self._folders.values()})
+
     def take(self, pid: int) -> None:
         """Put a process in, and with it all that it starts from now on. Raises OSError."""
         for folder in set(self._folders.values()):

@@ -26,7 +26,7 @@ from app.bridges.loopback import LOOPBACK
 from app.bridges.pipes import Errors, Input, Output
 from app.bridges.process import ChildProcesses
 from app.bridges.sandbox import landlock_process, system_view
-from app.bridges.sandbox.bounds import process_limits
+from app.bridges.sandbox.bounds import ControlGroups, process_limits
 from app.bridges.sandbox.mounts import Bound, Places, lies_below, open_places, real_mounts
 from app.bridges.sandbox.new_names import NewNames, Settled
 from app.bridges.sandbox.seccomp_rules import filter_bytes
@@ -37,6 +37,8 @@ from app.errors import ToolError
 
 LOADING_SECONDS = 20.0
 """How long a command may take to be loaded. It takes some milliseconds; this is for a machine under load."""
+REMOVE_SECONDS, REMOVE_STEP_SECONDS = 2.0, 0.02
+"""What has just been killed may be in its control group for a moment yet."""
 _PROGRAM = Path(landlock_process.__file__).read_text(encoding="utf-8")
 """Read once, at the daemon's start: who could change the file later would change what runs uncaged."""
 _FLAGS = ("-I", "-S", "-E", "-B", "-c")
@@ -74,7 +76,7 @@ class LandlockCage:
         self._children = children
         interpreters = [one.path for one in system_view.interpreter_folders() if one.link is None]
         self._shown = [*interpreters, *map(os.path.realpath, read_only)]
-        self._limits = process_limits(cage.limits)
+        self._groups: ControlGroups | None = None
         self._names = names
         self.wall_time = WallTime(cage.limits.walltime_seconds, self._kill)
         self._own: Path | None = None
@@ -124,7 +126,7 @@ class LandlockCage:
         try:
             rules = self._rules(places, own)
             with _Front(rules, [one.descriptor for one in _granted(places)]) as front:
-                front.specify(arguments, entries, self._limits, self._filter())
+                front.specify(arguments, entries, self._bounds(), self._filter())
                 child = await self._children.start(
                     [system_view.interpreter(), *_FLAGS, _PROGRAM],
                     owner=owner,
@@ -191,6 +193,7 @@ class LandlockCage:
             own, self._own = self._own, None
         await self._names.settle(self._is_busy)
         self._names.close()
+        await self._remove_groups()
         if own is not None:
             await asyncio.to_thread(shutil.rmtree, own, ignore_errors=True)
 
@@ -201,7 +204,19 @@ class LandlockCage:
                 raise _has_ended()
             if self._own is None:
                 self._own = await asyncio.to_thread(_make_own_folder)
+                self._groups = await asyncio.to_thread(ControlGroups.make, self.cage.limits)
             return self._own
+
+    def _bounds(self) -> dict[str, Any]:
+        assert self._groups is not None
+        limits = process_limits(self.cage.limits, grouped=self._groups.controllers)
+        return {"limits": limits, "groups": self._groups.entrances}
+
+    async def _remove_groups(self) -> None:
+        for _ in range(round(REMOVE_SECONDS / REMOVE_STEP_SECONDS)):
+            if self._groups is None or self._groups.remove():
+                return
+            await asyncio.sleep(REMOVE_STEP_SECONDS)
 
     def _filter(self) -> bytes:
         return filter_bytes(self.cage.seccomp, namespaces=False)
@@ -249,12 +264,12 @@ class _Front:
         self.passed = [self._specification, self._writer, *places]
 
     def specify(
-        self, argv: Sequence[bytes], env: Sequence[bytes], limits: Mapping[str, int], content: bytes
+        self, argv: Sequence[bytes], env: Sequence[bytes], bounds: Mapping[str, Any], content: bytes
     ) -> None:
         asked = {
             "argv": [part.decode("latin-1") for part in argv],
             "env": [entry.decode("latin-1") for entry in env],
-            "limits": dict(limits),
+            **bounds,
             "filter": content.hex(),
             "rules": self._rules,
         }

@@ -5,7 +5,7 @@ Never: anything of this package. It is run as the text of a program, with the da
 looks at nothing that an agent could have written: no variable, no module, no folder of the project.
 
 Descriptor 3 is a file in memory with JSON: `argv`, `env` (texts of bytes are written as latin-1), `limits`,
-`filter` (hex) and `rules`, each with `path` or `descriptor` (a place among those from 5 on), `rights` (read,
+`groups` (files by which it puts itself into control groups), `filter` (hex) and `rules`, each with `path` or `descriptor` (a place among those from 5 on), `rights` (read,
 write, device) and `without`: paths below it, as lists of names, that stay read-only. Descriptor 4 is told
 what failed, as JSON with `errno` and `step`; it is closed without a word when the program is loaded.
 """
@@ -184,6 +184,10 @@ def main() -> None:
             asked = json.loads(file.read())
         fcntl.fcntl(REPORT, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
         env = dict(entry.encode("latin-1").split(b"=", 1) for entry in asked["env"])
+        step = "limits"
+        for path in asked["groups"]:
+            with open(path, "wb", buffering=0) as file:
+                file.write(b"0")
         step = "rules"
         rules = Ruleset()
         for rule in asked["rules"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import glob
 import os
 import socket
 import sys
@@ -14,10 +15,11 @@ import pytest
 
 from app.bridges.child import Child, Finished, SpawnFailed
 from app.bridges.process import ChildProcesses
+from app.bridges.sandbox.bounds import bounded_together
 from app.bridges.sandbox.host_support import LANDLOCK_NEEDED, landlock_version
 from app.bridges.sandbox.manager import Cages, Tier
 from app.bridges.sandbox.tier_search import find_tier
-from app.cages.cage import Cage, Mount
+from app.cages.cage import Cage, CageLimits, Mount
 from app.errors import ToolError
 from tests.bridges.conftest import alive, descriptors, until
 
@@ -364,4 +366,28 @@ async def test_the_daemons_own_interpreter_is_not_written_to(
 
 
 async def test_limits_are_those_of_the_cage(held: Held) -> None:
-    assert (await held.works("ulimit -c")).strip() == "0"
+    limits = CageLimits(open_files=50, file_size_mb=1, cpu_seconds=5)
+    asked = "; ".join(f"ulimit -{letter}" for letter in "cnft")
+    told = await held.works(
+        f"{asked}; (head -c 2000000 /dev/zero > src/big) 2>/dev/null; wc -c < src/big", limits=limits
+    )
+    assert told.split() == ["0", "50", "2048", "5", str(1 << 20)]
+
+
+@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.skipif("pids" not in bounded_together(), reason="no control group bounds processes here")
+async def test_processes_are_bounded_together_and_the_group_goes_with_the_cage(held: Held) -> None:
+    before = groups()
+    limits = CageLimits(pids=12)
+    script = "for one in $(seq 40); do sleep 5 & done; wait"
+    done = await held.sh(script, limits=limits)
+    assert b"fork" in done.stderr.lower()
+    assert await held.works("echo fine", limits=limits) == "fine\n"
+    assert groups() != before
+    await held.cages.end("test")
+    assert groups() == before
+
+
+def groups() -> set[str]:
+    """Return the control groups of cages of this process."""
+    return set(glob.glob(f"/sys/fs/cgroup/**/kaged-{os.getpid()}-*", recursive=True))
