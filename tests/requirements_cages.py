@@ -67,6 +67,7 @@ SHOWN: tuple[str, ...] = (
     "R8.kernel.container",
     "R8.kernel.launch",
     "R8.kernel.holder",
+    "R8.kernel.speed",
     "R8.kernel.descriptors",
     "R8.kernel.environment",
     "R8.kernel.terminal",
