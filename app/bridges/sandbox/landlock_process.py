@@ -5,9 +5,10 @@ Never: anything of this package. It is run as the text of a program, with the da
 looks at nothing that an agent could have written: no variable, no module, no folder of the project.
 
 Descriptor 3 is a file in memory with JSON: `argv`, `env` (texts of bytes are written as latin-1), `limits`,
-`groups` (files by which it puts itself into control groups), `filter` (hex) and `rules`, each with `path` or `descriptor` (a place among those from 5 on), `rights` (read,
-write, device) and `without`: paths below it, as lists of names, that stay read-only. Descriptor 4 is told
-what failed, as JSON with `errno` and `step`; it is closed without a word when the program is loaded.
+`groups` (files by which it puts itself into control groups), `filter` (hex) and `rules`, each with `path` or
+`descriptor` (a place among those from 5 on), `rights` (read, write, device) and `without`: paths below it,
+as lists of names, that stay read-only. Descriptor 4 is told what failed, as JSON with `errno` and `step`;
+it is closed without a word when the program is loaded.
 """
 
 from __future__ import annotations
