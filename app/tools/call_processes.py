@@ -20,7 +20,14 @@ from app.bridges.sandbox.manager import Cages, Tier, unavailable
 from app.cages.cage import Cage, Mount
 from app.tools.cage_notes import RUN_OUT, taken_away
 from app.tools.call import ToolCallContext
-from app.tools.project_cage import cage_for_git, cage_for_reading, programs_for_reading
+from app.tools.project_cage import (
+    cage_for_caller,
+    cage_for_git,
+    cage_for_reading,
+    cage_for_scratch,
+    programs_for_reading,
+    shows_something,
+)
 
 log = logging.getLogger("kaged.cages")
 
@@ -123,12 +130,31 @@ class CallProcesses:
         """Whether `for_reading` has a starter for the caller."""
         return context.cage is None or self.has_cages or self.tier.name == "off"
 
-    async def for_reading(self, context: ToolCallContext) -> ChildStarter:
-        """Return what starts the programs that search and read for the caller. A cage does not bound these:
-        they look beyond it, and only say what it lets the caller know. Raises ToolError `cage_unavailable`
-        for a caged caller where there are no cages."""
+    async def for_reading(self, context: ToolCallContext, *, in_scratch: bool = False) -> ChildStarter:
+        """Return what starts the programs that search and read for the caller, the project or its session's
+        scratch folder. A cage does not bound these: they look beyond it, and only say what it lets the
+        caller know. Raises ToolError `cage_unavailable` for a caged caller where there are no cages."""
+        if in_scratch and self.has_cages:
+            scratch = Path(await asyncio.to_thread(os.path.realpath, context.scratch_dir))
+            return await self._looking(scratch, cage_for_scratch(scratch, self._for_reading, self._closed))
         root = await asyncio.to_thread(os.path.realpath, context.project_root)
         return await self.of_project(Path(root), caged=context.cage is not None)
+
+    async def for_reading_inside(self, context: ToolCallContext, folder: Path) -> ChildStarter | None:
+        """Return what starts a program that searches `folder`, a real path, as far as a caged caller may
+        read. None where nothing of that is there, or for a caller that no such cage can be made for."""
+        root = Path(await asyncio.to_thread(os.path.realpath, context.project_root))
+        cage = await asyncio.to_thread(
+            cage_for_caller, context.cage or {}, root, self._for_reading, self._closed
+        )
+        if not shows_something(cage, folder):
+            return None
+        return await self._looking(root, cage)
+
+    @property
+    def reads_twice(self) -> bool:
+        """Whether what a caged caller may read is searched apart from what it may only know of."""
+        return self.tier.name == "full"
 
     def environment(self, context: ToolCallContext, daemons: Mapping[str, str]) -> dict[str, str]:
         """Return what a command of the caller finds in its environment, where the daemon's children have
@@ -147,8 +173,13 @@ class CallProcesses:
             if caged and self.tier.name != "off":
                 raise unavailable(self.tier)
             return self._children
-        key = f"daemon/{root}"
         cage = await asyncio.to_thread(cage_for_reading, root, self._for_reading, self._closed)
+        return await self._looking(root, cage)
+
+    async def _looking(self, root: Path, cage: Cage) -> ChildStarter:
+        """Return the starter of a cage that looks at a project; another cage does not end the one before,
+        in which a search may be running."""
+        key = f"daemon/{root}/{hash(cage.mounts):x}"
         self._end_when_idle(key)
         return await self._cages.children(key, cage, root)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import app
 from app.cages.cage import Cage, Mount
@@ -35,6 +36,41 @@ def cage_for_reading(root: Path, also: Sequence[Path], closed: Sequence[Path]) -
     shown = [root, *above(root), *also]
     mounts = [Mount(path, "ro") for path in dict.fromkeys(shown)]
     return Cage(mounts=(*mounts, *(Mount(path, "deny") for path in closed)))
+
+
+def cage_for_caller(
+    compiled: Mapping[str, Any], root: Path, also: Sequence[Path], closed: Sequence[Path]
+) -> Cage:
+    """Return the cage in which the project at `root` is searched for an agent, as far as it may read: who
+    exchanges a file for a link while it is read has nothing else to lead to. The rules that hold there are
+    shown from the folders above."""
+    own = Cage.of_agent(compiled, root, state_folder=root, closed=tuple(closed))
+    granted = [one for one in own.mounts if one.mode != "deny" and os.path.lexists(one.path)]
+    hidden = [one for one in own.mounts if one.mode == "deny"]
+    rules = {
+        folder / RULES_FILE for one in granted for folder in one.path.parents if folder.is_relative_to(root)
+    }
+    marks = [mark for mark in (root / ".git", root / ".git" / "HEAD") if mark.is_file()]
+    shown = [path for path in sorted(rules) if path.is_file() and not path.is_symlink()]
+    extra = [path for path in (*above(root), *marks, *shown, *also) if not _is_granted(path, granted)]
+    reading = [Mount(one.path, "ro") for one in granted]
+    return Cage(mounts=(*reading, *(Mount(path, "ro") for path in extra), *hidden))
+
+
+def cage_for_scratch(scratch: Path, also: Sequence[Path], closed: Sequence[Path]) -> Cage:
+    """Return the cage in which the scratch folder of a session is searched."""
+    hidden = [Mount(path, "deny") for path in closed]
+    return Cage(mounts=(*(Mount(path, "ro") for path in (scratch, *also)), *hidden))
+
+
+def shows_something(cage: Cage, folder: Path) -> bool:
+    """Tell whether a folder of the project is in the cage, with anything in it."""
+    places = [one.path for one in cage.mounts if one.mode != "deny"]
+    return any(place.is_relative_to(folder) or folder.is_relative_to(place) for place in places)
+
+
+def _is_granted(path: Path, granted: Sequence[Mount]) -> bool:
+    return any(path.is_relative_to(one.path) for one in granted)
 
 
 def above(root: Path) -> list[Path]:

@@ -118,6 +118,56 @@ async def test_rules_above_the_project_hold_in_its_cage(machine):
     assert [one["file"] for one in found["matches"]] == ["./a.tmp"]
 
 
+@pytest.mark.requirement("R8.where.search")
+@pytest.mark.parametrize("caged", [False, True])
+async def test_what_was_cut_from_an_answer_can_be_searched(machine, caged):
+    desk = machine.desk.caged(("ro", "src")) if caged else machine.desk
+    desk.put("src/a.txt", "".join(f"alpha {number}\n" for number in range(20_000)))
+    envelope = await desk.call("search.grep", pattern="al.ha", output_mode="content")
+    whole = envelope.metadata.output_path
+    found = await desk.ok("search.grep", pattern="al.ha 19999$", path=whole)
+    assert [one["file"] for one in found["matches"]] == [whole]
+    folder = str(Path(whole).parent)
+    assert (await desk.ok("search.glob", pattern="*.txt", path=folder))["files"] == [whole]
+    (Path(folder) / "a.py").write_text("beta(1)\n")
+    found = await desk.ok("search.ast", pattern="beta($A)", lang="python", paths=[folder, "."])
+    assert [one["file"] for one in found["matches"]] == [f"{folder}/a.py"]
+
+
+@pytest.mark.requirement("R8.where.search")
+@pytest.mark.parametrize("machine", [FULL], ids=["full"], indirect=True)
+async def test_a_caged_search_reads_only_what_its_caller_may_read(machine, monkeypatch):
+    """Whoever exchanges a file for a link just when it is read finds nothing else to lead to."""
+    desk = machine.desk.caged(("rw", "src"), ("ro", "one.txt"))
+    for path in ("src/a.txt", "other/b.txt", "one.txt", ".gitignore"):
+        desk.put(path, "alpha\n")
+    (desk.root / "src/c.txt").symlink_to("../other/b.txt")
+    root, shown = desk.root, []
+    of_project = machine.processes._looking
+
+    async def looking(where, cage):
+        children = await of_project(where, cage)
+        script = f"cat {root}/src/c.txt {root}/other/b.txt {root}/src/a.txt {root}/one.txt"
+        done = await children.run(
+            ["/bin/sh", "-c", script], owner="t", cwd=root, env={"PATH": "/bin"}, seconds=9, max_output=999
+        )
+        shown.append(done.stdout.decode())
+        return children
+
+    monkeypatch.setattr(machine.processes, "_looking", looking)
+    found = await desk.ok("search.grep", pattern="al.ha", output_mode="content")
+    assert shown == ["alpha\nalpha\n", "alpha\n" * 4]
+    inside = {one["file"]: one.get("content") for one in found["matches"]}
+    assert inside == {
+        "./.gitignore": None, "./one.txt": "alpha", "./other/b.txt": None, "./src/a.txt": "alpha",
+    }  # fmt: skip
+    shown.clear()
+    narrow = machine.desk.caged(("rw", "src"), ("ro", "one.txt"), outside="none")
+    found = await narrow.ok("search.grep", pattern="al.ha", output_mode="content")
+    assert shown == ["alpha\nalpha\n"]
+    assert [one["file"] for one in found["matches"]] == ["./one.txt", "./src/a.txt"]
+
+
 @pytest.mark.requirement("R8.where.git")
 async def test_git_notes_a_project_from_its_cage(machine):
     root = repository(machine.desk.root)

@@ -97,13 +97,9 @@ def build(
 
     async def run(params: SearchAstParams, context: ToolCallContext) -> SearchAstResult:
         deadline = asyncio.get_running_loop().time() + seconds
-        children = await processes.for_reading(context)
-        looking = engine.started_by(children)
-        pattern = await looking.understand(params.pattern, params.lang)
-        listing = sources.started_by(children)
-        search = _Search(
-            files, looking, listing, pattern, params, context, deadline, snapshots=processes.snapshots
-        )
+        understanding = engine.started_by(await processes.for_reading(context))
+        pattern = await understanding.understand(params.pattern, params.lang)
+        search = _Search(files, processes, engine, sources, pattern, params, context, deadline)
         for path in params.paths or ["."]:
             await search.look_in(path)
         return await asyncio.to_thread(_result, search.harvest, pattern, context)
@@ -128,16 +124,16 @@ class _Search:
     def __init__(
         self,
         files: ProjectFiles,
+        processes: CallProcesses,
         engine: AstGrep,
         sources: SourceFiles,
         pattern: Pattern,
         params: SearchAstParams,
         context: ToolCallContext,
         deadline: float,
-        *,
-        snapshots: Path | None,
     ) -> None:
         self.harvest = _Harvest()
+        self._processes = processes
         self._engine = engine
         self._sources = sources
         self._pattern = pattern
@@ -147,10 +143,14 @@ class _Search:
         self._own = files.workspace(context)
         self._free = files.workspace(context, policy=_Anything())
         self._deadline = deadline
-        self._snapshots = snapshots
 
     async def look_in(self, path: str) -> None:
         async with open_scope(self._files, self._context, path) as scope:
+            children = await self._processes.for_reading(self._context, in_scratch=scope.in_scratch)
+            self._engine, self._sources = (
+                self._engine.started_by(children),
+                self._sources.started_by(children),
+            )
             found: dict[str, list[Found]] = {}
             if scope.only is None:
                 await self._in_folder(scope, found)
@@ -180,7 +180,7 @@ class _Search:
             text = ast_matches.read_text(self._free, scope.shown(name.encode()))
             return [] if text is None else [copies.add(text, extension)]
 
-        async with snapshot(self._snapshots) as copies:
+        async with snapshot(self._processes.snapshots) as copies:
             names: list[str] = []
             await to_the_end(partial(copy, copies), names.extend)
             await self._run(scope, into, copies.folder, names, name)

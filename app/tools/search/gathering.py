@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.tools.search.found_lines import CountReader, FoundLine, LineReader, PathReader, as_text, results
-from app.tools.search.scope import Scope
+from app.tools.search.scope import Scope, Verdict
 
 MAX_LINE_CHARACTERS = 2_000
 CUT = " [truncated]"
@@ -81,6 +81,11 @@ class Gathering:
         self._is_plain = not (scope.filters or scope.only or include or context or head_limit)
         self._beyond: list[bytes] = []
         self._context = context
+        self.begin()
+
+    def begin(self, only: Verdict | None = None) -> None:
+        """Begin with another engine's output, of which only files with this verdict count."""
+        self._only = only
         self._lines, self._paths, self._counts = LineReader(), PathReader(), CountReader()
         self._last: tuple[bytes, Row | None] | None = None
         self._recent: list[tuple[int, str]] = []
@@ -195,7 +200,9 @@ class Gathering:
             if matches != wanted:
                 return None
         verdict = self._scope.verdict(path) if self._filters else "inside"
-        return None if verdict == "hidden" else Row(path, self._scope.shown(path), verdict == "outside")
+        if verdict == "hidden" or self._only not in (None, verdict):
+            return None
+        return Row(path, self._scope.shown(path), verdict == "outside")
 
 
 def _shortened(content: bytes) -> str:

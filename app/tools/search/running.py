@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from app.bridges.child_starter import ChildStarter
@@ -24,11 +25,12 @@ Ending = Literal["whole", "enough", "timed_out"]
 
 @dataclass(frozen=True, slots=True)
 class EngineRun:
-    """One command of an engine, to be run in the folder that is open as `folder`."""
+    """One command of an engine, to be run in the folder that is open as `folder`, or at that path in a
+    cage."""
 
     children: ChildStarter
     command: Command
-    folder: int
+    folder: int | Path
     owner: str
     seconds: float
 

@@ -52,6 +52,11 @@ class Scope:
         return self._shown + relative.decode("utf-8", "replace")
 
     @property
+    def in_scratch(self) -> bool:
+        """Whether it is the session's own folder that is searched, and not the project."""
+        return self._parts is None
+
+    @property
     def filters(self) -> bool:
         """Whether `verdict` can be anything but `inside`."""
         return self._parts is not None and self._view.filters

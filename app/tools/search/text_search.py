@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
@@ -101,10 +102,39 @@ async def search_text(
         )
         walk = await walk_of(scope, names)
         query = TextQuery(request.pattern, request.mode, request.ignore_case, request.context)
-        run = await run_of(searching, query, walk, scope, context, limits.seconds)
-        ending = await run.read(_taker(gathering, request.mode))
-    gathering.finish()
+        ending = await _gather(searching, query, walk, scope, context, limits.seconds, gathering)
     return await _answer(gathering, ending, request, limits, context, tool)
+
+
+async def _gather(
+    searching: Searching,
+    query: TextQuery,
+    walk: Walk,
+    scope: Scope,
+    context: ToolCallContext,
+    seconds: float,
+    gathering: Gathering,
+) -> Ending:
+    """Search; for a caged caller what it may read in a cage of that, and then what it may know of."""
+    take = _taker(gathering, query.mode)
+    if context.cage is None or scope.in_scratch or not searching.processes.reads_twice:
+        ending = await (await run_of(searching, query, walk, scope, context, seconds)).read(take)
+        gathering.finish()
+        return ending
+    end = time.monotonic() + seconds
+    ending = "whole"
+    inside = await searching.processes.for_reading_inside(context, scope.real)
+    if inside is not None:
+        gathering.begin("inside")
+        command = searching.engine.text(query, walk)
+        ending = await EngineRun(inside, command, scope.real, context.session_id, seconds).read(take)
+        gathering.finish()
+    if ending == "whole" and not gathering.more and context.cage.get("outside") != "none":
+        gathering.begin("outside")
+        left = max(end - time.monotonic(), 0.0)
+        ending = await (await run_of(searching, query, walk, scope, context, left)).read(take)
+        gathering.finish()
+    return ending
 
 
 async def run_of(
@@ -119,7 +149,7 @@ async def run_of(
     if not searching.processes.can_read_for(context):
         return InnerRun(query, walk, scope.descriptor, scope.real, seconds)
     command = searching.engine.files(walk) if query is None else searching.engine.text(query, walk)
-    children = await searching.processes.for_reading(context)
+    children = await searching.processes.for_reading(context, in_scratch=scope.in_scratch)
     return EngineRun(children, command, scope.descriptor, context.session_id, seconds)
 
 
