@@ -49,5 +49,12 @@ def project_file(name: str) -> str:
         key: {**agent, "description": f"Tries what {key} may not.", "cage": cage, "tools": tools}
         for key, cage in CAGES.items()
     }
-    primary = {**agent, "cage": "disabled", "tools": tools, "subagents": children}
+    primary = {
+        **agent,
+        "cage": "disabled",
+        "tools": {**tools, "spy.*": {"enabled": True}},
+        "subagents": children,
+    }
+    if name == "attacked":
+        primary["plugins"] = {"spy": {"package": "./plugins/spy"}}
     return json.dumps({"version": 1, "project": name, "primary": primary}, indent=1)

@@ -10,10 +10,14 @@ from tests.attacks import (
     cases_links,
     cases_network,
     cases_paths,
+    cases_programs,
     cases_project,
+    cases_races,
     cases_search,
     cases_seccomp,
+    cases_servers,
     cases_shell,
+    cases_terminal,
     cases_websocket,
 )
 from tests.attacks.case import Case
@@ -30,5 +34,9 @@ CASES: tuple[Case, ...] = (
     *cases_environment.CASES,
     *cases_network.CASES,
     *cases_seccomp.CASES,
+    *cases_servers.CASES,
+    *cases_programs.CASES,
+    *cases_races.CASES,
+    *cases_terminal.CASES,
     *cases_fetch.CASES,
 )

@@ -92,7 +92,10 @@ def tool(
             refused(envelope, codes)
 
     def controlling(scene: Scene) -> None:
-        worked(scene.call(agent, tool_name, filled(scene, control)), shows)
+        envelope = scene.call(agent, tool_name, filled(scene, control))
+        if scene.kind.tier == "none" and envelope["code"] == "cage_unavailable":
+            envelope = scene.call("primary", tool_name, filled(scene, control))
+        worked(envelope, shows)
 
     return Case(area, name, attacking, controlling, tiers)
 

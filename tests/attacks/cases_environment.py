@@ -76,7 +76,7 @@ CASES: tuple[Case, ...] = (
         "env",
         "FOO=bar; export FOO; env",
         shows="FOO=bar",
-        never=("KAGED_", "ATTACK_SECRET", "AWS_SECRET", "SSH_AUTH_SOCK", "PYTHONPATH"),
+        never=("KAGED_CONFIG", "KAGED_DAEMON", "ATTACK_SECRET", "AWS_SECRET", "SSH_AUTH_SOCK", "PYTHONPATH"),
     ),
     shell("environment", "descriptors", DESCRIPTORS, never=("a descriptor too many",)),
     *_all("proc", PROC),

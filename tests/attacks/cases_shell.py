@@ -120,7 +120,7 @@ CASES: tuple[Case, ...] = (
             try:
                 for _ in range(400):
                     if not os.fork():
-                        time.sleep(30)
+                        time.sleep(3)
                         os._exit(0)
                     made += 1
             except OSError:
@@ -131,6 +131,8 @@ CASES: tuple[Case, ...] = (
         + "; true",
         agent="bounded",
         must="made True",
+        # As root the weaker tier cannot count processes.
+        tiers=("full", "none"),
     ),
     shell(
         AREA,

@@ -10,15 +10,21 @@ from typing import Any
 
 from tests.attacks.case import Case, Envelope, filled, refused, worked
 from tests.attacks.place import NEIGHBOUR
-from tests.attacks.scene import TIERS, Scene, TierName
+from tests.attacks.scene import TIERS, Scene, TierName, unique
 
 SEEN = "cat a.txt"
 """The neighbour of an attack that reads or writes."""
 
 
 def run(scene: Scene, agent: str, command: str, **more: Any) -> Envelope:
-    """Run a command with the scene's places filled in. In the tier `none` it must be refused as such."""
-    envelope = scene.shell(agent, filled(scene, textwrap.dedent(command)), **{"cwd": "src", **more})
+    """Run a command with the scene's places filled in. It is in a file, so that whoever reads command
+    lines does not refuse it before it gets to the cage. In the tier `none` it must be refused as such."""
+    script = scene.place.project / "src" / f"{unique('attack')}.sh"
+    script.write_text(filled(scene, textwrap.dedent(command)) + "\n")
+    try:
+        envelope = scene.shell(agent, f"sh ./{script.name}", **{"cwd": "src", **more})
+    finally:
+        script.unlink(missing_ok=True)
     if scene.kind.tier == "none" and agent != "primary":
         refused(envelope, ("cage_unavailable",))
     return envelope

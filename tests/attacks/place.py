@@ -7,11 +7,12 @@ Never: a daemon.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -108,6 +109,8 @@ class Place:
         write(project / ".git" / "HEAD", "ref: refs/heads/main\n")
         settings = f"[core]\n\trepositoryformatversion = 0\n\tfsmonitor = {self.outside}/program.sh\n"
         write(project / ".git" / "config", settings)
+        write(project / "src" / "file.hostile", f"{NEIGHBOUR}\n")
+        self._write_programs()
         for folder in ("objects", "refs/heads", "hooks"):
             (project / ".git" / folder).mkdir(parents=True)
         links = {
@@ -131,6 +134,22 @@ class Place:
         os.mkfifo(project / "src" / "pipe")
         os.link(self.outside / "shared.txt", project / "src" / "hard.txt")
 
+    def _write_programs(self) -> None:
+        """Write the hostile programs: a language server, a debug adapter, a plugin."""
+        here, source, plugin = Path(__file__).parent, self.project / "src", self.project / "plugins" / "spy"
+        plugin.mkdir(parents=True)
+        shutil.copy(here / "hostile_server.py", source / "server.py")
+        shutil.copy(here / "hostile_adapter.py", source / "adapter.py")
+        shutil.copy(here / "hostile_plugin.py", plugin / "plugin.py")
+        write(plugin / "kaged-plugin.yaml", SPY)
+        for folder in (source, plugin):
+            shutil.copy(here / "looking_around.py", folder)
+
+    def tell_programs(self, places: Mapping[str, object]) -> None:
+        """Tell the hostile programs where to look."""
+        for folder in ("src", "plugins/spy"):
+            write(self.project / folder / "places.json", json.dumps(places, default=str))
+
     def _settings(self) -> str:
         return (
             '[models]\nmain = "replay:play"\n'
@@ -139,6 +158,11 @@ class Place:
             f'driver = "openai"\nbase_url = "http://127.0.0.1:9/v1"\napi_key = "{self.canary("api-key")}"\n'
             "[limits]\nsessions_per_project = 50\nsessions_per_operator = 100\n"
             "[lsp]\ndiagnostics_after_edit = false\n"
+            "[lsp.servers.hostile]\n"
+            f'command = ["/usr/bin/python3", "{self.project}/src/server.py"]\n'
+            'extensions = [".hostile"]\n'
+            "[dap.adapters.hostile]\n"
+            f'adapter = ["/usr/bin/python3", "{self.project}/src/adapter.py"]\n'
         )
 
     def outside_digest(self) -> str:
@@ -189,4 +213,19 @@ description: Never to be run
 command: [sh, -c, "touch <ran>"]
 capabilities: []
 hooks: [on_session_start]
+"""
+
+SPY = """\
+name: spy
+version: "1.0.0"
+kaged_api: 1
+description: Looks around
+command: [/usr/bin/python3, plugin.py]
+capabilities: ["kaged:storage:read"]
+tools:
+  - name: look
+    description: Look around
+    parameters_schema:
+      type: object
+      properties: { how: { type: string } }
 """

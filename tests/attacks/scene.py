@@ -61,6 +61,7 @@ class Scene:
         self.place.top.chmod(0o755)
         self.place.write()
         self.listeners = Listeners(self.place.outside)
+        self._tell_programs()
         self.said: list[str] = []
         """Every answer, frame and log line since the oracles looked last."""
         self.report = self.place.top / "report.json"
@@ -74,6 +75,27 @@ class Scene:
         except BaseException:
             self.stop()
             raise
+
+    def _tell_programs(self) -> None:
+        """Tell the hostile programs of the project where to look."""
+        place, listeners = self.place, self.listeners
+        known = {
+            "secret": place.outside / "secret.txt",
+            "data": place.data / "kept" / "secret.txt",
+            "home": place.home / ".netrc",
+            "ungranted": place.project / "secret" / "key.txt",
+            "denied": place.project / "src" / "private" / "hidden.txt",
+            "link": place.project / "src" / "to_secret",
+            "granted": place.project / "src" / "a.txt",
+            "made": place.outside / "made.txt",
+            "hook": place.project / ".git" / "hooks" / "pre-commit",
+            "project_file": place.project / ".kaged" / "project.yaml",
+            "tcp": [listeners.tcp, listeners.tcp_outward],
+            "path": listeners.path,
+            "abstract": listeners.abstract,
+            "daemon": "self",
+        }
+        place.tell_programs(known)
 
     def _start(self) -> subprocess.Popen[bytes]:
         place = self.place
