@@ -120,6 +120,14 @@ class Workspace:
             os.close(found.descriptor)
             return found.status
 
+    def leads_to(self, path: str) -> tuple[str, ...]:
+        """Return the real path below the root that a path leads to, also when nothing is there. Raises
+        ToolError as `open` does."""
+        location = self.locate(path)
+        with self._base(location) as root, self._walk(root, location, "ro") as place:
+            self._bounds.judge(place.parts, self._root_names(root), "ro")
+            return place.parts
+
     @contextmanager
     def held(self) -> Iterator[Workspace]:
         """The same workspace with the root kept open, for many paths one after the other."""

@@ -13,13 +13,15 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from app.errors import ToolError
+from app.tools.authorisation.cage_policy import CagePolicy
 from app.tools.authorisation.shell_reader import read_script
 from app.tools.authorisation.shell_script import Part, Redirect, Script
 from app.tools.authorisation.subject import Subject, plain
 from app.tools.call import ToolCallContext
 from app.tools.definition import CapabilityRequirement, Effects, NetRequirement, ToolDefinition
 from app.tools.redaction import names_secret
-from app.workspace import locate
+from app.workspace import Workspace, locate
 
 SHELL = "shell"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -63,9 +65,21 @@ def _paths(
         location = locate(context.project_root, path, scratch=context.scratch_dir)
         if not location.in_scratch:
             written = "/".join(location.parts) or "."
-            for text in (real_path(context.project_root, written), written):
+            for text in dict.fromkeys((_leads_to(written, context), written)):
                 found.append(Subject("path", tools, capability, plain(text)))
     return found
+
+
+def _leads_to(path: str, context: ToolCallContext) -> str:
+    """Return where a path leads as far as the caller may know: by way of what its cage hides, no rule
+    is asked about what is there, and no refusal tells it. The cage refuses such a path when it is opened."""
+    if context.cage is None:
+        return real_path(context.project_root, path)
+    workspace = Workspace(context.project_root, policy=CagePolicy(context.cage, context.project_root))
+    try:
+        return "/".join(workspace.leads_to(f"./{path}")) or "."
+    except ToolError:
+        return path
 
 
 def real_path(root: Path, path: str) -> str:
