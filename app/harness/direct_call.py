@@ -6,6 +6,7 @@ sees it; the file tools' memory of what has been read is the agent's, as if it h
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from app.events import ToolProgress
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.hooks.agent_plugins import Caller
 from app.harness.permissions import manifest_rules
+from app.harness.run_cage import cage_of
 from app.harness.run_factory import own_tools
 from app.harness.todo_lists import SessionTodos
 from app.harness.tool_selection import allowed_tools
@@ -149,13 +151,14 @@ async def call_directly(
         started_at=now_ms(),
     )
     await services.storage.write(lambda uow: uow.tool_calls.add(row))
+    root = services.projects.root_of(session.row.project_id)
     context = ToolCallContext(
         session_id=session.id,
         run_id=None,
         agent_path=agent_path,
         project_id=session.row.project_id,
-        project_root=services.projects.root_of(session.row.project_id),
-        cage=None if agent.cage == "disabled" else agent.cage.model_dump(),
+        project_root=root,
+        cage=await asyncio.to_thread(cage_of, project, agent, root),
         request_id=call_id,
         call_id=call_id,
         scratch_dir=services.scratch_root / session.id,

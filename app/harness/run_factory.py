@@ -6,6 +6,7 @@ state, or storing the run.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import date
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from app.harness.loop import AgentLoop
 from app.harness.permissions import manifest_rules, rules_above
 from app.harness.prompts.assemble import SystemPrompt
 from app.harness.prompts.environment import environment
+from app.harness.run_cage import cage_of
 from app.harness.run_context import RunContext
 from app.harness.session_services import SessionServices, model_of, reminding
 from app.harness.todo_lists import SessionTodos
@@ -183,7 +185,7 @@ async def build_child(
             *manifest_rules(parent.project, agent),
             *rules_above(parent.project, agent),
         ),
-        cage=None if agent.cage == "disabled" else agent.cage.model_dump(),
+        cage=await asyncio.to_thread(cage_of, parent.project, agent, parent.project_root),
         span=span,
         parent=parent,
         parent_call_id=call_id,
