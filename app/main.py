@@ -226,7 +226,8 @@ class _NoCapture:
 def listen(host: str, port: int) -> socket.socket:
     """Return a bound socket; raise `ConfigError` that says what to do when that is not possible."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Named, because asyncio switches off Nagle's delay (40 ms for each answer) only where it is.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

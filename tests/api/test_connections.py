@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import socket
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ import httpx2
 import pytest
 
 from app import connections
+from app.connections import BoundedHttp
 from tests.api.daemon import Daemon, close_code
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -152,3 +154,13 @@ async def test_a_client_that_leaves_in_the_middle_is_no_defect(
         while daemon.server.server_state.tasks:
             await answers(daemon)
     assert "Traceback" not in caplog.text
+
+
+async def test_small_answers_do_not_wait_for_each_other(daemon: Daemon) -> None:
+    """With Nagle's algorithm the second part of an answer waits until the client has acknowledged the first."""
+    async with connected(daemon) as (reader, writer):
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        await reader.readuntil(b"}")
+        (served,) = (one for one in daemon.server.server_state.connections if isinstance(one, BoundedHttp))
+        sock = served.transport.get_extra_info("socket")
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
