@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 
 from app.bridges import proc
 from app.bridges.exit_watch import ExitWatch
@@ -25,6 +26,8 @@ from app.bridges.guardian import MARKER, VARIABLE, Guardian
 
 SWEEP_SECONDS = 0.25
 CLOSING_SECONDS = 0.01
+MAX_WATCHED = 200
+"""So many orphans of one cage are watched at the same time."""
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -121,11 +124,18 @@ class Orphans:
         self._zombies = set()
         for pid in list(self._unclaimed):
             self._claim(pid)
-        for pid in seen - self._strangers - self._unclaimed.keys():
-            if not any(pid in family.members for family in self._families.values()):
-                self._receive(pid, suspects)
+        members = {pid for family in self._families.values() for pid in family.members}
+        new = seen - self._strangers - self._unclaimed.keys() - members
+        for pid in new if self._own else self._as_many_as_fit(new):
+            self._receive(pid, suspects)
         if self._zombies:
             self._sweep_soon()
+
+    def _as_many_as_fit(self, new: Collection[int]) -> Iterator[int]:
+        """Yield those of a cage that are to be watched: a cage could leave behind as many as it likes. The
+        others come later, or end with it."""
+        watched = len(self._unclaimed) + sum(len(family.members) for family in self._families.values())
+        return islice(new, max(0, MAX_WATCHED - watched))
 
     async def aclose(self, seconds: float) -> None:
         """Wait, not longer than `seconds`, for the end of those that could not be told apart, and

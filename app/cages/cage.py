@@ -26,7 +26,8 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class CageLimits:
-    """Bounds of everything that runs in the cage; None leaves it to the machine."""
+    """Bounds of everything that runs in the cage; None leaves it to the machine, but for a number of
+    processes that no work needs."""
 
     walltime_seconds: int | None = None
     cpu_seconds: int | None = None

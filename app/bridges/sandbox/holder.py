@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 import socket
+import struct
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -107,6 +108,9 @@ class Holder:
             if len(found) != 1:
                 raise HolderGone("it has ended at once")
             self._descriptor = os.pidfd_open(found[0])
+            known = proc.process(found[0])
+            if known is None or known.parent != self._bubblewrap.pid:
+                raise HolderGone("it has ended at once")
         except OSError:
             raise HolderGone("it has ended at once") from None
         self.pid = found[0]
@@ -348,4 +352,6 @@ def _internet_socket(descriptor: int) -> socket.socket:
         one.close()
         raise ProtocolViolation("it gives another kind of socket")
     one.setblocking(False)
+    # Else closing it could take as long as whoever made it likes.
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 0, 0))
     return one

@@ -102,16 +102,26 @@ class Holder:
     def start(self, request: Request, descriptors: list[int]) -> None:
         number = request["number"]
         loaded, telling = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            become(request, descriptors, telling)
-        os.close(telling)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                become(request, descriptors, telling)
+        except OSError:
+            os.close(loaded)
+            raise
+        finally:
+            os.close(telling)
         failure = self.failure(loaded, pid)
         if failure is not None:
             os.waitpid(pid, 0)
             self.say({"kind": "failed", "number": number, **failure})
             return
-        known = os.pidfd_open(pid)
+        try:
+            known = os.pidfd_open(pid)
+        except OSError:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            raise
         try:
             self.running[number] = self.unseen[number] = pid
             if request["lingers"]:

@@ -10,7 +10,8 @@ import os
 import shutil
 import socket
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from app.bridges.process import ChildProcesses, SpawnFailed
@@ -30,6 +31,8 @@ from app.errors import ToolError
 PROGRAM = "bwrap"
 SEARCH_PATH = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
 START_SECONDS = 30.0
+MOST_PROCESSES = 4096
+"""Processes and threads of a cage that says nothing of them: one that multiplies without end is held."""
 MOVED_TIMES = 10
 LOOK_SECONDS = 60.0
 """How often a cage in which something runs is looked after, besides after each command."""
@@ -66,6 +69,7 @@ class OneCage:
         self._seen: dict[str, Identity | None] = {}
         self._retired: set[Holder] = set()
         self._making = asyncio.Lock()
+        self._limits = replace(cage.limits, pids=cage.limits.pids or MOST_PROCESSES)
         self._groups: ControlGroups | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._looking: set[asyncio.Task[None]] = set()
@@ -160,7 +164,7 @@ class OneCage:
 
     def _process_limits(self) -> dict[str, int]:
         grouped = frozenset[str]() if self._groups is None else self._groups.controllers
-        return process_limits(self.cage.limits, grouped=grouped)
+        return process_limits(self._limits, grouped=grouped)
 
     async def _look_after(self) -> None:
         """End old holders in which nothing runs any more, look for new names in what runs for long, and
@@ -173,7 +177,8 @@ class OneCage:
             for holder in [one for one in self._retired if not one.is_busy]:
                 holder.kill()
             if loop.time() >= looked + LOOK_SECONDS:
-                self._add(await self._names.settle(self._is_busy))
+                with suppress(OSError):
+                    self._add(await self._names.settle(self._is_busy))
                 looked = loop.time()
             used = self._groups.cpu_seconds() if self._groups is not None and most is not None else None
             if used is not None and most is not None and used > most:
@@ -194,7 +199,7 @@ class OneCage:
         if program is None:
             raise SpawnFailed("bubblewrap is not installed")
         if self._groups is None:
-            self._groups = ControlGroups.make(self.cage.limits)
+            self._groups = ControlGroups.make(self._limits)
         folders = [*system_view.interpreter_folders()]
         for path in self._read_only:
             folders += system_view.folder_and_alias(path)

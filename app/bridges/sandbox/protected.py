@@ -22,6 +22,9 @@ from app.cages.protected_names import is_protected
 
 MAX_FOLDERS = 20_000
 MAX_NAMES = 500
+MAX_DEPTH = 100
+MAX_ENTRIES = 500_000
+"""How many entries of folders are read at one time of looking."""
 _JUST_NOW_NS = 2_000_000_000
 """A folder that was changed so shortly before it was read may be changed again at the same time stamp."""
 _HEAVY = frozenset(
@@ -64,11 +67,14 @@ class ProtectedNames:
     found: dict[Parts, Found] = field(default_factory=dict)
     _folders: dict[Parts, _Folder] = field(default_factory=dict)
     _too_many_names: bool = False
+    _too_deep: bool = False
+    _entries: int = 0
 
     @property
     def complete(self) -> bool:
         """Whether everything was looked at."""
-        return not self._too_many_names and len(self._folders) < MAX_FOLDERS
+        seen_all = self._entries < MAX_ENTRIES and len(self._folders) < MAX_FOLDERS
+        return seen_all and not self._too_many_names and not self._too_deep
 
     def close(self) -> None:
         os.close(self.descriptor)
@@ -79,6 +85,7 @@ class ProtectedNames:
             del self.found[parts]
         before = set(self.found)
         self._too_many_names = False
+        self._entries = 0
         waiting: deque[Parts] = deque()
         heavy: deque[Parts] = deque()
         for parts, known in list(self._folders.items()):
@@ -90,7 +97,9 @@ class ProtectedNames:
             parts = waiting.popleft() if waiting else heavy.popleft()
             for name in self._read(parts):
                 deeper = (*parts, name)
-                if deeper not in self._folders:
+                if len(deeper) > MAX_DEPTH:
+                    self._too_deep = True
+                elif deeper not in self._folders:
                     (heavy if name in _HEAVY or not _HEAVY.isdisjoint(parts) else waiting).append(deeper)
         return [found for parts, found in self.found.items() if parts not in before]
 
@@ -124,6 +133,10 @@ class ProtectedNames:
             self._folders[parts] = _Folder((status.st_dev, status.st_ino), status.st_ctime_ns, now)
             with os.scandir(folder) as entries:
                 for entry in entries:
+                    self._entries += 1
+                    if self._entries >= MAX_ENTRIES:
+                        self._folders[parts].read_ns = 0
+                        return
                     deeper = (*parts, entry.name)
                     if is_protected(entry.name):
                         self._note(deeper, entry)

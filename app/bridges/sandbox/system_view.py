@@ -52,15 +52,9 @@ _ETC = (
     "timezone",
 )
 _MASKED_PROC = (
-    "acpi",
-    "asound",
-    "kcore",
-    "keys",
-    "kallsyms",
-    "latency_stats",
-    "sched_debug",
-    "scsi",
-    "timer_list",
+    *("acpi", "asound", "interrupts", "iomem", "ioports", "kallsyms", "kcore", "keys", "key-users", "kmsg"),
+    *("kpagecgroup", "kpagecount", "kpageflags", "latency_stats", "modules", "pagetypeinfo", "sched_debug"),
+    *("scsi", "slabinfo", "sysrq-trigger", "timer_list", "vmallocinfo"),
 )
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 

@@ -311,3 +311,22 @@ async def test_what_is_asked_of_an_ended_cage_is_refused(cage: Caged) -> None:
     with pytest.raises(Exception, match="has ended") as told:
         await cage.says("true")
     assert not isinstance(told.value, SpawnFailed)
+
+
+@pytest.mark.requirement("R8.kernel.holder", "R8.kernel.limits")
+async def test_a_cage_that_leaves_thousands_behind_costs_the_daemon_little(cage: Caged) -> None:
+    await cage.says("true")
+    before = descriptors().keys()
+    child = await cage.start(
+        "i=0; while [ $i -lt 3000 ]; do setsid sleep 1000 & i=$((i+1)); done; wait -n; echo", lingers=True
+    )
+    loop = asyncio.get_running_loop()
+    latest, longest = loop.time(), 0.0
+    for _ in range(150):
+        await asyncio.sleep(0.02)
+        latest, longest = loop.time(), max(longest, loop.time() - latest)
+    assert longest < 1.0
+    assert len(descriptors().keys() - before) < 500
+    async with asyncio.timeout(60):
+        await cage.cages.end("test")
+        await child.aclose()
