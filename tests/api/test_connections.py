@@ -157,7 +157,7 @@ async def test_a_client_that_leaves_in_the_middle_is_no_defect(
 
 
 async def test_small_answers_do_not_wait_for_each_other(daemon: Daemon) -> None:
-    """With Nagle's algorithm the second part of an answer waits until the client has acknowledged the first."""
+    """With Nagle's algorithm the second part of an answer waits until the first is acknowledged."""
     async with connected(daemon) as (reader, writer):
         writer.write(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         await reader.readuntil(b"}")
