@@ -55,6 +55,7 @@ CAGES: dict[str, str] = {
 
 SHOWN: tuple[str, ...] = (
     "R8.kernel.limits",
+    "R8.policy.compiled",
     "R8.policy.protected",
     "R8.paths",
     "R8.net.proxy",
