@@ -41,11 +41,12 @@ async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
 
 @asynccontextmanager
 async def caged_machine(
-    desk: Any, tier: Tier = FULL, *, outside: Outside | None = None
+    desk: Any, tier: Tier = FULL, children: ChildProcesses | None = None, *, outside: Outside | None = None
 ) -> AsyncIterator[CagedMachine]:
-    """Yield the machine; on leaving, nothing of it is left."""
+    """Yield the machine; on leaving, nothing of it is left. Of `children` there should be one in a process:
+    each takes what orphans it finds for its own."""
     data = desk.base / "data"
-    children = ChildProcesses()
+    children = children or ChildProcesses()
     cages = Cages(children, tier, outside=outside)
     snapshots = empty_folder(data / "snapshots")
     processes = CallProcesses(children, cages, data_dir=data, closed=(data,), snapshots=snapshots)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from app.bridges.process import ChildProcesses
 from app.harness.checkpoints.git_objects import GitObjects, GitProblem
 from app.tools.call_processes import CallProcesses
 from tests.tools import documents
@@ -18,8 +19,10 @@ from tests.tools.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machin
 
 
 @pytest.fixture(params=[FULL, LANDLOCK], ids=lambda tier: tier.name)
-async def machine(desk: Any, request: pytest.FixtureRequest) -> AsyncIterator[CagedMachine]:
-    async with caged_machine(desk, request.param) as machine:
+async def machine(
+    desk: Any, children: ChildProcesses, request: pytest.FixtureRequest
+) -> AsyncIterator[CagedMachine]:
+    async with caged_machine(desk, request.param, children) as machine:
         yield machine
 
 
