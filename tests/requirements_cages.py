@@ -87,6 +87,7 @@ SHOWN: tuple[str, ...] = (
     "R8.daemon.rates",
     "R8.daemon.headers",
     "R8.daemon.redaction",
+    "R8.attacks",
 )
 """Beginnings of the names that have tests."""
 

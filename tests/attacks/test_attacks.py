@@ -6,18 +6,52 @@ import pytest
 
 from tests.attacks.all_cases import CASES
 from tests.attacks.case import Case
+from tests.attacks.conftest import KINDS
 from tests.attacks.oracles import Oracles
+
+AREAS = {
+    "paths",
+    "symlinks",
+    "races",
+    "shell",
+    "network",
+    "proc",
+    "seccomp",
+    "environment",
+    "http",
+    "websocket",
+    "project",
+    "archives",
+    "grep",
+    "language-server",
+    "debug-adapter",
+    "plugin",
+    "terminal",
+    "web-fetch",
+}
+ATTACKS = [
+    pytest.param(kind, case, id=f"{kind}-{case.id}")
+    for kind in KINDS
+    for case in CASES
+    if kind.tier in case.tiers
+]
 
 
 @pytest.mark.requirement("R8.attacks.tiers")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@pytest.mark.parametrize(("oracles", "case"), ATTACKS, indirect=["oracles"])
 def test_an_attack_comes_to_nothing(oracles: Oracles, case: Case) -> None:
-    scene = oracles.scene
-    if scene.kind.tier not in case.tiers:
-        pytest.skip("not of this tier")
     try:
-        case.control(scene)
-        case.attack(scene)
+        case.control(oracles.scene)
+        case.attack(oracles.scene)
     finally:
         found = oracles.findings()
         assert found == []
+
+
+@pytest.mark.requirement("R8.attacks.count")
+def test_there_are_many_attacks_in_every_area() -> None:
+    assert len(CASES) >= 150
+    assert len({case.id for case in CASES}) == len(CASES)
+    assert {case.area for case in CASES} == AREAS
+    assert all(case.attack is not case.control for case in CASES)
+    assert all(sum(case.area == area for case in CASES) >= 5 for area in AREAS)
