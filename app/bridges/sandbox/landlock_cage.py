@@ -12,9 +12,7 @@ import asyncio
 import errno
 import json
 import os
-import shutil
 import socket
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +27,7 @@ from app.bridges.sandbox import landlock_process, system_view
 from app.bridges.sandbox.bounds import ControlGroups, process_limits
 from app.bridges.sandbox.mounts import Bound, Places, lies_below, open_places, real_mounts
 from app.bridges.sandbox.new_names import NewNames, Settled
+from app.bridges.sandbox.own_folder import OwnFolder
 from app.bridges.sandbox.seccomp_rules import filter_bytes
 from app.bridges.sandbox.starter import environment
 from app.bridges.sandbox.wall_time import WallTime
@@ -79,7 +78,7 @@ class LandlockCage:
         self._groups: ControlGroups | None = None
         self._names = names
         self.wall_time = WallTime(cage.limits.walltime_seconds, self._kill)
-        self._own: Path | None = None
+        self._own: OwnFolder | None = None
         self._running: set[Child] = set()
         self._making = asyncio.Lock()
         self._ended = False
@@ -113,7 +112,7 @@ class LandlockCage:
         self.wall_time.begin()
         try:
             arguments = [plain(part) for part in argv]
-            inside = environment(env, {**_places_of(own), **self.cage.env})
+            inside = environment(env, {**own.variables, **self.cage.env})
             entries = variables(inside)
         except ValueError as problem:
             raise SpawnFailed(in_words(problem)) from None
@@ -195,16 +194,16 @@ class LandlockCage:
         self._names.close()
         await self._remove_groups()
         if own is not None:
-            await asyncio.to_thread(shutil.rmtree, own, ignore_errors=True)
+            await asyncio.to_thread(own.remove)
 
-    async def _own_folder(self) -> Path:
+    async def _own_folder(self) -> OwnFolder:
         """Return the folder of the cage's home and temporary files, made at the first command."""
         async with self._making:
             if self._ended:
                 raise _has_ended()
             if self._own is None:
-                self._own = await asyncio.to_thread(_make_own_folder)
-                self._groups = await asyncio.to_thread(ControlGroups.make, self.cage.limits)
+                self._groups = ControlGroups.make(self.cage.limits)
+                self._own = OwnFolder()
             return self._own
 
     def _bounds(self) -> dict[str, Any]:
@@ -221,7 +220,7 @@ class LandlockCage:
     def _filter(self) -> bytes:
         return filter_bytes(self.cage.seccomp, namespaces=False)
 
-    def _rules(self, places: Places, own: Path) -> list[dict[str, Any]]:
+    def _rules(self, places: Places, own: OwnFolder) -> list[dict[str, Any]]:
         if any(one.how == "hidden" for one in (*places.outer, *places.inner)):
             raise _not_held("it hides something below a folder that it shows")
         rules: list[dict[str, Any]] = [
@@ -231,7 +230,7 @@ class LandlockCage:
         system = [one.path for one in system_view.system_folders() if one.link is None]
         rules += [{"path": path, "rights": "read"} for path in (*system, *_OF_THE_KERNEL)]
         rules += [{"path": f"/dev/{name}", "rights": "device"} for name in system_view.DEVICES]
-        return [*rules, *({"path": path, "rights": "write"} for path in _places_of(own).values())]
+        return [*rules, *({"path": path, "rights": "write"} for path in own.variables.values())]
 
     async def _loaded(self, child: Child, front: _Front, name: bytes) -> None:
         """Wait until the program is loaded; the child counts as running from here on. Raises SpawnFailed."""
@@ -334,17 +333,6 @@ def _not_held(why: str) -> ToolError:
 
 def _has_ended() -> ToolError:
     return ToolError("cage_unavailable", "The cage has ended with the run that it was made for.")
-
-
-def _make_own_folder() -> Path:
-    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="kaged-cage-")))
-    for path in _places_of(folder).values():
-        os.mkdir(path, 0o700)
-    return folder
-
-
-def _places_of(own: Path) -> dict[str, str]:
-    return {"HOME": str(own / "home"), "TMPDIR": str(own / "tmp")}
 
 
 def _refusal(told: Mapping[str, Any], name: bytes) -> str:

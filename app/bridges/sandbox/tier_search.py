@@ -14,6 +14,7 @@ from typing import Literal
 from app.bridges.child_starter import CageKeeper
 from app.bridges.sandbox.canary import Trial, try_cage
 from app.bridges.sandbox.host_support import BUBBLEWRAP_NEEDED, LANDLOCK_NEEDED, Host, look_at_host
+from app.bridges.sandbox.own_folder import remove_abandoned
 from app.bridges.sandbox.tier import Tier
 
 Mode = Literal["auto", "full", "landlock", "off"]
@@ -55,6 +56,7 @@ async def _landlock(host: Host, keeper: Callable[[Tier], CageKeeper]) -> Tier:
         return _none(
             host, f"{wanted}, and {have}", "Use a newer kernel with landlock among its security modules"
         )
+    await asyncio.to_thread(remove_abandoned)
     trial = await try_cage("landlock", keeper)
     if trial.holds:
         reason = (

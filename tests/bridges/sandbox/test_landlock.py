@@ -15,6 +15,7 @@ import pytest
 
 from app.bridges.child import Child, Finished, SpawnFailed
 from app.bridges.process import ChildProcesses
+from app.bridges.sandbox import own_folder
 from app.bridges.sandbox.bounds import bounded_together
 from app.bridges.sandbox.host_support import LANDLOCK_NEEDED, landlock_version
 from app.bridges.sandbox.manager import Cages, Tier
@@ -278,6 +279,30 @@ async def test_its_own_folders_go_with_it(held: Held) -> None:
     assert await held.works("cat $HOME/x") == "kept\n"
     await held.cages.end("test")
     assert not Path(home).parent.exists()
+
+
+def test_folders_of_a_killed_daemon_are_removed_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(own_folder, "_YOUNG_SECONDS", -1.0)
+    used = own_folder.OwnFolder()
+    abandoned = own_folder.OwnFolder()
+    (abandoned.path / "home" / "x").write_text("x")
+    os.close(abandoned._descriptor)
+    other = tmp_path / "kaged-cage-other"
+    other.symlink_to(used.path)
+    (tmp_path / "unlike").mkdir()
+    own_folder.remove_abandoned()
+    assert {one.name for one in tmp_path.iterdir()} == {used.path.name, "kaged-cage-other", "unlike"}
+    assert sorted(one.name for one in used.path.iterdir()) == ["home", "tmp"]
+    used.remove()
+    assert not used.path.exists()
+    monkeypatch.setattr(own_folder, "_YOUNG_SECONDS", 60.0)
+    young = own_folder.OwnFolder()
+    os.close(young._descriptor)
+    own_folder.remove_abandoned()
+    assert young.path.exists()
 
 
 async def test_what_runs_ends_with_the_cage(held: Held, root: Path) -> None:
