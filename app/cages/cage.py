@@ -43,6 +43,8 @@ class Cage:
 
     `net` are `host`, `host:port` or `*.host:port`; none: no network. `state_folder` keeps the cage's
     home and /tmp beyond its end; None: they are gone with it. `unix_sockets` allows AF_UNIX inside.
+    `takes_new_names`: what is made under protected names while something runs in it is taken for its own,
+    and away; not for a cage in which something runs all the time, as that may as well be an operator's.
     """
 
     mounts: tuple[Mount, ...]
@@ -52,6 +54,7 @@ class Cage:
     env: Mapping[str, str] = field(default_factory=dict)
     unix_sockets: bool = False
     limits: CageLimits = CageLimits()
+    takes_new_names: bool = True
 
     @classmethod
     def of_agent(

@@ -4,8 +4,9 @@ Owns: what such a cage holds, and what of the daemon's environment means somethi
 cages, and starting servers.
 
 Servers run build scripts and load plugins of the project, so they are trusted no more than the project is:
-they have its folder, their own installation and the packages that were fetched for their language before,
-no network, and a home that is kept for their caches.
+they read its folder, their own installation and the packages that were fetched for their language before,
+have no network, and write to nothing but a home that is kept for their caches. What they want changed in the
+project they ask for, as the protocol has it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ _COMPANIONS: Mapping[str, tuple[str, ...]] = {
     "php": ("php",),
 }
 """Programs that servers of a language run to know what a project is made of."""
+_WRITTEN: Mapping[str, Mapping[str, str]] = {"rust": {"CARGO_TARGET_DIR": "cargo-target"}}
+"""Variables for what a language's programs would write into the project, and where it is in the home."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,9 @@ class ServerPlaces:
             raise ToolError(problem.code, f"{problem.message} {_ADVICE}", detail=problem.detail) from None
         shown = tuple(mount.path for mount in cage.mounts if mount.mode != "deny")
         inside = environment_inside(self._environment, shown)
-        return ServerPlace(children, {**inside, **cage.env}, lambda: cages.keeper.end(key))
+        home = children.environment({}).get("HOME", "/nonexistent")
+        written = {name: f"{home}/{place}" for name, place in _WRITTEN.get(server.language, {}).items()}
+        return ServerPlace(children, {**inside, **written, **cage.env}, lambda: cages.keeper.end(key))
 
     def _cage(self, cages: ServerCages, server: ResolvedServer) -> Cage:
         """Blocks."""
@@ -138,8 +143,8 @@ def server_cage(
     state: Path | None,
     closed: Iterable[Path] = (),
 ) -> Cage:
-    """Return the cage of a project's server: the project to write in, its installation and supplies to
-    read, nothing of `closed`, no network. `state` keeps its home. Blocks: looks where programs are."""
+    """Return the cage of a project's server: the project, its installation and supplies to read, nothing of
+    `closed`, no network. `state` keeps its home. Blocks: looks where programs are."""
     closed = tuple(closed)
     home = Path(environment.get("HOME") or "/")
     around = Surroundings(home, (project_root, *closed), environment)
@@ -151,7 +156,7 @@ def server_cage(
     outside = [path for path in (*installed, *supplied) if not path.is_relative_to(project_root)]
     return Cage(
         mounts=(
-            Mount(project_root, "rw"),
+            Mount(project_root, "ro"),
             *(Mount(path, "ro") for path in dict.fromkeys(outside)),
             *(Mount(path, "deny") for path in closed),
         ),

@@ -105,7 +105,8 @@ def plugin_cage(
             case "net" if not one.is_nothing:
                 net.append(_host(one))
     mounts = [Mount(path, mode) for path, mode in modes.items()]
-    return Cage(mounts=(*mounts, *(Mount(path, "deny") for path in closed)), net=tuple(net))
+    hidden = (Mount(path, "deny") for path in closed)
+    return Cage(mounts=(*mounts, *hidden), net=tuple(net), takes_new_names=False)
 
 
 def _command(manifest: PluginManifest, environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -101,7 +101,7 @@ class Cages:
         if self.tier.name == "off":
             return TimedStarter(self._children, key, cage, root)
         way_out = WayOut(cage, self._outside, about)
-        names = NewNames(self._quarantine, way_out.tell)
+        names = NewNames(self._quarantine, way_out.tell, takes=cage.takes_new_names)
         if self.tier.name == "landlock":
             return LandlockCage(self._children, key, cage, root, names=names, read_only=self._read_only)
         return OneCage(self._children, key, cage, root, way_out, names=names, read_only=self._read_only)

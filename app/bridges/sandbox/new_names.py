@@ -38,14 +38,16 @@ class Settled:
 
 
 class NewNames:
-    """Of one cage, over all of its holders. `into` is where what is taken away is kept."""
+    """Of one cage, over all of its holders. `into` is where what is taken away is kept; without `takes`
+    nothing is, and new names are only frozen with the next holder."""
 
-    def __init__(self, into: Path, tell: Tell) -> None:
+    def __init__(self, into: Path, tell: Tell, *, takes: bool = True) -> None:
         self.known: dict[str, ProtectedNames] = {}
         """By the path of the folder that can be written to."""
         self.outdated = False
         """Whether there is a name that the present holder does not freeze."""
         self._into = into
+        self._takes = takes
         self._tell = tell
         self._active_since: int | None = None
         self._idle_since: int | None = None
@@ -105,7 +107,7 @@ class NewNames:
     def _judge(self, folder: str, names: ProtectedNames, fresh: list[Found], times: range) -> list[TakenAway]:
         taken = []
         for found in fresh:
-            if found.changed_ns not in times:
+            if not self._takes or found.changed_ns not in times:
                 self.outdated = True
                 continue
             one = take_away(names.descriptor, folder, found, self._into)

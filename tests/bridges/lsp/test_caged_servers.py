@@ -45,14 +45,15 @@ def wrote(path):
         return True
     except OSError:
         return False
-with open("seen.json", "w") as file:
+with open(os.environ["HOME"] + "/seen.json", "w") as file:
     json.dump({
         "secret": os.path.exists(secret), "reached": reached(),
         "daemon": os.path.exists("/proc/" + sys.argv[3]),
         "home": os.environ["HOME"],
         "git": wrote(".git/hooks/pre-commit"), "own": wrote("own.txt"), "beside": wrote(sys.argv[0] + ".x"),
     }, file)
-os.execv(sys.executable, [sys.executable, *sys.argv[4:]])
+served = [word.replace("~", os.environ["HOME"]) for word in sys.argv[4:]]
+os.execv(sys.executable, [sys.executable, *served])
 """
 
 
@@ -78,37 +79,36 @@ def snooping(tmp_path: Path, port: int) -> Declared:
     shutil.copy(HOSTILE, tool / "server.py")
     (tmp_path / "secret.txt").write_text("canary")
     told = (str(port), str(tmp_path / "secret.txt"), str(os.getpid()))
-    served = (str(tool / "server.py"), "--log", str(tmp_path / "project" / "server.log"))
+    served = (str(tool / "server.py"), "--log", "~/server.log")
     command = (sys.executable, str(tool / "snoop.py"), *told, *served)
     return Declared(language="hostile", command=command, extensions=(".hostile",))
 
 
-async def seen_by(place: Place) -> dict[str, object]:
+async def seen_by(place: Place, home: Path) -> dict[str, object]:
     place.put("one.hostile", "word\n")
     place.put(".git/hooks/post-commit", "")
     server = await place.project.server_for("one.hostile")
     assert not messages(await server.diagnostics("one.hostile"))
-    return dict(json.loads((place.root / "seen.json").read_text()))
+    return dict(json.loads((home / "seen.json").read_text()))
 
 
 async def test_a_server_reaches_nothing_beyond_its_cage(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         declared = (snooping(tmp_path, listener.getsockname()[1]),)
         async with open_place(tmp_path, declared=declared, limits=QUICK, caged=True) as place:
-            inside = await seen_by(place)
+            inside = await seen_by(place, tmp_path / "states" / "prj_1" / "lsp" / "hostile" / "home")
         async with open_place(tmp_path, declared=declared, limits=QUICK, caged=False) as place:
-            outside = await seen_by(place)
-    own_home = str(tmp_path / "home")
+            outside = await seen_by(place, tmp_path / "home")
     shown = {"secret": True, "reached": True, "daemon": True, "git": True, "own": True, "beside": True}
-    assert outside == {**shown, "home": own_home}
-    assert inside == {**dict.fromkeys(shown, False), "own": True, "home": "/home/agent"}
+    assert outside == {**shown, "home": str(tmp_path / "home")}
+    assert inside == {**dict.fromkeys(shown, False), "home": "/home/agent"}
 
 
 async def test_its_home_is_kept_for_the_next_start(tmp_path: Path) -> None:
     declared = snooping(tmp_path, 1)
     script = tmp_path / "tool" / "snoop.py"
     keep = 'import os\nopen(os.environ["HOME"] + "/starts", "a").write("x")\n'
-    script.write_text(keep + "import sys\n" + script.read_text().splitlines()[-1])
+    script.write_text(keep + "import sys\n" + "\n".join(script.read_text().splitlines()[-2:]))
     async with open_place(tmp_path, declared=(declared,), limits=QUICK, caged=True) as place:
         place.put("one.hostile", "word\n")
         for _ in range(2):

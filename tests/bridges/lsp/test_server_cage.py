@@ -43,14 +43,14 @@ def test_it_has_the_project_its_installation_and_no_network(tmp_path: Path) -> N
     data.mkdir(parents=True)
     cage = cage_of(tmp_path, program(tmp_path / "gopls" / "gopls"), closed=(data,))
     assert cage.mounts == (
-        Mount(tmp_path / "project", "rw"),
+        Mount(tmp_path / "project", "ro"),
         Mount(tmp_path / "gopls", "ro"),
         Mount(data, "deny"),
     )
     assert (cage.net, cage.seccomp, cage.unix_sockets) == ((), "default", False)
     assert cage.state_folder == tmp_path / "state"
     of_project = cage_of(tmp_path, program(tmp_path / "project" / "bin" / "gopls"))
-    assert of_project.mounts == (Mount(tmp_path / "project", "rw"),)
+    assert of_project.mounts == (Mount(tmp_path / "project", "ro"),)
 
 
 def test_programs_that_it_runs_come_with_it(tmp_path: Path) -> None:
