@@ -71,7 +71,8 @@ class RootFolder:
             try:
                 self._held = held = _Held(open_folder(self._resolved))
             except NotADirectoryError:
-                raise invalid_path(shown, "something else has taken the place of the folder") from None
+                message = "a link or a file has taken the folder's place; load the project from where it is"
+                raise invalid_path(shown, message) from None
             except OSError as problem:
                 self._held = None
                 raise os_problem(shown, problem) from None
