@@ -124,6 +124,21 @@ async def _agent(
     return project, agent
 
 
+def _running(
+    session_id: str, agent_path: str, call_id: str, name: str, params: Mapping[str, Any]
+) -> ToolCall:
+    return ToolCall(
+        id=call_id,
+        session_id=session_id,
+        agent_path=agent_path,
+        call_id=call_id,
+        name=name,
+        arguments=dict(params),
+        state=ToolCallState.RUNNING.value,
+        started_at=now_ms(),
+    )
+
+
 async def call_directly(
     services: SessionServices,
     session: Session,
@@ -140,16 +155,7 @@ async def call_directly(
     project, agent = await _agent(services, session, agent_path)
     call_id = new_id("tcl")
     ports = _Ports(session, services, call_id, actor, agent)
-    row = ToolCall(
-        id=call_id,
-        session_id=session.id,
-        agent_path=agent_path,
-        call_id=call_id,
-        name=name,
-        arguments=dict(params),
-        state=ToolCallState.RUNNING.value,
-        started_at=now_ms(),
-    )
+    row = _running(session.id, agent_path, call_id, name, params)
     await services.storage.write(lambda uow: uow.tool_calls.add(row))
     root = services.projects.root_of(session.row.project_id)
     context = ToolCallContext(

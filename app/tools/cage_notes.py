@@ -17,6 +17,11 @@ RUN_OUT = (
     "started in this run; finish with what there is."
 )
 
+RUN_OUT_DIRECTLY = (
+    "walltime_exceeded: the time of this cage is over, and everything in it was killed. The next call begins "
+    "with a new one."
+)
+
 
 def taken_away(settled: Settled, root: Path) -> Iterator[str]:
     """Yield what is to be told of names that were taken away, and of those that could not be."""

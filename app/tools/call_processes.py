@@ -18,7 +18,7 @@ from app.bridges.child_starter import ChildStarter
 from app.bridges.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages, Tier, unavailable
 from app.cages.cage import Cage, Mount
-from app.tools.cage_notes import RUN_OUT, taken_away
+from app.tools.cage_notes import RUN_OUT, RUN_OUT_DIRECTLY, taken_away
 from app.tools.call import ToolCallContext
 from app.tools.project_cage import (
     cage_for_caller,
@@ -84,6 +84,8 @@ class CallProcesses:
             return self._children
         cage = self._cage(context, also)
         key = f"{key_of(context)}/debugger" if also else key_of(context)
+        if context.run_id is None and self._cages.has_run_out(key):
+            await self._end({key})  # there is no run that it was the cage of: another call has another one
         runs = self._keys.setdefault(context.session_id, {})
         runs.setdefault(context.run_id or DIRECT, set()).add(key)
         return await self._cages.children(key, cage, context.project_root, about=_about(context))
@@ -205,7 +207,7 @@ class CallProcesses:
                 log.exception("cage %s was not looked through", key)
             if self._cages.has_run_out(key) and key not in self._told:
                 self._told.add(key)
-                notes.append(RUN_OUT)
+                notes.append(RUN_OUT if context.run_id is not None else RUN_OUT_DIRECTLY)
         return tuple(dict.fromkeys(notes))
 
     async def end_run(self, session_id: str, run_id: str) -> None:

@@ -212,8 +212,12 @@ async def test_when_the_wall_time_is_over_everything_is_killed_and_told(desk, ti
         assert envelope.data["exit_code"] == 137 and not envelope.data["timed_out"]
         (note,) = envelope.metadata.cage_notes
         assert note.startswith("walltime_exceeded: ")
-        assert not machine.terminals.running
+        await until(lambda: not machine.terminals.running)
         again = await caged.call("shell.bash", command="touch never")
         assert again.code == "walltime_exceeded" and again.metadata.cage_notes is None
         assert await output(agent(machine, run="run_2", limits={"walltime_seconds": 60}), "echo yes") == "yes"
+        directly = replace(caged, context=replace(caged.context, run_id=None))
+        (note,) = (await directly.call("shell.bash", command="sleep 98761")).metadata.cage_notes
+        assert note.endswith("The next call begins with a new one.")
+        assert await output(directly, "echo yes") == "yes"
     assert not (desk.root / "never").exists()
