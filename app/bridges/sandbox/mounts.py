@@ -11,18 +11,17 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from app.bridges.sandbox.identity import Identity, identity
 from app.bridges.sandbox.protected import ProtectedNames, can_be_bound
 from app.cages.cage import Cage, Mount
 from app.cages.protected_names import is_protected
 
 How = Literal["rw", "ro", "hidden"]
-Identity = tuple[int, int]
-"""Device and number of a folder or file."""
 _PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -32,7 +31,7 @@ class Bound:
 
     path: str
     how: How
-    at: Identity
+    at: tuple[int, int]
     descriptor: int
     folder: bool
 
@@ -54,15 +53,6 @@ class Places:
         self.held.close()
         while self.protected:
             self.protected.popitem()[1].close()
-
-
-def look(path: str) -> Identity | None:
-    """Return what is at a path, links not followed; None when nothing is."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def open_path(path: str) -> int | None:
@@ -133,7 +123,7 @@ def _ordered(mounts: Iterable[Mount]) -> list[Mount]:
 
 def _add(mount: Mount, root: Path, places: Places) -> None:
     path = str(mount.path)
-    places.seen[path] = look(path)
+    places.seen[path] = identity(path)
     if mount.mode == "deny":
         path = os.path.realpath(path)
     around = _around(path, places)
@@ -171,10 +161,25 @@ def _protect(bound: Bound, places: Places, named: Sequence[str], known: Mapping[
         places.protected[bound.path] = names
         names.look()
     for found in names.found.values():
+        path = "/".join((bound.path.rstrip("/"), *found.parts))
+        places.seen[path] = found.identity
         if can_be_bound(found):
-            path = "/".join((bound.path.rstrip("/"), *found.parts))
-            places.inner.append(Bound(path, "ro", found.at, -1, stat.S_ISDIR(found.mode)))
-            places.seen[path] = found.at
+            places.inner.append(Bound(path, "ro", found.identity.at, -1, stat.S_ISDIR(found.mode)))
+        elif stat.S_ISLNK(found.mode):
+            _protect_target(path, bound, places)
+
+
+def _protect_target(link: str, bound: Bound, places: Places) -> None:
+    """Add what a protected link leads to, read-only, where that could be written to instead of the link."""
+    path = os.path.realpath(link)
+    around = _around(path, places)
+    if around is None or around.how != "rw" or path == around.path or not lies_below(path, bound.path):
+        return
+    places.seen[path] = present = identity(path)
+    with suppress(OSError):
+        mode = os.lstat(path).st_mode
+        if present is not None and (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+            places.inner.append(Bound(path, "ro", present.at, -1, stat.S_ISDIR(mode)))
 
 
 def _pin(bound: Bound, places: Places) -> None:
@@ -186,10 +191,10 @@ def _pin(bound: Bound, places: Places) -> None:
         around = _around(folder, places)
         if around is None or around.how != "rw":
             return
-        at = look(folder)
-        if at is None:
+        present = identity(folder)
+        if present is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
-        places.inner.append(Bound(folder, "rw", at, -1, True))
+        places.inner.append(Bound(folder, "rw", present.at, -1, True))
         known.add(folder)
         folder = os.path.dirname(folder)
 

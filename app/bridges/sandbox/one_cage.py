@@ -18,7 +18,8 @@ from app.bridges.process import ChildProcesses, SpawnFailed
 from app.bridges.sandbox import bubblewrap, system_view
 from app.bridges.sandbox.bounds import ControlGroups, process_limits
 from app.bridges.sandbox.holder import Holder, HolderGone
-from app.bridges.sandbox.mounts import Identity, Places, look, open_places, real_mounts
+from app.bridges.sandbox.identity import Identity, identity
+from app.bridges.sandbox.mounts import Places, open_places, real_mounts
 from app.bridges.sandbox.new_names import NewNames, Settled
 from app.bridges.sandbox.seccomp_rules import filter_bytes
 from app.bridges.sandbox.starter import CageStarter
@@ -144,7 +145,7 @@ class OneCage:
         return any(holder.is_busy for holder in (*self._retired, *present))
 
     def _fits(self) -> bool:
-        return not self._names.outdated and all(look(path) == was for path, was in self._seen.items())
+        return not self._names.outdated and all(identity(path) == was for path, was in self._seen.items())
 
     def _kill(self) -> None:
         for holder in (*self._retired, *([self._holder] if self._holder is not None else [])):

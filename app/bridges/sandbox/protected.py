@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from app.bridges.sandbox.identity import Identity, identity
 from app.cages.protected_names import is_protected
 
 MAX_FOLDERS = 20_000
@@ -33,7 +34,6 @@ _HEAVY = frozenset(
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 Parts = tuple[str, ...]
-Identity = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class Found:
     """A protected name below the folder. `changed_ns` is when it, or what it is called, was changed last."""
 
     parts: Parts
-    at: Identity
+    identity: Identity
     mode: int
     changed_ns: int
 
 
 @dataclass(slots=True)
 class _Folder:
-    at: Identity
+    at: tuple[int, int]
     changed_ns: int
     read_ns: int
 
@@ -81,7 +81,7 @@ class ProtectedNames:
 
     def look(self) -> list[Found]:
         """Look for what has not been seen yet, and return it. Blocks."""
-        for parts in [parts for parts, found in self.found.items() if self._identity(parts) != found.at]:
+        for parts in [parts for parts, found in self.found.items() if self._now(parts) != found.identity]:
             del self.found[parts]
         before = set(self.found)
         self._too_many_names = False
@@ -103,11 +103,8 @@ class ProtectedNames:
                     (heavy if name in _HEAVY or not _HEAVY.isdisjoint(parts) else waiting).append(deeper)
         return [found for parts, found in self.found.items() if parts not in before]
 
-    def _identity(self, parts: Parts) -> Identity | None:
-        with suppress(OSError):
-            found = os.stat("/".join(parts), dir_fd=self.descriptor, follow_symlinks=False)
-            return found.st_dev, found.st_ino
-        return None
+    def _now(self, parts: Parts) -> Identity | None:
+        return identity("/".join(parts), self.descriptor)
 
     def _has_changed(self, parts: Parts, known: _Folder) -> bool:
         try:
@@ -155,9 +152,9 @@ class ProtectedNames:
             self._folders[parts[:-1]].read_ns = 0  # it is read again, when some have been taken away
             return
         with suppress(OSError):
-            status = entry.stat(follow_symlinks=False)
-            at = (status.st_dev, status.st_ino)
-            self.found[parts] = Found(parts, at, status.st_mode, status.st_ctime_ns)
+            now, status = self._now(parts), entry.stat(follow_symlinks=False)
+            if now is not None:
+                self.found[parts] = Found(parts, now, status.st_mode, status.st_ctime_ns)
 
 
 def can_be_bound(found: Found) -> bool:

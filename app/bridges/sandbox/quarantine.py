@@ -66,15 +66,17 @@ def take_away(root: int, folder: str, found: Found, into: Path) -> TakenAway | N
 
 def _parent(root: int, parts: tuple[str, ...]) -> int | None:
     """Open the folder that something is in, without following links."""
-    descriptor = os.open(".", _FOLDER, dir_fd=root)
-    for name in parts[:-1]:
-        try:
+    descriptor = -1
+    try:
+        descriptor = os.open(".", _FOLDER, dir_fd=root)
+        for name in parts[:-1]:
             deeper = os.open(name, _FOLDER, dir_fd=descriptor)
-        except OSError:
             os.close(descriptor)
-            return None
-        os.close(descriptor)
-        descriptor = deeper
+            descriptor = deeper
+    except OSError:
+        if descriptor >= 0:
+            os.close(descriptor)
+        return None
     return descriptor
 
 
@@ -83,7 +85,7 @@ def _is_there(parent: int, found: Found) -> bool:
         now = os.stat(found.parts[-1], dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
         return False
-    return (now.st_dev, now.st_ino) == found.at
+    return (now.st_dev, now.st_ino) == found.identity.at
 
 
 def _move(parent: int, found: Found, destination: int) -> bool:

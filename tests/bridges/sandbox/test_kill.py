@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ async def main():
     root = Path(sys.argv[1])
     cages = Cages(ChildProcesses(), Tier("full", "test"), quarantine=root.parent / "quarantine")
     starter = await cages.children("test", Cage(mounts=(Mount(root, "rw"),)), root)
-    script = "setsid env -i sh -c 'touch one; exec sleep 1000' & touch two; trap '' TERM HUP; sleep 1000; sleep 1"
+    script = "setsid env -i sh -c 'touch one; exec sleep 1000' & touch two; trap '' TERM HUP; sleep 1000; :"
     command = ["/bin/sh", "-c", script]
     child = await starter.start(command, owner="t", cwd=root, env={"PATH": "/usr/bin"}, lingers=True)
     print("running", flush=True)
@@ -51,6 +52,13 @@ def _below(pid: int) -> set[int]:
     return found - {pid}
 
 
+def _is_there(pid: int) -> bool:
+    """Tell whether a process is there; one that has come to this process by its parents' end is reaped."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+    return alive(pid)
+
+
 def _daemon(root: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-c", DAEMON, str(root)],
@@ -68,12 +76,12 @@ async def test_a_daemon_that_is_killed_leaves_no_cage_behind(tmp_path: Path, num
     try:
         assert daemon.stdout is not None
         assert daemon.stdout.readline() == b"running\n"
-        await until(lambda: (root / "one").exists() and (root / "two").exists())
+        await until(lambda: (root / "one").exists() and (root / "two").exists(), 30)
         started = _below(daemon.pid)
         assert len(started) >= 5  # bubblewrap, the holder, the command and what it has started, the guardian
         daemon.send_signal(number)
         daemon.wait(20)
-        await until(lambda: not any(alive(pid) for pid in started))
+        await until(lambda: not any(map(_is_there, started)), 30)
     finally:
         daemon.kill()
         daemon.communicate()

@@ -113,6 +113,41 @@ async def test_protected_names_are_frozen_with_the_folders_on_the_way_there(proj
 
 
 @pytest.mark.requirement("R8.policy.protected")
+async def test_what_a_protected_link_leads_to_is_frozen_and_the_link_is_not_replaced(
+    project: Project,
+) -> None:
+    (project.root / "shared").mkdir()
+    (project.root / "shared/variables").write_text("mine")
+    (project.root / ".envrc").symlink_to("shared/variables")
+    (project.root / ".vscode").symlink_to("shared/../docs")
+    (project.root / ".idea").symlink_to("/etc")
+    (project.root / ".husky").symlink_to("nowhere")
+    cage = await project.cage()
+    for script in (
+        "echo x > shared/variables",
+        "echo x > .envrc",
+        "touch .vscode/new docs/new",
+        "mv shared s",
+    ):
+        assert (await cage.sh(script)).exit_code != 0, script
+    assert (await cage.sh("touch shared/new; rm .envrc; echo run > .envrc")).exit_code == 0
+    (taken,) = (await project.cages.settle("test")).taken_away
+    assert taken.path == str(project.root / ".envrc")
+    assert (project.root / "shared/variables").read_text() == "mine"
+
+
+@pytest.mark.requirement("R8.policy.protected")
+async def test_hundreds_of_protected_names_are_frozen(project: Project) -> None:
+    for number in range(300):
+        (project.root / f"docs/{number}/.git").mkdir(parents=True)
+    cage = await project.cage()
+    said = await cage.says(
+        "for i in $(seq 0 299); do touch docs/$i/.git/new 2>/dev/null && echo $i; done; touch docs/0/new"
+    )
+    assert said == ""
+
+
+@pytest.mark.requirement("R8.policy.protected")
 async def test_protected_names_are_read_only_though_they_are_granted(project: Project) -> None:
     cage = await project.cage(Mount(project.root / "a/b/.git", "rw"))
     assert (await cage.sh("touch a/b/.git/new")).exit_code != 0
@@ -261,3 +296,14 @@ def test_more_names_than_are_noted_are_found_one_part_after_the_other(
             seen += 1
     assert (seen, names.complete) == (25, True)
     names.close()
+
+
+@pytest.mark.requirement("R8.policy.protected")
+async def test_what_is_removed_and_made_anew_by_somebody_else_is_frozen_again(project: Project) -> None:
+    cage = await project.cage()
+    for _ in range(5):
+        assert (await cage.sh("echo x >> a/.envrc")).exit_code != 0
+        await asyncio.sleep(0.05)  # time stamps of files are some milliseconds coarse
+        (project.root / "a/.envrc").unlink()
+        (project.root / "a/.envrc").write_text("again")
+    assert (project.root / "a/.envrc").read_text() == "again"
