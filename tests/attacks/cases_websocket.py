@@ -16,17 +16,16 @@ OWN = "/sessions/<session_id>/ws"
 
 
 def _end_of(scene: Scene, path: str, *frames: str | bytes, **options: Any) -> int:
-    """Open a socket, send frames, and return how it ended: an HTTP status, or a close code; 0 when the
-    daemon keeps it open."""
+    """Open a socket, send frames and a ping, and return how it ended: an HTTP status, or a close code; 0
+    when the daemon keeps it open and answers."""
     try:
         with scene.websocket(filled(scene, path), **options) as socket:
             with suppress(ConnectionClosed):
-                for frame in frames:
+                for frame in (*frames, '{"type":"ping","id":"last"}'):
                     socket.send(frame)
             try:
-                while True:
-                    scene.said.append(str(socket.recv(1)))
-            except TimeoutError:
+                while '"last"' not in (said := str(socket.recv(10))):
+                    scene.said.append(said)
                 return 0
             except ConnectionClosed:
                 return socket.close_code or 1006

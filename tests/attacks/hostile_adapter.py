@@ -82,5 +82,7 @@ while (message := read()) is not None:
             "output", category="stdout", output="\x1b]0;owned\x07 output\n", source=source(FILES[1]), line=1
         )
         event("stopped", reason="entry", threadId=1, allThreadsStopped=True)
+    elif command in ("next", "stepIn", "stepOut", "continue"):
+        event("stopped", reason="step", threadId=1, allThreadsStopped=True)
     elif command == "disconnect":
         break

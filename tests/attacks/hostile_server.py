@@ -77,5 +77,9 @@ while (message := read()) is not None:
     if method == "initialized":
         send({"id": "edit", "method": "workspace/applyEdit", "params": {"edit": edit()}})
         send({"id": "show", "method": "window/showDocument", "params": {"uri": OUTSIDE[0], "external": True}})
+    if method == "textDocument/didOpen":
+        found = [{"range": START, "message": "found", "severity": 1}]
+        for uri in (message["params"]["textDocument"]["uri"], *OUTSIDE):
+            send({"method": "textDocument/publishDiagnostics", "params": {"uri": uri, "diagnostics": found}})
     if "id" in message and method:
         send({"id": message["id"], "result": result(method)})

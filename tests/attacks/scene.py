@@ -162,16 +162,16 @@ class Scene:
         return self.client.request(method, path, **options)
 
     def raw(self, content: bytes, seconds: float = 10) -> bytes:
-        """Send bytes as they are and return what is answered until the daemon closes, or says nothing."""
+        """Send bytes as they are and return what is answered until the daemon closes, or says no more."""
         host, port = self.url.removeprefix("http://").split(":")
         answer = bytearray()
         with socket.create_connection((host, int(port)), timeout=seconds) as connection:
             with suppress(OSError):  # it may close before it has read all
                 connection.sendall(content)
-            connection.settimeout(1)
             with suppress(OSError):
                 while piece := connection.recv(65_536):
                     answer += piece
+                    connection.settimeout(0.2)
         self.said.append(answer.decode(errors="replace"))
         return bytes(answer)
 
