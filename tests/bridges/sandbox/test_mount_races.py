@@ -22,6 +22,7 @@ from tests.workspace.swapping import CANARY, Arena, swapping
 
 ROUNDS = 20_000
 LAUNCHES = 30
+TRIES = 8
 REPOSITORY = Path(__file__).parents[3]
 
 
@@ -60,7 +61,7 @@ def test_what_is_mounted_by_descriptor_never_lies_outside(arena: Arena) -> None:
 
 @pytest.mark.requirement("R8.paths.races")
 def test_what_is_mounted_by_path_does_in_the_same_race(arena: Arena) -> None:
-    assert _race(arena, "path", ROUNDS // 4)["escaped"] > 0
+    assert any(_race(arena, "path", ROUNDS // 4)["escaped"] for _ in range(TRIES))
 
 
 @pytest.mark.requirement("R8.paths.races", "R8.kernel.descriptors")
