@@ -91,6 +91,9 @@ class PluggedProject:
             "config_schema": {"type": "object"},
             **said,
         }
+        # What it has seen it writes down beside its program, where tests find it.
+        own = f"write:fs:{self.root / 'plugins' / name}"
+        whole["capabilities"] = [*whole.get("capabilities", ()), own]
         (self.root / "plugins" / name / "kaged-plugin.yaml").write_text(json.dumps(whole, ensure_ascii=False))
 
     def edit_manifest(self, name: str, **said: Any) -> None:
