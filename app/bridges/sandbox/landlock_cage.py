@@ -117,7 +117,7 @@ class LandlockCage:
         except ValueError as problem:
             raise SpawnFailed(in_words(problem)) from None
         known = self._names.known
-        await self._names.settle(self._is_busy, always=True)
+        await self._names.settle(self.is_busy, always=True)
         places = await asyncio.to_thread(open_places, self._real, self._real_root, self._shown, known)
         known |= places.protected
         places.protected.clear()
@@ -170,13 +170,14 @@ class LandlockCage:
     async def settle(self) -> Settled:
         """Take away what was made under protected names, as is done after a command, and return what was
         taken away since this was asked last."""
-        return await self._names.settle(self._is_busy)
+        return await self._names.settle(self.is_busy)
 
     def _command_gone(self) -> None:
-        if not self._is_busy():
+        if not self.is_busy():
             self._names.idle()
 
-    def _is_busy(self) -> bool:
+    def is_busy(self) -> bool:
+        """Whether anything runs in it."""
         return any(not child.is_gone for child in self._running)
 
     def _kill(self) -> None:
@@ -190,7 +191,7 @@ class LandlockCage:
         async with self._making:
             await asyncio.gather(*(child.aclose() for child in list(self._running)))
             own, self._own = self._own, None
-        await self._names.settle(self._is_busy)
+        await self._names.settle(self.is_busy)
         self._names.close()
         await self._remove_groups()
         if own is not None:

@@ -10,6 +10,7 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from app.bridges.child_starter import ChildStarter
@@ -26,6 +27,10 @@ from app.cages.cage import Cage
 from app.errors import ToolError
 
 __all__ = ["Cages", "Outside", "Record", "Settled", "TakenAway", "Tier", "find_tier", "unavailable"]
+
+AnyCage = OneCage | LandlockCage | TimedStarter
+IDLE_SECONDS = 0.25
+"""How often a cage that is to end when nothing runs in it any more is looked at."""
 
 
 def unavailable(tier: Tier) -> ToolError:
@@ -56,8 +61,9 @@ class Cages:
         self._outside = outside or Outside()
         self._read_only = tuple(read_only)
         self._quarantine = quarantine or Path(tempfile.gettempdir()) / f"kaged-quarantine-{os.getuid()}"
-        self._cages: dict[str, OneCage | LandlockCage | TimedStarter] = {}
+        self._cages: dict[str, AnyCage] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._closing = asyncio.Event()
         self.tier = tier
 
     @property
@@ -76,10 +82,12 @@ class Cages:
         """
         if self.tier.name == "none":
             raise unavailable(self.tier)
-        found = self._cages.get(key)
-        if found is not None and (found.cage, found.root) != (cage, root):
-            await self.end(key)
-            found = None
+        while (found := self._cages.get(key)) is not None and (found.cage, found.root) != (cage, root):
+            if _only_reads(found.cage):
+                del self._cages[key]
+                self._close(found, when_idle=True)
+            else:
+                await self.end(key)
         if found is None:
             found = self._cages[key] = self._made(key, cage, root, dict(about or {}))
         return found.starter
@@ -95,9 +103,7 @@ class Cages:
         found = self._cages.get(key)
         return found is not None and found.wall_time.is_over
 
-    def _made(
-        self, key: str, cage: Cage, root: Path, about: dict[str, str]
-    ) -> OneCage | LandlockCage | TimedStarter:
+    def _made(self, key: str, cage: Cage, root: Path, about: dict[str, str]) -> AnyCage:
         if self.tier.name == "off":
             return TimedStarter(self._children, key, cage, root)
         way_out = WayOut(cage, self._outside, about)
@@ -109,14 +115,29 @@ class Cages:
     async def end(self, key: str) -> None:
         """Kill everything in the cage `key` and forget it; state that is kept stays."""
         found = self._cages.pop(key, None)
-        if found is None:
-            return
-        task = asyncio.create_task(found.aclose(), name=f"end of cage {key}")
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-        await asyncio.shield(task)
+        if found is not None:
+            await asyncio.shield(self._close(found))
 
     async def aclose(self) -> None:
         """End every cage."""
+        self._closing.set()
         await asyncio.gather(*(self.end(key) for key in list(self._cages)))
         await asyncio.gather(*self._ending)
+
+    def _close(self, cage: AnyCage, *, when_idle: bool = False) -> asyncio.Task[None]:
+        async def close() -> None:
+            while when_idle and cage.is_busy() and not self._closing.is_set():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(IDLE_SECONDS):
+                        await self._closing.wait()
+            await cage.aclose()
+
+        task = asyncio.create_task(close(), name=f"end of cage {cage.key}")
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        return task
+
+
+def _only_reads(cage: Cage) -> bool:
+    """Tell whether what runs in a cage may as well finish there, when the cage is to be another."""
+    return not cage.net and all(mount.mode != "rw" for mount in cage.mounts)

@@ -89,13 +89,13 @@ class OneCage:
             if starting:
                 self.wall_time.begin()
             if starting and self._names.is_quick:
-                self._add(await self._names.settle(self._is_busy, always=True))
+                self._add(await self._names.settle(self.is_busy, always=True))
             holder = self._holder
             if holder is not None and (holder.gone.done() or not self._fits()):
                 self._retire(holder)
                 self._holder = None
             if self._holder is None:
-                self._add(await self._names.settle(self._is_busy, always=True))
+                self._add(await self._names.settle(self.is_busy, always=True))
                 self._holder = await self._make()
             if starting:
                 self._names.began()
@@ -107,13 +107,13 @@ class OneCage:
     async def settle(self) -> Settled:
         """Take away what was made under protected names, as is done after a command, and return what was
         taken away since this was asked last."""
-        self._add(await self._names.settle(self._is_busy))
+        self._add(await self._names.settle(self.is_busy))
         said, self._unsaid = self._unsaid, Settled()
         return said
 
     def command_gone(self) -> None:
         """Look at once for what a command has made, when it was the last one."""
-        if self._ended or self._is_busy():
+        if self._ended or self.is_busy():
             return
         self._names.idle()
         task = asyncio.create_task(self._look_now(), name=f"cage {self.key} is idle")
@@ -121,7 +121,7 @@ class OneCage:
         task.add_done_callback(self._looking.discard)
 
     async def _look_now(self) -> None:
-        self._add(await self._names.settle(self._is_busy))
+        self._add(await self._names.settle(self.is_busy))
 
     async def aclose(self) -> None:
         """Kill everything in the cage."""
@@ -136,11 +136,12 @@ class OneCage:
         await asyncio.gather(*(holder.aclose() for holder in holders))
         await self._way_out.aclose()
         await asyncio.gather(*self._looking)
-        await self._names.settle(self._is_busy)
+        await self._names.settle(self.is_busy)
         self._names.close()
         await self._remove_groups()
 
-    def _is_busy(self) -> bool:
+    def is_busy(self) -> bool:
+        """Whether anything runs in it."""
         present = () if self._holder is None else (self._holder,)
         return any(holder.is_busy for holder in (*self._retired, *present))
 
@@ -179,7 +180,7 @@ class OneCage:
                 holder.kill()
             if loop.time() >= looked + LOOK_SECONDS:
                 with suppress(OSError):
-                    self._add(await self._names.settle(self._is_busy))
+                    self._add(await self._names.settle(self.is_busy))
                 looked = loop.time()
             used = self._groups.cpu_seconds() if self._groups is not None and most is not None else None
             if used is not None and most is not None and used > most:

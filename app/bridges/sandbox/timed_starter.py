@@ -106,6 +106,10 @@ class TimedStarter:
         self.wall_time.close()
         await asyncio.gather(*(child.aclose() for child in self._running))
 
+    def is_busy(self) -> bool:
+        """Whether anything runs that was started here."""
+        return any(not child.is_gone for child in self._running)
+
     def _kill(self) -> None:
         for child in self._running:
             child.kill()

@@ -19,8 +19,10 @@ from app.bridges.process import ChildProcesses, SpawnFailed
 from app.bridges.sandbox import holder_protocol
 from app.bridges.sandbox.holder import Command, Holder, HolderGone
 from app.bridges.sandbox.holder_protocol import ProtocolViolation, answer
+from app.bridges.sandbox.manager import Cages
+from app.cages.cage import Cage, Mount
 from tests.bridges.conftest import children_of, descriptors, until
-from tests.bridges.sandbox.caging import INSIDE, Caged, caged
+from tests.bridges.sandbox.caging import FULL, INSIDE, Caged, caged
 
 COMMANDS = 1000
 
@@ -331,3 +333,30 @@ async def test_a_cage_that_leaves_thousands_behind_costs_the_daemon_little(cage:
     async with asyncio.timeout(60):
         await cage.cages.end("test")
         await child.aclose()
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_a_cage_that_is_to_be_another_is_so_once_and_what_only_reads_may_finish(
+    children: ChildProcesses, tmp_path: Path
+) -> None:
+    cages = Cages(children, FULL, quarantine=tmp_path / "quarantine")
+    (tmp_path / "a").mkdir()
+    one, other = (Cage(mounts=(Mount(folder, "ro"),)) for folder in (tmp_path / "a", tmp_path))
+    wide = Cage(mounts=(Mount(tmp_path, "rw"),))
+    command = ["/bin/sh", "-c", "read line; echo done"]
+    ended = []
+    try:
+        for first, second in ((one, other), (wide, one)):
+            starter = await cages.children("test", first, tmp_path)
+            child = await starter.start(command, owner="test", cwd=Path("/"), env=INSIDE, stdin="pipe")
+            starters = await asyncio.gather(*(cages.children("test", second, tmp_path) for _ in range(5)))
+            assert len({id(starter) for starter in starters}) == 1
+            assert child.stdin is not None
+            child.stdin.close()
+            ended.append(await child.wait())
+            await child.aclose()
+            await cages.end("test")
+        assert ended == [0, 137]
+    finally:
+        await cages.aclose()
+    await until(lambda: _holders() == [])
