@@ -113,11 +113,12 @@ async def test_parameters_are_checked_and_failures_are_errors_of_the_call(
 async def test_what_a_tool_requires_the_cage_of_its_caller_must_have(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
-    capabilities = ["net:example.org:443", "net:closed.example:443", "read:fs:/srv", "kaged:storage:read"]
+    disk, own = f"read:fs:{plugged.root}", f"write:fs:{plugged.root}/plugins/words"
+    capabilities = ["net:example.org:443", "net:closed.example:443", disk, own, "kaged:storage:read"]
     requires = {
         "open": ["net:example.org:443", "kaged:storage:read"],
         "shut": ["net:closed.example:443"],
-        "disk": ["read:fs:/srv"],
+        "disk": [disk],
     }
     words = plugged.recording("words", tools="open,shut,disk", config={"answers": {"open": "in"}})
     plugged.edit_manifest(
