@@ -88,6 +88,7 @@ SHOWN: tuple[str, ...] = (
     "R8.daemon.headers",
     "R8.daemon.redaction",
     "R8.attacks",
+    "R8.daemon.document",
 )
 """Beginnings of the names that have tests."""
 

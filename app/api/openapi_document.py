@@ -104,6 +104,7 @@ _SECURITY_SCHEMES = {
 }
 
 _NOT_CONFLICTING = frozenset({"validate_dsl", "create_launch_link", "test_provider"})
+_READ_WHEN_IDLE = frozenset({"export_session"})
 _TAKING_FILES = frozenset({"upload_file", "upload_interaction_file"})
 _COMPILING = frozenset({"load_project", "reload_project"})
 
@@ -166,7 +167,8 @@ def _error_statuses(path: str, method: str, operation: dict[str, Any]) -> list[s
         statuses.append("401")
     if "{" in path or operation["operationId"] in ("create_session", "load_project", "sync_sessions"):
         statuses.append("404")
-    if method not in SAFE_METHODS and operation["operationId"] not in _NOT_CONFLICTING:
+    changes = method not in SAFE_METHODS and operation["operationId"] not in _NOT_CONFLICTING
+    if changes or operation["operationId"] in _READ_WHEN_IDLE:
         statuses.append("409")
     if "requestBody" in operation:
         statuses.append("413")

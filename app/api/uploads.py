@@ -129,9 +129,9 @@ async def get_upload(services: ServicesDep, upload_id: UploadId) -> UploadAnswer
     summary="Fetch a file that was handed in",
     response_class=Response,
     responses={
-        200: {"content": {"application/octet-stream": {"schema": _BINARY}}, "description": "The file."},
+        200: {"content": {"*/*": {"schema": _BINARY}}, "description": "The file, of its own type."},
         206: {
-            "content": {"application/octet-stream": {"schema": _BINARY}},
+            "content": {"*/*": {"schema": _BINARY}},
             "description": "The part that the header `Range` asks for.",
         },
         410: {"$ref": "#/components/responses/Error410"},
