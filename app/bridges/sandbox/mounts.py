@@ -152,17 +152,24 @@ def _around(path: str, places: Places) -> Bound | None:
 
 
 def _protect(bound: Bound, places: Places, named: Sequence[str], known: Mapping[str, ProtectedNames]) -> None:
-    """Add what is protected in a place that can be written to, read-only."""
+    """Add what is protected in a place that can be written to, read-only. A protected name that the cage
+    names, and that is not there, is as new as any other when somebody makes it."""
+    others = {one.path for one in (*places.outer, *places.inner)} - {bound.path}
+    apart = frozenset(
+        _below(path, bound.path)
+        for path in named
+        if path in others and lies_below(path, bound.path) and not is_protected(os.path.basename(path))
+    )
     names = known.get(bound.path)
     if names is None:
-        others = [path for path in named if path != bound.path and lies_below(path, bound.path)]
-        apart = frozenset(_below(path, bound.path) for path in others)
         names = ProtectedNames(os.dup(bound.descriptor), apart)
         places.protected[bound.path] = names
         names.look()
-    for found in names.found.values():
+    for found in names.noted(apart):
         path = "/".join((bound.path.rstrip("/"), *found.parts))
         places.seen[path] = found.identity
+        if path in others:
+            continue
         if can_be_bound(found):
             places.inner.append(Bound(path, "ro", found.identity.at, -1, stat.S_ISDIR(found.mode)))
         elif stat.S_ISLNK(found.mode):

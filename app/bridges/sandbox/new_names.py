@@ -95,7 +95,7 @@ class NewNames:
     def _look(self, times: range) -> Settled:
         taken: list[TakenAway] = []
         complete = True
-        for folder, names in self.known.items():
+        for folder, names in list(self.known.items()):
             for _ in range(MAX_ROUNDS):
                 fresh = names.look()
                 taken += self._judge(folder, names, fresh, times)

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -60,7 +61,7 @@ class _Folder:
 @dataclass(slots=True)
 class ProtectedNames:
     """What is protected below a folder, of which `descriptor` is closed by `close`. `apart` are places
-    below it that are none of its business."""
+    below it that are none of its business, as others are mounted there."""
 
     descriptor: int
     apart: frozenset[Parts]
@@ -69,6 +70,7 @@ class ProtectedNames:
     _too_many_names: bool = False
     _too_deep: bool = False
     _entries: int = 0
+    _one_looks: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def complete(self) -> bool:
@@ -79,8 +81,27 @@ class ProtectedNames:
     def close(self) -> None:
         os.close(self.descriptor)
 
+    def noted(self, apart: Set[Parts]) -> list[Found]:
+        """Return what was found and lies in none of the places `apart`, which are left alone from now on."""
+        with self._one_looks:
+            if self.apart == apart:
+                return list(self.found.values())
+            self.apart = frozenset(apart)
+            for parts in [parts for parts in self._folders if self._is_apart(parts)]:
+                del self._folders[parts]
+            for parts in [parts for parts in self.found if self._is_apart(parts)]:
+                del self.found[parts]
+            return list(self.found.values())
+
+    def _is_apart(self, parts: Parts) -> bool:
+        return any(parts[:length] in self.apart for length in range(1, len(parts) + 1))
+
     def look(self) -> list[Found]:
         """Look for what has not been seen yet, and return it. Blocks."""
+        with self._one_looks:
+            return self._look()
+
+    def _look(self) -> list[Found]:
         for parts in [parts for parts, found in self.found.items() if self._now(parts) != found.identity]:
             del self.found[parts]
         before = set(self.found)

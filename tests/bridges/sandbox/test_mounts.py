@@ -178,6 +178,28 @@ async def test_what_is_made_under_a_protected_name_is_taken_away_and_told(projec
 
 
 @pytest.mark.requirement("R8.policy.protected")
+@pytest.mark.parametrize("mode", ["ro", "rw", "deny"])
+async def test_a_protected_name_that_a_cage_names_is_taken_away_like_any_other(
+    project: Project, mode: Any
+) -> None:
+    """Nothing can be mounted where nothing is, so that naming it must not take it from what is looked at."""
+    named = [Mount(project.root / name, mode) for name in (".vscode", "docs/.envrc", ".git", "later")]
+    cage = await project.cage(*named)
+    script = "mkdir -p .vscode later/.git && echo run >docs/.envrc && touch later/.git/config"
+    assert (await cage.sh(script)).exit_code == 0
+    gone = {".vscode", "docs/.envrc", "later/.git"}
+    settled = await project.cages.settle("test")
+    assert {one.path for one in settled.taken_away} == {str(project.root / name) for name in gone}
+    assert not any((project.root / name).exists() for name in gone)
+    assert (await cage.sh("touch .git/new")).exit_code != 0
+    assert (project.root / ".git/config").read_text() == "mine"
+    assert (await cage.sh("mkdir -p later/deeper/.git docs/.git")).exit_code == (0 if mode == "rw" else 1)
+    await project.cages.settle("test")
+    assert not (project.root / "later/deeper/.git").exists()
+    assert not (project.root / "docs/.git").exists()
+
+
+@pytest.mark.requirement("R8.policy.protected")
 async def test_what_was_made_in_the_background_is_taken_away_at_the_end(project: Project) -> None:
     cage = await project.cage()
     child = await cage.start("sleep 0.2; mkdir -p z/.git; touch z/made; sleep 1000", lingers=True)
