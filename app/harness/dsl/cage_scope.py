@@ -34,6 +34,7 @@ def rebase_cage(cage: CageSpec, node: Node, root: Path, bag: DiagnosticBag) -> C
         path = (entry.get("path") if entry is not None else None) or node
         try:
             plain = _without_workspace(mount.path)
+            _refuse_pattern(plain)
             if _VARIABLE.match(plain):
                 mounts.append(CageMount(mode=mount.mode, path=_checked_rest(plain)))
                 continue
@@ -59,6 +60,12 @@ def _without_workspace(path: str) -> str:
     if path == _WORKSPACE:
         return "."
     return path.removeprefix(f"{_WORKSPACE}/") or "."
+
+
+def _refuse_pattern(path: str) -> None:
+    """Raise PathProblem for what looks like a pattern: it would grant nothing, and deny nothing."""
+    if "*" in path:
+        raise PathProblem("path_invalid", "a cage names folders and files, no patterns; name the folder")
 
 
 def _checked_rest(path: str) -> str:

@@ -55,6 +55,8 @@ def test_the_root_agent_is_not_caged_yet(tmp_path: Path) -> None:
         ("src/../../other", "path_outside_project"),
         ('"a\\0b"', "path_nul"),
         ("file:///etc", "path_invalid"),
+        ("'*.py'", "path_invalid"),
+        ("'secrets/**'", "path_invalid"),
     ],
 )
 def test_a_cage_path_stays_below_the_project(tmp_path: Path, path: str, code: str) -> None:
