@@ -88,6 +88,8 @@ class CallProcesses:
             await self._end({key})  # there is no run that it was the cage of: another call has another one
         runs = self._keys.setdefault(context.session_id, {})
         runs.setdefault(context.run_id or DIRECT, set()).add(key)
+        if context.run_id is None:
+            self._end_when_idle(key)
         return await self._cages.children(key, cage, context.project_root, about=_about(context))
 
     def missing(self, context: ToolCallContext, places: Sequence[Path]) -> list[Path]:
@@ -240,6 +242,12 @@ class CallProcesses:
 
     def _end_idle(self, key: str) -> None:
         self._idle.pop(key, None)
+        if self._cages.is_busy(key):
+            self._end_when_idle(key)
+            return
+        for runs in self._keys.values():
+            runs.get(DIRECT, set()).discard(key)
+        self._told.discard(key)
         task = asyncio.get_running_loop().create_task(self._cages.end(key), name=f"end of cage {key}")
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from app.bridges.sandbox.manager import Tier
+from app.tools import call_processes
 from tests.tools.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine, until
 
 SHELL = {"capabilities": ["shell"]}
@@ -200,6 +201,19 @@ async def test_what_is_made_later_is_taken_away_at_the_end_of_the_run(machine):
     await until((desk.root / "made").exists)
     await machine.processes.end_run("ses_1", "run_1")
     assert not (desk.root / ".vscode").exists()
+
+
+@pytest.mark.requirement("R8.kernel.state")
+async def test_the_cage_of_direct_calls_ends_when_nothing_has_run_in_it_for_long(machine, monkeypatch):
+    caged = agent(machine)
+    directly = replace(caged, context=replace(caged.context, run_id=None))
+    await output(directly, "touch ~/kept")  # made before the time is short: making it takes a while
+    monkeypatch.setattr(call_processes, "IDLE_SECONDS", 0.7)
+    await output(directly, "(sleep 2; touch over) & echo")
+    await until((caged.root / "over").exists)
+    assert await output(directly, "ls ~") == "kept"
+    await until(lambda: not any("/direct" in key for key in machine.cages._cages))
+    assert await output(directly, "ls ~; echo yes") == "yes"
 
 
 @pytest.mark.requirement("R8.kernel.limits")

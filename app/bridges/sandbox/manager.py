@@ -35,7 +35,7 @@ IDLE_SECONDS = 0.25
 
 def unavailable(tier: Tier) -> ToolError:
     """The answer to whatever needs a child process in a cage where there can be none."""
-    advice = f" {tier.advice}" if tier.advice else ""
+    advice = f" {tier.advice.removesuffix('.')}." if tier.advice else ""
     return ToolError(
         "cage_unavailable",
         f"This needs a process inside a cage, and this machine cannot hold one: {tier.reason}.{advice}",
@@ -102,6 +102,11 @@ class Cages:
         """Whether the wall time of the cage `key` is over; everything in it was killed then."""
         found = self._cages.get(key)
         return found is not None and found.wall_time.is_over
+
+    def is_busy(self, key: str) -> bool:
+        """Whether anything runs in the cage `key`."""
+        found = self._cages.get(key)
+        return found is not None and found.is_busy()
 
     def _made(self, key: str, cage: Cage, root: Path, about: dict[str, str]) -> AnyCage:
         if self.tier.name == "off":
