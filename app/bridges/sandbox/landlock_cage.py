@@ -80,6 +80,7 @@ class LandlockCage:
         self.wall_time = WallTime(cage.limits.walltime_seconds, self._kill)
         self._own: OwnFolder | None = None
         self._running: set[Child] = set()
+        self._starting = 0
         self._making = asyncio.Lock()
         self._ended = False
 
@@ -122,6 +123,7 @@ class LandlockCage:
         known |= places.protected
         places.protected.clear()
         self._names.began()
+        self._starting += 1
         try:
             rules = self._rules(places, own)
             with _Front(rules, [one.descriptor for one in _granted(places)]) as front:
@@ -141,6 +143,8 @@ class LandlockCage:
                 await self._loaded(child, front, arguments[0])
         finally:
             places.close()
+            self._starting -= 1
+            self._command_gone()
         return child
 
     async def run(
@@ -178,7 +182,7 @@ class LandlockCage:
 
     def is_busy(self) -> bool:
         """Whether anything runs in it."""
-        return any(not child.is_gone for child in self._running)
+        return self._starting > 0 or any(not child.is_gone for child in self._running)
 
     def _kill(self) -> None:
         for child in self._running:

@@ -168,12 +168,24 @@ def _protect(bound: Bound, places: Places, named: Sequence[str], known: Mapping[
     for found in names.noted(apart):
         path = "/".join((bound.path.rstrip("/"), *found.parts))
         places.seen[path] = found.identity
-        if path in others:
+        if path in others or names.is_closed(found.parts):
             continue
         if can_be_bound(found):
             places.inner.append(Bound(path, "ro", found.identity.at, -1, stat.S_ISDIR(found.mode)))
         elif stat.S_ISLNK(found.mode):
             _protect_target(path, bound, places)
+    for parts in list(names.closed):
+        if not names.is_closed(parts):
+            _close(bound, parts, places)
+
+
+def _close(bound: Bound, parts: tuple[str, ...], places: Places) -> None:
+    """Add a folder that nobody can look into, read-only: so nobody in the cage opens it, and changes what
+    is protected in there."""
+    path = "/".join((bound.path.rstrip("/"), *parts))
+    places.seen[path] = found = identity(path)
+    if found is not None:
+        places.inner.append(Bound(path, "ro", found.at, -1, True))
 
 
 def _protect_target(link: str, bound: Bound, places: Places) -> None:

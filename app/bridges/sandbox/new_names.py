@@ -5,7 +5,8 @@ mounted read-only.
 
 Nothing says who has made a name. One that was made, or last changed, while nothing ran in the cage is
 somebody else's: it is left, and frozen with the next holder. Any other is taken for the cage's. It is
-kept, and told, so that whoever else it was can have it back.
+kept, and told, so that whoever else it was can have it back. The times in which something ran are not
+forgotten: a name may be hidden at first, where nobody can look, and be brought out later.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from app.bridges.sandbox.protected import Found, ProtectedNames
-from app.bridges.sandbox.quarantine import TakenAway, take_away
+from app.bridges.sandbox.quarantine import TakenAway, open_up, take_away
 
-MAX_ROUNDS = 20
+MAX_ROUNDS = 120
+"""At one time of looking. Of closed folders in closed folders each round opens one."""
 QUICK_SECONDS = 0.005
 _TICK_NS = 20_000_000
 """Time stamps of files are those of the kernel's last tick, so that they may be a little too early."""
+MAX_BUSY_TIMES = 1_000
+"""Of more, the oldest are taken for one."""
 
 Tell = Callable[[str, dict[str, Any]], None]
 """Takes an audit event's name and data."""
@@ -35,6 +39,33 @@ class Settled:
 
     taken_away: tuple[TakenAway, ...] = ()
     complete: bool = True
+
+
+class BusyTimes:
+    """When something ran in a cage, from its making on."""
+
+    def __init__(self) -> None:
+        self._over: tuple[tuple[int, int], ...] = ()
+        self._since: int | None = None
+
+    def began(self) -> None:
+        if self._since is None:
+            self._since = time.time_ns() - _TICK_NS
+
+    def ended(self) -> None:
+        if self._since is not None:
+            over = (*self._over, (self._since, time.time_ns()))
+            if len(over) > MAX_BUSY_TIMES:
+                over = ((over[0][0], over[1][1]), *over[2:])
+            self._over, self._since = over, None
+
+    def hold(self, moment_ns: int) -> bool:
+        """Tell whether something ran then. What runs now may have changed anything since it began; asked
+        in another thread than the others."""
+        since = self._since
+        if since is not None and moment_ns >= since:
+            return True
+        return any(began <= moment_ns <= ended for began, ended in reversed(self._over))
 
 
 class NewNames:
@@ -49,20 +80,19 @@ class NewNames:
         self._into = into
         self._takes = takes
         self._tell = tell
-        self._active_since: int | None = None
-        self._idle_since: int | None = None
+        self._busy = BusyTimes()
+        self._to_look = False
         self._looking = asyncio.Lock()
         self._took = 0.0
 
     def began(self) -> None:
         """Note that something is started in the cage."""
-        self._idle_since = None
-        if self._active_since is None:
-            self._active_since = time.time_ns()
+        self._busy.began()
+        self._to_look = True
 
     def idle(self) -> None:
         """Note that nothing runs in the cage any more."""
-        self._idle_since = time.time_ns()
+        self._busy.ended()
 
     @property
     def is_quick(self) -> bool:
@@ -73,15 +103,13 @@ class NewNames:
         """Take away what the cage has made since the last time. `is_busy` says whether anything runs. When
         nothing has run there is nothing to look for, unless it is `always` to be known what is there."""
         async with self._looking:
-            began, ended = self._active_since, self._idle_since
-            if began is None and not always:
+            if not self._to_look and not always:
                 return Settled()
-            now = time.time_ns()
-            self._active_since = now if is_busy() else None
-            times = range(0) if began is None else range(began - _TICK_NS, ended or now)
+            self._to_look = is_busy()
             begun = time.perf_counter()
-            settled = await asyncio.to_thread(self._look, times)
+            settled = await asyncio.to_thread(self._look)
             self._took = time.perf_counter() - begun
+            self._to_look = self._to_look or not settled.complete
         for one in settled.taken_away:
             self._tell("cage.name_taken_away", {"path": one.path, "kept_at": one.kept_at, "whole": one.whole})
         return settled
@@ -92,22 +120,31 @@ class NewNames:
             names.close()
         self.known.clear()
 
-    def _look(self, times: range) -> Settled:
+    def _look(self) -> Settled:
         taken: list[TakenAway] = []
         complete = True
         for folder, names in list(self.known.items()):
+            closed = set(names.closed)
             for _ in range(MAX_ROUNDS):
                 fresh = names.look()
-                taken += self._judge(folder, names, fresh, times)
-                if names.complete or not fresh:
+                taken += self._judge(folder, names, fresh)
+                if not self._open_up(names) and (names.complete or not fresh):
                     break
             complete = complete and names.complete
+            if names.closed - closed:
+                self.outdated = True
         return Settled(tuple(taken), complete)
 
-    def _judge(self, folder: str, names: ProtectedNames, fresh: list[Found], times: range) -> list[TakenAway]:
+    def _open_up(self, names: ProtectedNames) -> bool:
+        """Open the folders of the cage's that cannot be looked into; tell whether there were any."""
+        closed = names.closed if self._takes else ()
+        opened = [parts for parts in sorted(closed) if open_up(names.descriptor, parts, self._busy.hold)]
+        return bool(opened)
+
+    def _judge(self, folder: str, names: ProtectedNames, fresh: list[Found]) -> list[TakenAway]:
         taken = []
         for found in fresh:
-            if not self._takes or found.changed_ns not in times:
+            if not self._takes or not self._busy.hold(found.changed_ns):
                 self.outdated = True
                 continue
             one = take_away(names.descriptor, folder, found, self._into)

@@ -25,6 +25,9 @@ from app.cages.protected_names import is_protected
 MAX_FOLDERS = 20_000
 MAX_NAMES = 500
 MAX_DEPTH = 100
+MAX_PATH = 3_000
+"""Bytes of a path below the folder. What lies deeper, or farther, counts as a protected name: nobody could
+look into it, and no work needs it."""
 MAX_ENTRIES = 500_000
 """How many entries of folders are read at one time of looking."""
 _JUST_NOW_NS = 2_000_000_000
@@ -67,8 +70,9 @@ class ProtectedNames:
     apart: frozenset[Parts]
     found: dict[Parts, Found] = field(default_factory=dict)
     _folders: dict[Parts, _Folder] = field(default_factory=dict)
+    closed: set[Parts] = field(default_factory=set)
+    """Folders that nobody in a cage can look into, as their modes are."""
     _too_many_names: bool = False
-    _too_deep: bool = False
     _entries: int = 0
     _one_looks: threading.Lock = field(default_factory=threading.Lock)
 
@@ -76,10 +80,14 @@ class ProtectedNames:
     def complete(self) -> bool:
         """Whether everything was looked at."""
         seen_all = self._entries < MAX_ENTRIES and len(self._folders) < MAX_FOLDERS
-        return seen_all and not self._too_many_names and not self._too_deep
+        return seen_all and not self._too_many_names
 
     def close(self) -> None:
         os.close(self.descriptor)
+
+    def is_closed(self, parts: Parts) -> bool:
+        """Tell whether something lies in a folder that nobody in a cage can look into."""
+        return any(parts[:length] in self.closed for length in range(len(parts)))
 
     def noted(self, apart: Set[Parts]) -> list[Found]:
         """Return what was found and lies in none of the places `apart`, which are left alone from now on."""
@@ -91,6 +99,7 @@ class ProtectedNames:
                 del self._folders[parts]
             for parts in [parts for parts in self.found if self._is_apart(parts)]:
                 del self.found[parts]
+            self.closed -= {parts for parts in self.closed if self._is_apart(parts)}
             return list(self.found.values())
 
     def _is_apart(self, parts: Parts) -> bool:
@@ -102,30 +111,41 @@ class ProtectedNames:
             return self._look()
 
     def _look(self) -> list[Found]:
-        for parts in [parts for parts, found in self.found.items() if self._now(parts) != found.identity]:
+        for parts in [parts for parts, found in self.found.items() if self._is_gone(parts, found)]:
             del self.found[parts]
         before = set(self.found)
         self._too_many_names = False
         self._entries = 0
-        waiting: deque[Parts] = deque()
+        waiting: deque[Parts] = deque(self.closed)
+        self.closed.clear()
         heavy: deque[Parts] = deque()
         for parts, known in list(self._folders.items()):
             if self._has_changed(parts, known):
                 waiting.append(parts)
-        if not self._folders:
+        if not self._folders and () not in waiting:
             waiting.append(())
         while waiting or heavy:
             parts = waiting.popleft() if waiting else heavy.popleft()
             for name in self._read(parts):
                 deeper = (*parts, name)
-                if len(deeper) > MAX_DEPTH:
-                    self._too_deep = True
-                elif deeper not in self._folders:
+                if deeper not in self._folders:
                     (heavy if name in _HEAVY or not _HEAVY.isdisjoint(parts) else waiting).append(deeper)
         return [found for parts, found in self.found.items() if parts not in before]
 
     def _now(self, parts: Parts) -> Identity | None:
         return identity("/".join(parts), self.descriptor)
+
+    def _is_gone(self, parts: Parts, found: Found) -> bool:
+        now = self._now(parts)
+        if now is not None:
+            return now != found.identity
+        try:
+            os.stat("/".join(parts), dir_fd=self.descriptor, follow_symlinks=False)
+        except PermissionError:
+            return False  # a folder on the way was closed meanwhile
+        except OSError:
+            return True
+        return False
 
     def _has_changed(self, parts: Parts, known: _Folder) -> bool:
         try:
@@ -142,12 +162,18 @@ class ProtectedNames:
             return
         try:
             folder = os.open("/".join(parts) or ".", _FOLDER, dir_fd=self.descriptor)
-        except OSError:
+        except OSError as problem:
             self._folders.pop(parts, None)
+            if isinstance(problem, PermissionError):
+                self.closed.add(parts)
             return
         try:
             now = time.time_ns()
             status = os.fstat(folder)
+            if not _lets_in(folder, status):
+                self._folders.pop(parts, None)
+                self.closed.add(parts)
+                return
             self._folders[parts] = _Folder((status.st_dev, status.st_ino), status.st_ctime_ns, now)
             with os.scandir(folder) as entries:
                 for entry in entries:
@@ -156,7 +182,7 @@ class ProtectedNames:
                         self._folders[parts].read_ns = 0
                         return
                     deeper = (*parts, entry.name)
-                    if is_protected(entry.name):
+                    if is_protected(entry.name) or _is_far(deeper):
                         self._note(deeper, entry)
                     elif deeper not in self.apart and entry.is_dir(follow_symlinks=False):
                         yield entry.name
@@ -176,6 +202,25 @@ class ProtectedNames:
             now, status = self._now(parts), entry.stat(follow_symlinks=False)
             if now is not None:
                 self.found[parts] = Found(parts, now, status.st_mode, status.st_ctime_ns)
+
+
+def _lets_in(folder: int, status: os.stat_result) -> bool:
+    """Tell whether who runs in a cage may enter a folder. Root has no more rights in there than the modes
+    give."""
+    if os.geteuid() != 0:
+        return os.access(".", os.X_OK, dir_fd=folder)
+    who = 6 if status.st_uid == 0 else 3 if status.st_gid in (0, *os.getgroups()) else 0
+    return status.st_mode >> who & 5 == 5
+
+
+def _is_far(parts: Parts) -> bool:
+    if len(parts) > MAX_DEPTH:
+        return True
+    return sum(map(len, parts)) > MAX_PATH // 4 and _bytes(parts) > MAX_PATH
+
+
+def _bytes(parts: Parts) -> int:
+    return len(os.fsencode("/".join(parts)))
 
 
 def can_be_bound(found: Found) -> bool:

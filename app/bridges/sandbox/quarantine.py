@@ -16,6 +16,8 @@ import secrets
 import shutil
 import stat
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +28,7 @@ MAX_COPIED_BYTES = 64 << 20
 MAX_COPIED_DEPTH = 64
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NO_RIGHTS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 20
 
 
@@ -64,6 +67,30 @@ def take_away(root: int, folder: str, found: Found, into: Path) -> TakenAway | N
         os.close(parent)
 
 
+def open_up(root: int, parts: tuple[str, ...], ours: Callable[[int], bool]) -> bool:
+    """Make a folder below the descriptor `root` one that can be looked into, if it belongs to this user and
+    `ours` says so of the time of its last change. Tell whether it was done. Blocks."""
+    if not parts:
+        return False
+    parent = _parent(root, parts)
+    if parent is None:
+        return False
+    try:
+        descriptor = os.open(parts[-1], _NO_RIGHTS, dir_fd=parent)
+        try:
+            found = os.fstat(descriptor)
+            if found.st_uid != os.geteuid() or not ours(found.st_ctime_ns):
+                return False
+            os.chmod(f"/proc/self/fd/{descriptor}", stat.S_IMODE(found.st_mode) | 0o700)
+            return True
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return False
+    finally:
+        os.close(parent)
+
+
 def _parent(root: int, parts: tuple[str, ...]) -> int | None:
     """Open the folder that something is in, without following links."""
     descriptor = -1
@@ -89,6 +116,26 @@ def _is_there(parent: int, found: Found) -> bool:
 
 
 def _move(parent: int, found: Found, destination: int) -> bool:
+    with _writable(parent):
+        return _moved(parent, found, destination)
+
+
+@contextmanager
+def _writable(folder: int) -> Iterator[None]:
+    """Let this user write to a folder of its own: who made something there may have taken that away."""
+    found = os.fstat(folder)
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & 0o300 == 0o300 or found.st_uid != os.geteuid():
+        yield
+        return
+    os.fchmod(folder, mode | 0o300)
+    try:
+        yield
+    finally:
+        os.fchmod(folder, mode)
+
+
+def _moved(parent: int, found: Found, destination: int) -> bool:
     name = found.parts[-1]
     _open_up(parent, found)
     try:
@@ -110,7 +157,7 @@ def _open_up(parent: int, found: Found) -> None:
     """Make a folder writable, which an ordinary user must be able to write to before it can be moved."""
     if not stat.S_ISDIR(found.mode) or found.mode & 0o700 == 0o700:
         return
-    descriptor = os.open(found.parts[-1], os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+    descriptor = os.open(found.parts[-1], _NO_RIGHTS, dir_fd=parent)
     try:
         os.chmod(f"/proc/self/fd/{descriptor}", stat.S_IMODE(found.mode) | 0o700)
     finally:

@@ -178,14 +178,13 @@ class CageStarter:
                     leader = await holder.start(command)
                     child = Child(leader, owner, family, orphans)
                     child.when_gone(self._cage.command_gone)
-        except Refused as refused:
+        except BaseException as problem:
             ends.close()
-            raise SpawnFailed(_refusal(refused, fields)) from None
-        except HolderGone as gone:
-            ends.close()
-            raise SpawnFailed(f"the cage has ended: {gone.reason}") from None
-        except BaseException:
-            ends.close()
+            self._cage.command_gone()
+            if isinstance(problem, Refused):
+                raise SpawnFailed(_refusal(problem, fields)) from None
+            if isinstance(problem, HolderGone):
+                raise SpawnFailed(f"the cage has ended: {problem.reason}") from None
             raise
         ends.close_given()
         return child
