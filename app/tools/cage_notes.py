@@ -22,6 +22,13 @@ RUN_OUT_DIRECTLY = (
     "with a new one."
 )
 
+EXCEEDED = {
+    "cpu_seconds": "cpu_seconds: the processor time of this cage is used up; what starts in it is killed.",
+    "memory_mb": "memory_mb: something in this cage was killed, as the memory for all of it was used up.",
+    "pids": "pids: no more processes could be started in this cage; those in the background count as well.",
+}
+"""What is told, once, when something was killed or refused by a limit."""
+
 
 def taken_away(settled: Settled, root: Path) -> Iterator[str]:
     """Yield what is to be told of names that were taken away, and of those that could not be."""

@@ -18,7 +18,7 @@ from app.bridges.child_starter import ChildStarter
 from app.bridges.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages, Tier, unavailable
 from app.cages.cage import Cage, Mount
-from app.tools.cage_notes import RUN_OUT, RUN_OUT_DIRECTLY, taken_away
+from app.tools.cage_notes import EXCEEDED, RUN_OUT, RUN_OUT_DIRECTLY, taken_away
 from app.tools.call import ToolCallContext
 from app.tools.project_cage import (
     cage_for_caller,
@@ -64,7 +64,7 @@ class CallProcesses:
         self._keys: dict[str, dict[str, set[str]]] = {}
         self._idle: dict[str, asyncio.TimerHandle] = {}
         self._ending: set[asyncio.Task[None]] = set()
-        self._told: set[str] = set()
+        self._told: set[tuple[str, str]] = set()
 
     @classmethod
     def uncaged(cls, children: ChildProcesses) -> CallProcesses:
@@ -199,7 +199,7 @@ class CallProcesses:
 
     async def settle(self, context: ToolCallContext) -> tuple[str, ...]:
         """Return, once, what a caged caller is to be told of its cage after a call: what it has made under
-        protected names is taken away, and its wall time may be over."""
+        protected names is taken away, and its wall time may be over, or another limit reached."""
         keys = self._keys.get(context.session_id, {}).get(context.run_id or DIRECT, set())
         notes: list[str] = []
         for key in sorted(key for key in keys if is_callers(key, context)):
@@ -207,9 +207,11 @@ class CallProcesses:
                 notes += taken_away(await self._cages.settle(key), context.project_root)
             except Exception:  # the answer of the call is told all the same; the cage's end looks again
                 log.exception("cage %s was not looked through", key)
-            if self._cages.has_run_out(key) and key not in self._told:
-                self._told.add(key)
-                notes.append(RUN_OUT if context.run_id is not None else RUN_OUT_DIRECTLY)
+            over = RUN_OUT if context.run_id is not None else RUN_OUT_DIRECTLY
+            reached = [over] if self._cages.has_run_out(key) else []
+            reached += [EXCEEDED[limit] for limit in sorted(self._cages.exceeded(key))]
+            notes += [note for note in reached if (key, note) not in self._told]
+            self._told.update((key, note) for note in reached)
         return tuple(dict.fromkeys(notes))
 
     async def end_run(self, session_id: str, run_id: str) -> None:
@@ -230,7 +232,7 @@ class CallProcesses:
         await asyncio.gather(*self._ending)
 
     async def _end(self, keys: set[str]) -> None:
-        self._told -= keys
+        self._told = {one for one in self._told if one[0] not in keys}
         await asyncio.gather(*map(self._cages.end, keys))
 
     def _end_when_idle(self, key: str) -> None:
@@ -247,7 +249,7 @@ class CallProcesses:
             return
         for runs in self._keys.values():
             runs.get(DIRECT, set()).discard(key)
-        self._told.discard(key)
+        self._told = {one for one in self._told if one[0] != key}
         task = asyncio.get_running_loop().create_task(self._cages.end(key), name=f"end of cage {key}")
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app.bridges.sandbox.bounds import bounded_together
 from app.bridges.sandbox.manager import Tier
 from app.tools import call_processes
 from tests.tools.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine, until
@@ -214,6 +215,34 @@ async def test_the_cage_of_direct_calls_ends_when_nothing_has_run_in_it_for_long
     assert await output(directly, "ls ~") == "kept"
     await until(lambda: not any("/direct" in key for key in machine.cages._cages))
     assert await output(directly, "ls ~; echo yes") == "yes"
+
+
+@pytest.mark.requirement("R8.kernel.limits")
+@pytest.mark.parametrize(
+    ("limit", "most", "controller", "command"),
+    [
+        ("memory_mb", 64, "memory", "python3 -c 'print(len(bytearray(500 * 2**20)))'"),
+        ("pids", 6, "pids", "for i in $(seq 30); do sleep 0.2 & done; wait"),
+    ],
+)
+async def test_a_limit_that_is_reached_is_told_once(machine, limit, most, controller, command):
+    if controller not in bounded_together():
+        pytest.skip(f"nothing counts {limit} for a whole cage here")
+    caged = agent(machine, limits={limit: most})
+    assert (await caged.call("shell.bash", command="echo")).metadata.cage_notes is None
+    (note,) = (await caged.call("shell.bash", command=command)).metadata.cage_notes
+    assert note.startswith(f"{limit}: ")
+    assert (await caged.call("shell.bash", command=command)).metadata.cage_notes is None
+
+
+@pytest.mark.requirement("R8.kernel.limits")
+async def test_processor_time_that_is_used_up_is_told(machine):
+    if not bounded_together():
+        pytest.skip("nothing counts for a whole cage here")
+    caged = agent(machine, limits={"cpu_seconds": 1})
+    spinning = "timeout 0.9 sh -c 'while :; do :; done'; " * 100
+    (note,) = (await caged.call("shell.bash", command=spinning)).metadata.cage_notes
+    assert note.startswith("cpu_seconds: ")
 
 
 @pytest.mark.requirement("R8.kernel.limits")

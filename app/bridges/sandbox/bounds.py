@@ -115,16 +115,20 @@ class ControlGroups:
             return int((folder / "cpu.stat").read_text().split()[1]) / 1e6
         return None
 
-    def ran_out_of_memory(self) -> bool:
-        """Tell whether the kernel has killed something in them for want of memory."""
-        folder = self._folders.get("memory")
-        if folder is None:
-            return False
-        for name in ("memory.events", "memory.oom_control"):
-            with suppress(OSError, ValueError):
-                lines = dict(line.split() for line in (folder / name).read_text().splitlines())
-                return int(lines.get("oom_kill", "0")) > 0
-        return False
+    def exceeded(self) -> frozenset[str]:
+        """Return the limits for which the kernel has killed or refused something in them: `memory_mb`,
+        `pids`."""
+        memory = self._count("memory", "memory.events", "oom_kill")
+        memory = memory or self._count("memory", "memory.oom_control", "oom_kill")
+        counts = {"memory_mb": memory, "pids": self._count("pids", "pids.events", "max")}
+        return frozenset(name for name, count in counts.items() if count)
+
+    def _count(self, controller: str, file: str, name: str) -> int:
+        folder = self._folders.get(controller)
+        if folder is not None:
+            with suppress(OSError, ValueError, KeyError):
+                return int(dict(line.split() for line in (folder / file).read_text().splitlines())[name])
+        return 0
 
     def remove(self) -> bool:
         """Remove them, and tell whether all are gone: what has just been killed may still be there."""

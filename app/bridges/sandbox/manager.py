@@ -103,6 +103,12 @@ class Cages:
         found = self._cages.get(key)
         return found is not None and found.wall_time.is_over
 
+    def exceeded(self, key: str) -> frozenset[str]:
+        """Return the limits, but for the wall time, by which something in the cage `key` was killed or
+        refused, as far as that is known."""
+        found = self._cages.get(key)
+        return found.exceeded() if isinstance(found, OneCage) else frozenset()
+
     def is_busy(self, key: str) -> bool:
         """Whether anything runs in the cage `key`."""
         found = self._cages.get(key)

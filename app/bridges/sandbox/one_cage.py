@@ -72,6 +72,7 @@ class OneCage:
         self._making = asyncio.Lock()
         self._limits = replace(cage.limits, pids=cage.limits.pids or MOST_PROCESSES)
         self._groups: ControlGroups | None = None
+        self._processor_is_used_up = False
         self._keeper: asyncio.Task[None] | None = None
         self._looking: set[asyncio.Task[None]] = set()
         self._unsaid = Settled()
@@ -140,6 +141,12 @@ class OneCage:
         self._names.close()
         await self._remove_groups()
 
+    def exceeded(self) -> frozenset[str]:
+        """Return the limits, but for the wall time, by which something in it was killed or refused, as far
+        as they are counted for the whole cage."""
+        found = frozenset({"cpu_seconds"}) if self._processor_is_used_up else frozenset[str]()
+        return found if self._groups is None else found | self._groups.exceeded()
+
     def is_busy(self) -> bool:
         """Whether anything runs in it."""
         present = () if self._holder is None else (self._holder,)
@@ -184,6 +191,7 @@ class OneCage:
                 looked = loop.time()
             used = self._groups.cpu_seconds() if self._groups is not None and most is not None else None
             if used is not None and most is not None and used > most:
+                self._processor_is_used_up = True
                 self._kill()
 
     async def _make(self) -> Holder:
