@@ -15,7 +15,7 @@ FILE = {"path": "src/file.hostile", "line": 1, "character": 1}
 def _ask(scene: Scene, agent: str, action: str, **more: Any) -> Envelope:
     envelope = scene.call(agent, "code.lsp", {"action": action, **FILE, **more})
     if scene.kind.tier == "none":
-        refused(envelope, ("cage_unavailable",))
+        refused(envelope, ("cage_unavailable", "capability_denied"))
     return envelope
 
 
@@ -56,7 +56,7 @@ CASES: tuple[Case, ...] = (
     _answers("references-outside-unmentioned", "blind", "references"),
     _answers("implementation-outside", "reader", "implementation"),
     _answers("type-outside", "reader", "type_definition"),
-    _answers("symbols-outside", "reader", "workspace_symbols", query="stolen"),
+    _answers("symbols-outside", "reader", "symbols", scope="workspace", query="stolen"),
     _edits("rename-changes-outside", "writer", "rename", new_name="renamed"),
     _edits("rename-changes-outside-for-a-reader", "reader", "rename", new_name="renamed"),
     _edits("action-changes-outside", "writer", "code_actions"),

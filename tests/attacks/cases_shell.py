@@ -6,9 +6,11 @@ from tests.attacks.case import Case, Envelope, worked
 from tests.attacks.commands import SEEN, python, run, shell
 from tests.attacks.oracles import LEFT_BEHIND
 from tests.attacks.place import NEIGHBOUR
-from tests.attacks.scene import Scene
+from tests.attacks.scene import Scene, TierName
 
 AREA = "shell"
+COUNTED: tuple[TierName, ...] = ("full", "none")
+"""The weaker tier has no count of a cage's processes: root's are not bounded, another user's all count."""
 
 READS = {
     "read-outside": "cat <outside>/secret.txt ../../outside/secret.txt",
@@ -131,14 +133,14 @@ CASES: tuple[Case, ...] = (
         + "; true",
         agent="bounded",
         must="made True",
-        # As root the weaker tier cannot count processes.
-        tiers=("full", "none"),
+        tiers=COUNTED,
     ),
     shell(
         AREA,
         "fill-the-disk",
         "head -c 50000000 /dev/zero > large.bin; stat -c %s large.bin; rm -f large.bin",
         agent="bounded",
+        tiers=COUNTED,
         never=("50000000",),
     ),
     shell(
@@ -147,6 +149,7 @@ CASES: tuple[Case, ...] = (
         "head -c 20000000000 /dev/zero > /tmp/large.bin; stat -c 'has %s' /tmp/large.bin; "
         "rm -f /tmp/large.bin",
         agent="bounded",
+        tiers=COUNTED,
         never=("has 20000000000",),
     ),
     shell(
@@ -155,6 +158,7 @@ CASES: tuple[Case, ...] = (
         python("x = bytearray(600_000_000)\nprint('got it all')") + "; true",
         python("x = bytearray(20_000_000)\nprint('got enough')"),
         agent="bounded",
+        tiers=COUNTED,
         shows="got enough",
         never=("got it all",),
     ),
@@ -164,6 +168,7 @@ CASES: tuple[Case, ...] = (
         python("files = [open('/dev/null') for _ in range(4000)]\nprint('opened all')") + "; true",
         python("files = [open('/dev/null') for _ in range(20)]\nprint('opened some')"),
         agent="bounded",
+        tiers=COUNTED,
         shows="opened some",
         never=("opened all",),
     ),

@@ -38,7 +38,7 @@ ATTACKS = [
 
 
 @pytest.mark.requirement("R8.attacks.tiers")
-@pytest.mark.parametrize(("oracles", "case"), ATTACKS, indirect=["oracles"], scope="session")
+@pytest.mark.parametrize(("oracles", "case"), ATTACKS, indirect=["oracles"])
 def test_an_attack_comes_to_nothing(oracles: Oracles, case: Case) -> None:
     try:
         case.control(oracles.scene)
