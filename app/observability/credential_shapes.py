@@ -65,8 +65,12 @@ _RULES: tuple[_Rule, ...] = (
         rf"(?P<keep>[\"'][\w.-]{{0,64}}?{_NAMED}[\"']\s{{0,8}}:\s{{0,8}}(?P<quote>[\"']))[^\"'\\\r\n]{{3,}}(?=(?P=quote))",
         re.IGNORECASE,
     ),
-    # JSON Web Tokens, signed or encrypted.
-    _rule("eyj", r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{4,}){1,4}"),
+    # JSON Web Tokens, signed or encrypted. A word is looked through once, however often it says `eyJ`.
+    _rule(
+        "eyj",
+        r"(?<![\w-])(?P<keep>(?:(?!\beyJ)[\w-])*+)eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]{4,}+){1,4}+",
+        re.ASCII,
+    ),
     # Keys of services, by how they begin.
     _rule("kgd_", r"\bkgd_[A-Za-z0-9_-]{20,}"),
     _rule("sk- rk_ sk_", r"\b(?:sk-|[rs]k_(?:live|test)_)[A-Za-z0-9_-]{16,}", re.IGNORECASE),
