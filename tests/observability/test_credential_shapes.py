@@ -97,8 +97,8 @@ def test_what_only_talks_of_secrets_stays_as_it_is(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["://", "token", "-token", " --token", "key=", "a.key", "authorization:", '"token": "', "eyJ", "eyJ-", "_",
-     "x", "-----BEGIN PRIVATE KEY-----", "bearer ", "?token=", "\\"],
+    ["://", "token", "-token", " --token", "key=", "a.key", "authorization:", '"token": "', "eyJ", "eyJ-",
+     "_", "x", "-----BEGIN PRIVATE KEY-----", "bearer ", "?token=", "\\"],
 )  # fmt: skip
 def test_the_time_for_a_text_grows_with_its_length(piece: str) -> None:
     def seconds(length: int) -> float:
