@@ -7,6 +7,7 @@ descriptor: by path, 12 of 30 racing launches mounted what lay outside. Never: s
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.bridges.sandbox import entrance_process, holder_process, system_view
-from app.bridges.sandbox.mounts import Bound, Places, told
+from app.bridges.sandbox.mounts import Bound, Places, lies_below, told
 from app.bridges.sandbox.system_view import Shown
 
 FIRST_PASSED = 3
@@ -96,9 +97,11 @@ def wrap(
 ) -> None:
     """Tell everything. `links` are other names of what is shown; `state` are descriptors of the folders
     that are kept as home and /tmp, None where they go with the cage."""
+    staged = [] if state is None else [bound for bound in places.outer if _kept_around(bound.path)]
     plan = {
         "places": told(places.inner),
-        "granted_read_only": [bound.path for bound in places.outer if bound.how == "ro"],
+        "staged": _staged(staged),
+        "granted_read_only": told([bound for bound in places.outer if bound.how == "ro"]),
         "read_only": READ_ONLY,
         "filter": base64.b64encode(filter_bytes).decode(),
     }
@@ -106,7 +109,9 @@ def wrap(
     wrapping.add(*_APART)
     _system(wrapping)
     _own_folders(wrapping, state)
-    _project(wrapping, places.outer, links)
+    if state is not None and any(_kept_around(one.path) for one in links):
+        raise OSError(errno.ELOOP, "a folder that is kept has no room for a link to the project")
+    _project(wrapping, places.outer, links, staged)
     wrapping.add("--perms", "0755", "--size", "1048576", "--tmpfs", entrance_process.MASKS, "--chdir", "/")
 
 
@@ -143,11 +148,31 @@ def _own_folders(wrapping: Wrapping, state: State) -> None:
     wrapping.add("--perms", "1777", "--size", size, "--tmpfs", "/var/tmp", "--dir", "/run")
 
 
-def _project(wrapping: Wrapping, outer: Sequence[Bound], links: Sequence[Shown]) -> None:
+def _project(
+    wrapping: Wrapping, outer: Sequence[Bound], links: Sequence[Shown], staged: Sequence[Bound]
+) -> None:
     for one in links:
         _show(wrapping, one)
     for bound in outer:
-        wrapping.add("--bind-fd", wrapping.passing(bound.descriptor), bound.path)
+        path = _stage(staged.index(bound)) if bound in staged else bound.path
+        wrapping.add("--bind-fd", wrapping.passing(bound.descriptor), path)
+
+
+def _stage(number: int) -> str:
+    return f"{entrance_process.STAGE}/{number}"
+
+
+def _staged(bounds: Sequence[Bound]) -> list[dict[str, object]]:
+    """Return what the entrance is told of the places that lie in folders which are kept."""
+    return [
+        {"path": one.path, "folder": one.folder, "from": _stage(number), "kept": _kept_around(one.path)}
+        for number, one in enumerate(bounds)
+    ]
+
+
+def _kept_around(path: str) -> str | None:
+    """Return the folder that may be kept from run to run and that a path lies in."""
+    return next((one for one in (system_view.HOME, system_view.TMP) if lies_below(path, one)), None)
 
 
 def _show(wrapping: Wrapping, one: Shown) -> None:

@@ -25,6 +25,9 @@ from typing import Any
 CONTROL, PLAN = 3, 4
 HOLDER = "/run/kaged/holder.py"
 MASKS = "/run/kaged/masks"
+STAGE = "/run/kaged/stage"
+"""Where bubblewrap puts what lies in a folder that is kept from run to run: who was there before may have
+left links on the way, and bubblewrap would follow them."""
 HIGHEST_DESCRIPTOR = 65_536
 
 _OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
@@ -89,6 +92,28 @@ def made(name: str, folder: int) -> None:
         os.mkdir(name, 0o700, dir_fd=folder)
 
 
+def unstage(told: dict[str, Any]) -> None:
+    """Mount what was put on the stage where it belongs, in a folder that is kept."""
+    source = opened(told["from"])
+    parent, name = os.path.split(told["path"])
+    folder = opened(parent, os.stat(told["kept"]).st_dev)
+    if told["folder"]:
+        made(name, folder)
+    else:
+        with suppress(FileExistsError):
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=folder))
+    target = os.open(name, _PATH_ONLY, dir_fd=folder)
+    if stat.S_ISLNK(os.fstat(target).st_mode):
+        raise Swapped(told["path"])
+    move(tree_of(source), target)
+    for descriptor in (source, folder, target):
+        os.close(descriptor)
+
+
+def move(tree: int, target: int) -> None:
+    called("syscall", _MOVE_MOUNT, tree, b"", target, b"", _FROM_EMPTY_PATH | _TO_EMPTY_PATH)
+
+
 def is_there(place: Place, descriptor: int) -> bool:
     found = os.fstat(descriptor)
     return [found.st_dev, found.st_ino] == place.at
@@ -134,10 +159,18 @@ def put(place: Place, masks: int) -> None:
     try:
         if os.fstat(target).st_dev != masks and not is_there(place, target):
             raise Swapped(place.path)
-        flags = _FROM_EMPTY_PATH | _TO_EMPTY_PATH
-        called("syscall", _MOVE_MOUNT, place.tree, b"", target, b"", flags)
+        move(place.tree, target)
     finally:
         os.close(target)
+
+
+def hide_stage() -> None:
+    """Put an empty folder over the stage: what is there is seen where it belongs, and as it was granted."""
+    os.mkdir(f"{MASKS}/stage", 0o700)
+    mask, stage = opened(f"{MASKS}/stage"), opened(STAGE)
+    move(tree_of(mask), stage)
+    os.close(mask)
+    os.close(stage)
 
 
 def arrange(plan: dict[str, Any]) -> None:
@@ -149,14 +182,20 @@ def arrange(plan: dict[str, Any]) -> None:
     called("unshare", _NEW_MOUNTS)
     places = [Place(told) for told in plan["places"]]
     masks = os.stat(MASKS).st_dev
+    for told in plan["staged"]:
+        unstage(told)
     for number, place in enumerate(places):
         prepare(place, number)
-    for path in plan["granted_read_only"]:
-        descriptor = os.open(path, _PATH_ONLY)
+    for granted in [Place(told) for told in plan["granted_read_only"]]:
+        descriptor = opened(granted.path)
+        if not is_there(granted, descriptor):
+            raise Swapped(granted.path)
         restrict(descriptor, read_only=True, recursive=True)
         os.close(descriptor)
     for place in places:
         put(place, masks)
+    if plan["staged"]:
+        hide_stage()
     for folder, _, _ in os.walk(MASKS, topdown=False):
         os.chmod(folder, 0o111)
     for place in places:

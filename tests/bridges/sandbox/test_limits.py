@@ -12,7 +12,8 @@ import pytest
 from app.bridges.process import ChildProcesses
 from app.bridges.sandbox.bounds import ControlGroups, process_limits
 from app.bridges.sandbox.manager import Cages, Tier
-from app.cages.cage import CageLimits
+from app.cages.cage import Cage, CageLimits, Mount
+from app.cages.file_grants import Mode
 from app.errors import ToolError
 from tests.bridges.sandbox.caging import FULL, INSIDE, Caged, cage_of, caged
 
@@ -139,6 +140,33 @@ async def test_home_and_temporary_files_go_with_the_cage_or_are_kept(
                 assert await cage.says(left) == expected
     assert (tmp_path / "state/agent/home/kept").exists()
     assert (tmp_path / "state/agent").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.requirement("R8.kernel.state")
+@pytest.mark.parametrize("mode", ["rw", "ro"])
+async def test_links_that_were_left_in_what_is_kept_lead_nowhere(
+    children: ChildProcesses, tmp_path: Path, mode: Mode
+) -> None:
+    """The project lies below /tmp, which the cage has kept, and bubblewrap makes the folders on the way."""
+    root, victim = tmp_path / "in/project", tmp_path / "victim"
+    root.mkdir(parents=True)
+    victim.mkdir()
+    (root / "there").touch()
+    cage = Cage(mounts=(Mount(root, mode),), state_folder=tmp_path / "state")
+    first = root.parts[2]
+    script = f"cd /; cat {root}/there && mv /tmp/{first} /tmp/old && ln -s /oldroot{victim} /tmp/{first}"
+    async with caged(children, root, cage) as one:
+        assert (await one.sh(script)).exit_code == 0
+    async with caged(children, root, cage) as one:
+        with pytest.raises(ToolError) as told:
+            await one.sh("true")
+        assert told.value.code == "cage_unavailable"
+    assert list(victim.iterdir()) == []
+    (tmp_path / "state/tmp" / first).unlink()
+    async with caged(children, root, cage) as one:
+        assert (await one.sh("touch new")).exit_code == (0 if mode == "rw" else 1)
+        assert (await one.sh("ls /run/kaged/stage/0 /run/kaged/stage")).stdout == b""
+    assert (root / "new").exists() is (mode == "rw")
 
 
 @pytest.mark.requirement("R8.kernel.limits")
