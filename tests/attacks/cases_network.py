@@ -68,8 +68,6 @@ def _filled(scene: Scene, code: str, where: str) -> str:
         "outward": listeners.tcp_outward,
         "udp": listeners.udp,
         "daemon": ("127.0.0.1", int(scene.url.rpartition(":")[2])),
-        "metadata": ("169.254.169.254", 80),
-        "resolver": ("127.0.0.53", 53),
     }[where]
     names = {"host": host, "port": port, "path": listeners.path, "abstract": listeners.abstract}
     for word, value in names.items():
@@ -130,8 +128,7 @@ CONNECTS = {
     "proxy-to-an-octal-number": "0177.0.0.1:<port>",
     "proxy-to-a-mapped-address": "[::ffff:127.0.0.1]:<port>",
     "proxy-to-zero": "0.0.0.0:<port>",
-    "proxy-to-metadata": "169.254.169.254:80",
-    "proxy-to-another-host": "example.org:443",
+    "proxy-to-another-host": "other.example:443",
     "proxy-to-another-port": "allowed.example:22",
     "proxy-to-the-apex": "wide.example:443",
     "proxy-to-a-lookalike": "allowed.example.evil.example:443",
@@ -144,8 +141,6 @@ CASES: tuple[Case, ...] = (
     _connect("to-the-machines-address", "outward", tiers=EVERYWHERE),
     _connect("to-the-daemon", "daemon", tiers=EVERYWHERE),
     _connect("by-udp", "udp", "kind = socket.SOCK_DGRAM"),
-    _connect("to-metadata", "metadata", tiers=EVERYWHERE),
-    _connect("to-a-resolver", "resolver", "kind = socket.SOCK_DGRAM; socket.gethostbyname('example.org')"),
     _connect("to-a-unix-socket", "loopback", UNIX, tiers=EVERYWHERE),
     _connect("to-an-abstract-socket", "loopback", ABSTRACT, tiers=EVERYWHERE),
     _connect("to-a-unix-socket-with-leave", "loopback", UNIX, agent="talker"),
@@ -158,8 +153,8 @@ CASES: tuple[Case, ...] = (
     *(_through_the_proxy(name, f'print(connect("{to}"))') for name, to in CONNECTS.items()),
     _through_the_proxy(
         "proxy-smuggles-a-second-request",
-        'print(ask(b"CONNECT example.org:443 HTTP/1.1\\r\\nHost: allowed.example:443\\r\\nContent-Length: 99'
-        '\\r\\n\\r\\nCONNECT <host>:<port> HTTP/1.1\\r\\n\\r\\n"))',
+        'print(ask(b"CONNECT other.example:443 HTTP/1.1\\r\\nHost: allowed.example:443\\r\\n'
+        'Content-Length: 99\\r\\n\\r\\nCONNECT <host>:<port> HTTP/1.1\\r\\n\\r\\n"))',
     ),
     _through_the_proxy(
         "proxy-by-plain-http",

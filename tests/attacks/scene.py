@@ -136,6 +136,8 @@ class Scene:
         ids = {Path(project["root"]).name: project["id"] for project in ready["projects"]}
         self.project_id, self.other_id = ids["project"], ids["other"]
         self.client = self._connections.enter_context(self.client_as(self.token))
+        found = self.request("GET", f"{self.url}/readyz").json()["checks"]["sandbox"]["detail"]
+        assert found.startswith(f"{self.kind.tier}: "), found
         self.session_id = self.new_session(self.project_id)
         self.other_session_id = self.new_session(self.other_id, title=self.place.canary("other-title"))
         self.said.clear()
