@@ -10,6 +10,7 @@ import pytest
 pytest_plugins = ["tests.storage_fixtures"]
 
 LONGEST = (
+    "tests/attacks/test_attacks.py",
     "tests/e2e/test_kill.py",
     "tests/harness/delegation/test_tree.py",
     "tests/harness/compaction/test_soak.py",
@@ -19,6 +20,9 @@ LONGEST = (
     "tests/tools/code/test_every_server.py",
     "tests/bridges/lsp/test_freshness.py",
     "tests/e2e/test_web_page.py",
+    "tests/api/test_document_fuzz",
+    "tests/bridges/sandbox/",
+    "tests/workspace/test_path_races.py",
 )
 """Begun first, so that the processes which share the tests end at about the same time."""
 
