@@ -20,10 +20,11 @@ _SEGMENT = "[^/]+"
 _SESSION = re.compile(rf"/api/v1/sessions/(?P<session>{_SEGMENT})(?P<rest>/.*)?")
 _RUN = re.compile(rf"/api/v1/runs/(?P<run>{_SEGMENT})")
 _SESSION_READS = re.compile(
-    r"|/messages|/messages/[^/]+|/runs|/checkpoints|/checkpoints/[^/]+|/compactions|/compactions/[^/]+"
+    r"|/messages|/messages/[^/]+|/runs|/checkpoints|/compactions|/compactions/[^/]+"
     r"|/commands|/commands/[^/]+|/interactions|/interactions/[^/]+|/todo-proposals|/rollbacks"
 )
-"""Below a session: what was said and done in it. Not its export, prompts and permission rules."""
+"""Below a session: what was said and done in it. Not its export and permission rules, and not the
+prompts of its agents, which a single checkpoint shows as well."""
 _CALL = re.compile(rf"/tools/{_SEGMENT}")
 
 _AGENT_MAY = "call that agent's tools and read its session"

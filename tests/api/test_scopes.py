@@ -26,7 +26,6 @@ SESSION_READS = {
     "list_runs",
     "get_run",
     "list_checkpoints",
-    "get_checkpoint",
     "list_compactions",
     "get_compaction",
     "list_commands",
