@@ -32,15 +32,18 @@ EXCEEDED = {
 
 def taken_away(settled: Settled, root: Path) -> Iterator[str]:
     """Yield what is to be told of names that were taken away, and of those that could not be."""
-    gone = [_shown(one.path, root) for one in settled.taken_away if one.kept_at is not None]
-    left = [_shown(one.path, root) for one in settled.taken_away if one.kept_at is None]
+    gone = [one.path for one in settled.taken_away if one.kept_at is not None]
+    left = [one.path for one in settled.taken_away if one.kept_at is None]
     if gone:
         yield (
-            f"taken_away: {_listed(gone)}. Protected names (.git, .kaged, start-up files of shells and "
+            f"taken_away: {_listed(gone, root)}. Protected names (.git, .kaged, start-up files of shells and "
             "editors) cannot be written in a cage, new ones neither. The operator has what was taken."
         )
     if left:
-        yield f"protected: {_listed(left)} could not be taken away; the operator is told. Make no such names."
+        yield (
+            f"protected: {_listed(left, root)} could not be taken away; the operator is told. "
+            "Make no such names."
+        )
 
 
 def _shown(path: str, root: Path) -> str:
@@ -51,6 +54,8 @@ def _shown(path: str, root: Path) -> str:
     return path.encode("utf-8", "backslashreplace").decode()
 
 
-def _listed(paths: list[str]) -> str:
+def _listed(paths: list[str], root: Path) -> str:
     more = len(paths) - MAX_NAMED
-    return ", ".join(map(repr, paths[:MAX_NAMED])) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(repr(_shown(path, root)) for path in paths[:MAX_NAMED]) + (
+        f" and {more} more" if more > 0 else ""
+    )

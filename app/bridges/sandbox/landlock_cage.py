@@ -195,7 +195,7 @@ class LandlockCage:
         async with self._making:
             await asyncio.gather(*(child.aclose() for child in list(self._running)))
             own, self._own = self._own, None
-        await self._names.settle(self.is_busy)
+        await self._names.settle_all()
         self._names.close()
         await self._remove_groups()
         if own is not None:

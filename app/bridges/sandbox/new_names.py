@@ -23,7 +23,12 @@ from app.bridges.sandbox.quarantine import TakenAway, open_up, take_away
 
 MAX_ROUNDS = 120
 """At one time of looking. Of closed folders in closed folders each round opens one."""
-QUICK_SECONDS = 0.005
+MAX_TAKEN = 1_000
+"""At one time of looking; what is more is taken the next time."""
+MAX_TOLD = 100
+"""Names that the audit is told one by one, of those taken at one time."""
+MAX_LAST_LOOKS = 100
+QUICK_SECONDS = 0.03
 _TICK_NS = 20_000_000
 """Time stamps of files are those of the kernel's last tick, so that they may be a little too early."""
 MAX_BUSY_TIMES = 1_000
@@ -84,6 +89,7 @@ class NewNames:
         self._to_look = False
         self._looking = asyncio.Lock()
         self._took = 0.0
+        self._told_incomplete = False
 
     def began(self) -> None:
         """Note that something is started in the cage."""
@@ -110,9 +116,21 @@ class NewNames:
             settled = await asyncio.to_thread(self._look)
             self._took = time.perf_counter() - begun
             self._to_look = self._to_look or not settled.complete
-        for one in settled.taken_away:
+        for one in settled.taken_away[:MAX_TOLD]:
             self._tell("cage.name_taken_away", {"path": one.path, "kept_at": one.kept_at, "whole": one.whole})
+        if len(settled.taken_away) > MAX_TOLD:
+            self._tell("cage.names_taken_away", {"more": len(settled.taken_away) - MAX_TOLD})
+        if not settled.complete and not self._told_incomplete:
+            self._told_incomplete = True
+            self._tell("cage.names_not_all_seen", {"folders": list(self.known)})
         return settled
+
+    async def settle_all(self) -> None:
+        """Take away everything that the cage has made, as nothing runs in it any more."""
+        for _ in range(MAX_LAST_LOOKS):
+            settled = await self.settle(lambda: False)
+            if settled.complete or not settled.taken_away:
+                return
 
     def close(self) -> None:
         """Forget what is known."""
@@ -128,9 +146,9 @@ class NewNames:
             for _ in range(MAX_ROUNDS):
                 fresh = names.look()
                 taken += self._judge(folder, names, fresh)
-                if not self._open_up(names) and (names.complete or not fresh):
+                if len(taken) >= MAX_TAKEN or not (self._open_up(names) or (fresh and not names.complete)):
                     break
-            complete = complete and names.complete
+            complete = complete and names.complete and len(taken) < MAX_TAKEN
             if names.closed - closed:
                 self.outdated = True
         return Settled(tuple(taken), complete)

@@ -137,7 +137,7 @@ class OneCage:
         await asyncio.gather(*(holder.aclose() for holder in holders))
         await self._way_out.aclose()
         await asyncio.gather(*self._looking)
-        await self._names.settle(self.is_busy)
+        await self._names.settle_all()
         self._names.close()
         await self._remove_groups()
 

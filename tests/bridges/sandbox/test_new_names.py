@@ -106,6 +106,9 @@ async def test_what_was_too_much_to_be_taken_away_at_once_is_taken_away_later(
     for _ in range(5):
         await next_command(cages, cage, "true")
     assert list(root.glob("*/.git")) == []
+    await next_command(cages, cage, "for i in $(seq 30); do mkdir -p $i/.git; done")
+    await cages.end(KEY)
+    assert list(root.glob("*/.git")) == []
 
 
 @pytest.mark.requirement("R8.policy.protected")
