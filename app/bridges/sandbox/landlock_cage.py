@@ -120,7 +120,7 @@ class LandlockCage:
         known = self._names.known
         await self._names.settle(self.is_busy, always=True)
         places = await asyncio.to_thread(open_places, self._real, self._real_root, self._shown, known)
-        known |= places.protected
+        self._names.learn(places.protected)
         places.protected.clear()
         self._names.began()
         self._starting += 1

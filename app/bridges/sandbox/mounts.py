@@ -161,7 +161,7 @@ def _protect(bound: Bound, places: Places, named: Sequence[str], known: Mapping[
         if path in others and lies_below(path, bound.path) and not is_protected(os.path.basename(path))
     )
     names = known.get(bound.path)
-    if names is None:
+    if names is None or not names.is_of(bound.at):
         names = ProtectedNames(os.dup(bound.descriptor), apart)
         places.protected[bound.path] = names
         names.look()

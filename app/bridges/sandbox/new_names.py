@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,7 @@ class NewNames:
         """By the path of the folder that can be written to."""
         self.outdated = False
         """Whether there is a name that the present holder does not freeze."""
+        self._former: list[ProtectedNames] = []
         self._into = into
         self._takes = takes
         self._tell = tell
@@ -132,11 +133,18 @@ class NewNames:
             if settled.complete or not settled.taken_away:
                 return
 
+    def learn(self, places: Mapping[str, ProtectedNames]) -> None:
+        """Know of more folders, and of those that are others by now than what lay at their path. Somebody
+        may be looking through these at this moment: they are closed at the end."""
+        self._former += [self.known[path] for path in places if path in self.known]
+        self.known |= places
+
     def close(self) -> None:
         """Forget what is known."""
-        for names in self.known.values():
+        for names in (*self.known.values(), *self._former):
             names.close()
         self.known.clear()
+        self._former.clear()
 
     def _look(self) -> Settled:
         taken: list[TakenAway] = []

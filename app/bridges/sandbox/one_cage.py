@@ -217,7 +217,7 @@ class OneCage:
         places = await asyncio.to_thread(open_places, self._real, self._real_root, shown, self._names.known)
         try:
             holder = await self._started(program, places, [one for one in folders if one.link is not None])
-            self._names.known |= places.protected
+            self._names.learn(places.protected)
             places.protected.clear()
             self._names.outdated = False
             self._seen = places.seen

@@ -82,6 +82,11 @@ class ProtectedNames:
         seen_all = self._entries < MAX_ENTRIES and len(self._folders) < MAX_FOLDERS
         return seen_all and not self._too_many_names
 
+    def is_of(self, at: tuple[int, int]) -> bool:
+        """Whether the folder is the one with this device and number."""
+        status = os.fstat(self.descriptor)
+        return (status.st_dev, status.st_ino) == at
+
     def close(self) -> None:
         os.close(self.descriptor)
 

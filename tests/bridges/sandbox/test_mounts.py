@@ -200,6 +200,22 @@ async def test_a_protected_name_that_a_cage_names_is_taken_away_like_any_other(
 
 
 @pytest.mark.requirement("R8.policy.protected")
+async def test_a_folder_that_somebody_else_makes_anew_is_looked_through_as_well(project: Project) -> None:
+    build = project.root / "build"
+    build.mkdir()
+    cage = await project.cage(Mount(build, "rw"))
+    await cage.says("true")
+    for _ in range(2):
+        build.rename(project.root / f"old{len(os.listdir(project.root))}")
+        build.mkdir()
+        await asyncio.sleep(0.05)  # time stamps of files are some milliseconds coarse
+        assert (await cage.sh("mkdir build/.git")).exit_code == 0
+        (taken,) = (await project.cages.settle("test")).taken_away
+        assert taken.path == str(build / ".git")
+        assert not (build / ".git").exists()
+
+
+@pytest.mark.requirement("R8.policy.protected")
 async def test_what_was_made_in_the_background_is_taken_away_at_the_end(project: Project) -> None:
     cage = await project.cage()
     child = await cage.start("sleep 0.2; mkdir -p z/.git; touch z/made; sleep 1000", lingers=True)
