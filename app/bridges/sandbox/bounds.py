@@ -33,6 +33,10 @@ class _Setting:
     values: tuple[tuple[str, str], ...]
 
 
+_MOST = (1 << 63) - 1
+"""What the kernel takes for a limit."""
+
+
 def process_limits(limits: CageLimits, *, grouped: frozenset[str] = frozenset()) -> dict[str, int]:
     """Return the limits of each process by the names that the module `resource` has for them. `grouped`
     are the controllers that already bound the whole cage."""
@@ -47,7 +51,7 @@ def process_limits(limits: CageLimits, *, grouped: frozenset[str] = frozenset())
         found["RLIMIT_DATA"] = limits.memory_mb * _MIB
     if limits.pids is not None and "pids" not in grouped:
         found["RLIMIT_NPROC"] = limits.pids + 1  # the holder is one
-    return found
+    return {name: min(value, _MOST) for name, value in found.items()}
 
 
 def bounded_together() -> frozenset[str]:

@@ -74,6 +74,16 @@ def test_limits_of_processes_leave_out_what_is_bounded_for_all() -> None:
     limits = CageLimits(memory_mb=5, pids=7)
     assert process_limits(limits) == {"RLIMIT_CORE": 0, "RLIMIT_DATA": 5 << 20, "RLIMIT_NPROC": 8}
     assert process_limits(limits, grouped=frozenset({"memory", "pids"})) == {"RLIMIT_CORE": 0}
+
+
+@pytest.mark.requirement("R8.kernel.limits")
+async def test_limits_beyond_what_the_kernel_counts_are_no_hindrance(
+    children: ChildProcesses, tmp_path: Path
+) -> None:
+    most = 10**18
+    limits = CageLimits(most, most, most, most, most, most)
+    async with caged(children, tmp_path, cage_of(tmp_path, limits=limits)) as cage:
+        assert await cage.says("echo yes") == "yes\n"
     assert process_limits(CageLimits()) == {"RLIMIT_CORE": 0}
 
 
