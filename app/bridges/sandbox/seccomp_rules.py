@@ -37,7 +37,7 @@ REFUSED: tuple[str, ...] = (
     *("clock_settime", "clock_adjtime", "settimeofday", "adjtimex"),
     # Files by their number and not by their name; watching whole file systems.
     *("open_by_handle_at", "name_to_handle_at", "fanotify_init", "fanotify_mark"),
-    *("migrate_pages", "move_pages"),
+    *("migrate_pages", "move_pages", "mbind", "get_mempolicy", "set_mempolicy", "set_mempolicy_home_node"),
     # Of other times.
     *("lookup_dcookie", "nfsservctl", "uselib", "ustat", "sysfs", "_sysctl"),
 )
@@ -55,10 +55,21 @@ SHARED_WITHOUT_NAMESPACES: tuple[str, ...] = (
 )
 """Memory, messages and semaphores of the machine: in a cage with namespaces they are the cage's own."""
 
+ATTRIBUTES_WITHOUT_NAMESPACES: tuple[str, ...] = (
+    *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
+    *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
+)
+"""Lists of who may open a file are attributes, and landlock does not look at them: those of any file of the
+user could be changed. They answer as on a file system without attributes."""
+
 _NEW_NAMESPACES = 0x7E020000
 _NEW_TIME_NAMESPACE = 0x80
 TERMINAL_CALLS = (0x5412, 0x541C, 0x5423)
 """Typing on behalf of who sits at the terminal, pasting into a console, other line disciplines."""
+_VOLUMES, _VOLUME_MASK = 0x9400, 0xFF00
+_SHARED_BLOCKS = (0x40049409, 0x4020940D, 0xC0189436)
+"""What is asked of btrfs by descriptor, as a copy of the whole volume that a folder is part of; and what has
+the same kind of number for all file systems, and is about single files."""
 OTHER_FAMILIES = (17, 29, 31, 38, 40, 44)
 """The families of sockets with the worst record, or that reach beyond the machine's network: packet, can,
 bluetooth, alg, vsock, xdp. A cage has no others than those it is given; a container has no such."""
@@ -138,11 +149,15 @@ def refusals(seccomp: Seccomp, *, unix_sockets: bool, namespaces: bool) -> list[
     which calls are allowed with any."""
     found = [*_modes(namespaces), *_sockets(unix_sockets, namespaces), *_views()]
     found += [] if namespaces else _other_processes()
-    found.append(_Refusal("ioctl", cases=tuple((Comparison(1, "equal", one),) for one in TERMINAL_CALLS)))
+    terminals: tuple[_Case, ...] = tuple((Comparison(1, "equal", one),) for one in TERMINAL_CALLS)
+    volumes = (Comparison(1, "equal", _VOLUMES, mask=_VOLUME_MASK), *_none_of(1, *_SHARED_BLOCKS))
+    found.append(_Refusal("ioctl", cases=(*terminals, volumes)))
     found.append(_Refusal("personality", cases=(_none_of(0, *_PERSONALITIES),)))
     always = REFUSED + (() if seccomp == "relaxed" else DEBUGGING)
     always += () if namespaces else SHARED_WITHOUT_NAMESPACES
     found += [_Refusal(call) for call in always]
+    if not namespaces:
+        found += [_Refusal(call, errno.EOPNOTSUPP) for call in ATTRIBUTES_WITHOUT_NAMESPACES]
     return found + [_Refusal(call, errno.ENOSYS) for call in ABSENT]
 
 

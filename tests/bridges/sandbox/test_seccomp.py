@@ -164,6 +164,16 @@ def test_nobody_types_into_a_terminal_but_everybody_may_ask_its_size() -> None:
     assert oracle(calls, filter_bytes()) == [EPERM] * 6 + [EBADF] * 3
 
 
+@pytest.mark.requirement("R8.kernel.seccomp")
+def test_no_copy_of_a_whole_volume_is_made_and_single_files_may_share_their_blocks() -> None:
+    """Some kernels look only at whose the folder is that is asked by, and copy all of the volume."""
+    volumes = (0x50009401, 0x50009417, 0x5000940E, 0x500094FF)
+    calls = [(CALLS["ioctl"], ALL_BITS, kind | upper) for kind in volumes for upper in (0, 1 << 32)]
+    files = [(CALLS["ioctl"], ALL_BITS, kind) for kind in (0x40049409, 0x4020940D, 0xC0189436)]
+    assert oracle(calls + files, None) == [EBADF] * 11
+    assert oracle(calls + files, filter_bytes()) == [EPERM] * 8 + [EBADF] * 3
+
+
 UNIX, INTERNET, INTERNET_6, NETLINK, VSOCK = 1, 2, 10, 16, 40
 STREAM, DATAGRAM, RAW, PACKETS, NO_KIND, CLOSED_ON_EXEC = 1, 2, 3, 5, 12, 0o2000000
 
@@ -241,6 +251,9 @@ def test_without_namespaces_nothing_is_reached_that_the_user_shares() -> None:
         (CALLS["semget"], 7, ALL_BITS, 0),
         (CALLS["mq_open"], BAD, 0, 0, 0),
     ]
+    attributes = [(CALLS["setxattr"], BAD, BAD, BAD, 0, 0), (CALLS["fremovexattr"], ALL_BITS, BAD)]
+    assert oracle(attributes, filter_bytes(namespaces=False)) == [errno.EOPNOTSUPP] * 2
+    assert oracle(attributes, filter_bytes()) == oracle(attributes, None)
     own = [(CALLS["prlimit64"], 0, 99, BAD, 0), (CALLS["prlimit64"], NOBODY, 0, 0, BAD)]
     own += [(CALLS["fchmod"], ALL_BITS, 0o775)]
     assert EPERM not in oracle(calls, None)
