@@ -14,7 +14,7 @@ from app.errors import Conflict, NotFound, ToolError
 from app.events import ToolProgress
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.hooks.agent_plugins import Caller
-from app.harness.permissions import manifest_rules
+from app.harness.permissions import declared_rules
 from app.harness.run_cage import cage_of
 from app.harness.run_factory import own_tools
 from app.harness.todo_lists import SessionTodos
@@ -169,7 +169,7 @@ async def call_directly(
         call_id=call_id,
         scratch_dir=services.scratch_root / session.id,
         ports=ports,
-        rules=manifest_rules(project, agent)
+        rules=declared_rules(project, agent)
         + await services.permissions.applying_to(session.row.project_id, session.id),
         headless=not consents,
     )

@@ -64,6 +64,11 @@ def rules_above(project: CompiledProject, agent: CompiledAgent) -> tuple[Permiss
     return tuple(found)
 
 
+def declared_rules(project: CompiledProject, agent: CompiledAgent) -> tuple[PermissionRule, ...]:
+    """Return all rules of the project file that an agent is held to: its own, and those above it."""
+    return (*manifest_rules(project, agent), *rules_above(project, agent))
+
+
 class PermissionRules:
     """The stored rules of all projects and sessions."""
 

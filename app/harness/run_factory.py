@@ -19,7 +19,7 @@ from app.harness.hooks.agent_plugins import Caller
 from app.harness.interactions.open_calls import waiting_calls
 from app.harness.limits import Limits
 from app.harness.loop import AgentLoop
-from app.harness.permissions import manifest_rules, rules_above
+from app.harness.permissions import declared_rules
 from app.harness.prompts.assemble import SystemPrompt
 from app.harness.prompts.environment import environment
 from app.harness.run_cage import cage_of
@@ -114,7 +114,7 @@ async def build_run(
         questions=services.questions,
         todos=SessionTodos(services.storage, row.id),
         remind=reminding(services, lambda: session.row),
-        manifest_rules=manifest_rules(project, agent),
+        manifest_rules=declared_rules(project, agent),
         on_overflow=project.limits.on_overflow,
         span=services.telemetry.traces,
         metrics=services.telemetry.metrics,
@@ -181,10 +181,7 @@ async def build_child(
         tools=tool_specs(services.tools.registry, agent, own),
         allowed_tools=allowed_tools(agent, own),
         own_tools=own,
-        manifest_rules=(
-            *manifest_rules(parent.project, agent),
-            *rules_above(parent.project, agent),
-        ),
+        manifest_rules=declared_rules(parent.project, agent),
         cage=await asyncio.to_thread(cage_of, parent.project, agent, parent.project_root),
         span=span,
         parent=parent,

@@ -181,6 +181,38 @@ async def test_what_would_be_asked_of_people_is_denied_to_an_agents_token(bound:
 
 
 @pytest.mark.requirement("R8.daemon.scopes")
+async def test_what_is_denied_above_is_denied_to_the_token_of_an_agent_below(
+    daemon: Daemon, client: httpx2.AsyncClient, tmp_path: Path
+) -> None:
+    root = write_project(tmp_path / "family")
+    (root / "keys.txt").write_text("hunter2\n")
+    project = root / ".kaged" / "project.yaml"
+    project.write_text(
+        project.read_text()
+        + """\
+  permissions: [{permission: file.read, pattern: "*.txt", action: deny}]
+  subagents:
+    worker:
+      model: main
+      system_prompt: ./prompts/primary.md
+      description: Works
+      cage: disabled
+      tools: {"file.*": {enabled: true}}
+      permissions: [{permission: file.read, pattern: "*", action: allow}]
+"""
+    )
+    loaded = await _created(client, "/projects/load", {"path": str(root)})
+    session = (await _created(client, "/sessions", {"project_id": loaded["id"]}))["id"]
+    bound = {"session_id": session, "agent_path": "primary.subagents.worker"}
+    token = (await _created(client, "/tokens", {"name": "w", "scope": "agent", **bound}))["token"]
+    address = f"/api/v1/sessions/{session}/tools/file.read"
+    async with daemon.client(token=token) as worker:
+        denied = await worker.post(address, json={"params": {"path": "keys.txt"}})
+        allowed = await worker.post(address, json={"params": {"path": "README.md"}})
+    assert (denied.json()["code"], allowed.json()["type"]) == ("permission_denied", "output"), denied.text
+
+
+@pytest.mark.requirement("R8.daemon.scopes")
 async def test_bound_tokens_follow_their_own_sessions_and_steer_none(bound: Bound) -> None:
     for token in (bound.agent, bound.plugin):
         async with bound.daemon.websocket(f"/sessions/{bound.session_id}/ws", token=token) as socket:
