@@ -30,13 +30,13 @@ _QUIET = (
     "-c", "core.quotePath=false", "-c", "gc.auto=0",
 )  # fmt: skip
 
-"""No program that a repository names is run for what is done here; filters are for files, and none is read
-or written by git."""
 _HARMLESS = {
     "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C",
     # Of a partial clone git would fetch what is missing, by a program that the repository names.
     "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_PROTOCOL_FROM_USER": "0",
 }  # fmt: skip
+"""No program that a repository names is run for what is done here; filters are for files, and none is read
+or written by git."""
 _NO_CONFIGURATION = {
     "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
     # In the cage a repository that begins above the project lies on another file system.
