@@ -32,6 +32,7 @@ REPLY_SECONDS = 20.0
 END_SECONDS = 5.0
 KILLED = 128 + signal.SIGKILL
 _ANSWERS_AT_ONCE = 32
+_NO_LINGERING = struct.pack("ii", 0, 0)
 
 
 class HolderGone(Exception):
@@ -236,10 +237,12 @@ class Holder:
                 return
             finally:
                 for descriptor in descriptors:
-                    os.close(descriptor)
+                    _close(descriptor)
 
     def _take(self, answer: Answer, descriptors: list[int]) -> None:
         """Act on what the holder says; descriptors that are kept are taken out of the list."""
+        if descriptors and answer.kind not in ("started", "opened"):
+            raise ProtocolViolation("it gives what was not asked for")
         if answer.kind == "ready":
             if self._ready.done():
                 raise ProtocolViolation("it is ready again")
@@ -341,6 +344,23 @@ def _give(future: asyncio.Future[Any], opened: socket.socket) -> None:
         future.set_result(opened)
 
 
+def _at_once(one: socket.socket) -> None:
+    """Have a socket closed without a wait: else it could take as long as whoever made it likes."""
+    with suppress(OSError):
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
+
+
+def _close(descriptor: int) -> None:
+    """Close what the holder has given."""
+    try:
+        one = socket.socket(fileno=descriptor)
+    except OSError:
+        os.close(descriptor)
+        return
+    _at_once(one)
+    one.close()
+
+
 def _internet_socket(descriptor: int) -> socket.socket:
     """Take a descriptor over as a socket that does not block; ProtocolViolation when it is another."""
     try:
@@ -348,10 +368,9 @@ def _internet_socket(descriptor: int) -> socket.socket:
     except OSError:
         os.close(descriptor)
         raise ProtocolViolation("it gives something that is no socket") from None
+    _at_once(one)
     if one.family not in (socket.AF_INET, socket.AF_INET6) or one.type != socket.SOCK_STREAM:
         one.close()
         raise ProtocolViolation("it gives another kind of socket")
     one.setblocking(False)
-    # Else closing it could take as long as whoever made it likes.
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 0, 0))
     return one

@@ -240,6 +240,7 @@ def _command() -> Command:
         "asked(); say(kind='started', number=2); time.sleep(60)",
         "asked(); say(kind='ended', number=1); time.sleep(60)",
         "asked(); say(kind='ready'); time.sleep(60)",
+        "asked(); say(0, kind='failed', number=1); time.sleep(60)",
         "asked(); control.send(b'x' * 60000); time.sleep(60)",
         "asked(); control.send(b'{'); time.sleep(60)",
         "asked(); sys.exit()",
@@ -274,6 +275,31 @@ async def test_a_holder_that_floods_does_not_stop_the_daemon(
     async with asyncio.timeout(20):
         await holder.gone
         await holder.aclose()
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_what_a_holder_gives_does_not_hold_the_daemon_up_when_it_is_closed(
+    children: ChildProcesses, tmp_path: Path
+) -> None:
+    script = (
+        "n = asked(); taker = socket.socket(); taker.bind(('127.0.0.1', 0)); taker.listen()\n"
+        "full = socket.create_connection(taker.getsockname()); full.setblocking(False)\n"
+        "full.setsockopt(1, 13, b'\\1\\0\\0\\0' + b'\\x14\\0\\0\\0')\n"
+        "try:\n    while True: full.send(b'x' * 65536)\nexcept BlockingIOError: pass\n"
+        "say(full.fileno(), kind='failed', number=n, errno=2, step='load'); full.close()\n"
+        "open('gone', 'w').close(); time.sleep(60)"
+    )
+    holder = await _taken_over(children, tmp_path, script)
+    asked = asyncio.create_task(holder.start(_command()))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    while not (tmp_path / "gone").exists():
+        time.sleep(0.01)  # noqa: ASYNC251  (the daemon is to be the last that has the socket)
+    begun = time.perf_counter()
+    with pytest.raises(HolderGone):
+        await asked
+    assert time.perf_counter() - begun < 10
+    await holder.aclose()
 
 
 @pytest.mark.requirement("R8.kernel.holder")
