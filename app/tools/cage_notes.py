@@ -6,7 +6,7 @@ Owns: the words. Never: finding out what there is to tell.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from app.bridges.sandbox.manager import Settled
@@ -43,6 +43,22 @@ def taken_away(settled: Settled, root: Path) -> Iterator[str]:
         yield (
             f"protected: {_listed(left, root)} could not be taken away; the operator is told. "
             "Make no such names."
+        )
+
+
+def not_connected(refused: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is to be told of hosts that the cage's proxy has refused, by the kind of refusal."""
+    closed = sorted(place for place, kind in refused.items() if kind in {"not_allowed", "numeric"})
+    inner = sorted(place for place, kind in refused.items() if kind == "not_public")
+    if closed:
+        yield (
+            f"not_connected: {', '.join(closed)} is not among the hosts that this cage may reach (net.allow)."
+            " Work without, or ask the operator to allow it by name."
+        )
+    if inner:
+        yield (
+            f"not_connected: {', '.join(inner)} leads to this machine or its own network, where no cage is "
+            "let; a test server inside the cage is reached by 127.0.0.1 without the proxy."
         )
 
 

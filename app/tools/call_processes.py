@@ -18,7 +18,7 @@ from app.bridges.child_starter import ChildStarter
 from app.bridges.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages, Tier, unavailable
 from app.cages.cage import Cage, Mount
-from app.tools.cage_notes import EXCEEDED, RUN_OUT, RUN_OUT_DIRECTLY, taken_away
+from app.tools.cage_notes import EXCEEDED, RUN_OUT, RUN_OUT_DIRECTLY, not_connected, taken_away
 from app.tools.call import ToolCallContext
 from app.tools.project_cage import (
     cage_for_caller,
@@ -199,7 +199,8 @@ class CallProcesses:
 
     async def settle(self, context: ToolCallContext) -> tuple[str, ...]:
         """Return, once, what a caged caller is to be told of its cage after a call: what it has made under
-        protected names is taken away, and its wall time may be over, or another limit reached."""
+        protected names is taken away, hosts were refused, and its wall time may be over, or another limit
+        reached."""
         keys = self._keys.get(context.session_id, {}).get(context.run_id or DIRECT, set())
         notes: list[str] = []
         for key in sorted(key for key in keys if is_callers(key, context)):
@@ -207,6 +208,7 @@ class CallProcesses:
                 notes += taken_away(await self._cages.settle(key), context.project_root)
             except Exception:  # the answer of the call is told all the same; the cage's end looks again
                 log.exception("cage %s was not looked through", key)
+            notes += not_connected(self._cages.take_refused(key))
             over = RUN_OUT if context.run_id is not None else RUN_OUT_DIRECTLY
             reached = [over] if self._cages.has_run_out(key) else []
             reached += [EXCEEDED[limit] for limit in sorted(self._cages.exceeded(key))]

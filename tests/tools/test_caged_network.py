@@ -43,7 +43,7 @@ async def told() -> list[tuple[str, str, dict[str, Any]]]:
 
 @pytest.fixture
 async def machine(desk: Any, told: list[tuple[str, str, dict[str, Any]]]) -> AsyncIterator[CagedMachine]:
-    table = {"api.test": ["127.0.0.1"], "other.test": ["127.0.0.1"]}
+    table = {"api.test": ["127.0.0.1"], "other.test": ["127.0.0.1"], "inner.test": ["10.0.0.1"]}
     outside = Outside(
         dialler=lambda: Dialler(resolve=Names(table), vet=vet),
         record=lambda event, project, data: told.append((event, project, data)),
@@ -97,3 +97,23 @@ async def test_a_variable_of_a_call_leads_nowhere_else(machine: CagedMachine, we
     )
     assert "here" not in done["stdout"]
     assert web.connections == 0
+
+
+async def test_the_caller_is_told_once_which_hosts_were_refused(machine: CagedMachine, web: Host) -> None:
+    desk = agent(machine, f"api.test:{web.port}")
+    wrong = "; ".join(
+        f"curl -sS -o /dev/null {url}"
+        for url in ("https://pypi.test/simple/", "http://other.test:81/", "http://pypi.test:443/")
+    )
+    (note,) = (await desk.call("shell.bash", command=wrong)).metadata.cage_notes
+    assert note.startswith("not_connected: other.test:81, pypi.test:443 ")
+    assert "net.allow" in note
+    right = f"curl -sS http://api.test:{web.port}/"
+    assert (await desk.call("shell.bash", command=right)).metadata.cage_notes is None
+
+
+async def test_a_name_that_leads_to_the_machine_itself_is_told_as_that(machine: CagedMachine) -> None:
+    desk = agent(machine, "inner.test")
+    command = "curl -sS -o /dev/null http://inner.test/"
+    (note,) = (await desk.call("shell.bash", command=command)).metadata.cage_notes
+    assert note.startswith("not_connected: inner.test:80 leads to this machine")

@@ -109,6 +109,12 @@ class Cages:
         found = self._cages.get(key)
         return found.exceeded() if isinstance(found, OneCage) else frozenset()
 
+    def take_refused(self, key: str) -> dict[str, str]:
+        """Return the hosts that the proxy of the cage `key` has refused since this was asked last, each
+        with the kind of refusal; each host and kind is told once."""
+        found = self._cages.get(key)
+        return found.take_refused() if isinstance(found, OneCage) else {}
+
     def is_busy(self, key: str) -> bool:
         """Whether anything runs in the cage `key`."""
         found = self._cages.get(key)

@@ -141,6 +141,10 @@ class OneCage:
         self._names.close()
         await self._remove_groups()
 
+    def take_refused(self) -> dict[str, str]:
+        """Return the hosts that were refused since this was asked last, each with the kind of refusal."""
+        return self._way_out.take_refused()
+
     def exceeded(self) -> frozenset[str]:
         """Return the limits, but for the wall time, by which something in it was killed or refused, as far
         as they are counted for the whole cage."""

@@ -22,6 +22,9 @@ from app.cages.network_rules import NetworkRules
 PORT = 17_777
 """On the cage's own loopback, the same in every cage: a new holder needs no new variables."""
 
+MAX_REFUSED = 20
+"""Hosts that whoever runs in the cage is told about at a time."""
+
 Record = Callable[[str, str, dict[str, Any]], None]
 """Takes an audit event's name, the project's id and the data."""
 
@@ -41,6 +44,7 @@ class WayOut:
     cage: Cage
     outside: Outside
     about: Mapping[str, str]
+    _refused: dict[str, str] = field(default_factory=dict)
     _proxies: set[CageProxy] = field(default_factory=set)
     _closing: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -71,6 +75,11 @@ class WayOut:
         proxy.start()
         holder.gone.add_done_callback(lambda _: self._close(proxy))
 
+    def take_refused(self) -> dict[str, str]:
+        """Return the hosts that were refused since this was asked last, each with the kind of refusal."""
+        refused, self._refused = self._refused, {}
+        return refused
+
     async def aclose(self) -> None:
         """End what is left of it."""
         for proxy in list(self._proxies):
@@ -87,5 +96,8 @@ class WayOut:
 
     def tell(self, event: str, data: dict[str, Any]) -> None:
         """Have the audit keep something about the cage."""
+        if event == "cage.connection_refused" and data["host"] and len(self._refused) < MAX_REFUSED:
+            place = data["host"] if data["port"] is None else f"{data['host']}:{data['port']}"
+            self._refused.setdefault(place, data["reason"])
         if self.outside.record is not None:
             self.outside.record(event, self.about.get("project_id", ""), {**self.about, **data})
