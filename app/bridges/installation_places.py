@@ -2,12 +2,17 @@
 
 Owns: following links, scripts and virtual environments to these folders, and which folders are too wide to
 be shown for the sake of a program. Never: showing them. Blocks: reads small files; call it in a thread.
+
+What lies in a project leads out of it to an installed Python only: else whoever may write there would choose
+what a cage shows.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +32,7 @@ _PROGRAM_FOLDERS = frozenset({"bin", "sbin", "libexec", "Scripts"})
 _CONTENT_FOLDERS = ("lib", "lib64", "libexec", "share")
 _TOO_WIDE = frozenset(map(Path, ("/", "/home", "/root", "/tmp", "/var", "/var/tmp", "/opt", "/srv", "/etc")))
 _RUNS_SCRIPTS = re.compile(r"(node|nodejs|bun|deno|python[\d.]*|ruby[\d.]*|perl[\d.]*|java|php[\d.]*|ba?sh)")
+_PYTHON = re.compile(r"python[\d.]*")
 _SHELLS = frozenset({"sh", "bash", "dash"})
 _NAMED_IN_SCRIPT = re.compile(r"""(?<![\w./$}])/[^\s"'$;|&<>()`\\]+""")
 _NAMED_HOME = re.compile(r"^home\s*=\s*(/.+?)\s*$", re.MULTILINE)
@@ -36,11 +42,13 @@ _NAMED_HOME = re.compile(r"^home\s*=\s*(/.+?)\s*$", re.MULTILINE)
 class Surroundings:
     """What a place is judged by. `home` is the daemon's user's; a folder that has it or one of `apart` in
     it is never shown as a whole, nor is anything in one of `apart`. `environment` has the PATH that scripts
-    find their interpreter by."""
+    find their interpreter by. Without `trusted`, who names the command may not choose what is shown: beyond
+    what is on PATH, a Python that is installed is all that it leads to."""
 
     home: Path
     apart: tuple[Path, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    trusted: bool = True
 
 
 def own_code() -> Path:
@@ -52,11 +60,12 @@ def needed_places(command: Sequence[str], around: Surroundings) -> tuple[Path, .
     """Return the real folders and files, beyond those of the system, that must be seen so that the command
     runs: where its program lies by each of its names, what interprets it, and the script that it runs."""
     search = _Search(around)
-    search.program(Path(command[0]), 0)
+    named = shutil.which(Path(command[0]).name, path=search_path(around.environment))
+    search.program(Path(command[0]), 0, trusted=around.trusted or named == command[0])
     if _RUNS_SCRIPTS.fullmatch(Path(command[0]).name):
         script = next((word for word in command[1:] if os.path.isabs(word) and os.path.isfile(word)), None)
         if script is not None:
-            search.program(Path(script), 0)
+            search.program(Path(script), 0, trusted=around.trusted)
     return tuple(search.found)
 
 
@@ -70,17 +79,25 @@ class _Search:
         self.found: dict[Path, None] = {}
         self._home = Path(os.path.realpath(around.home))
         self._apart = tuple(Path(os.path.realpath(one)) for one in around.apart)
+        self._written = (*self._apart, *(Path(os.path.abspath(one)) for one in around.apart))
         self._environment = around.environment
         own = (Path(os.path.realpath(prefix)) for prefix in (sys.base_prefix, sys.prefix))
         self._shown = (*SYSTEM, *own)
 
-    def program(self, path: Path, depth: int) -> None:
-        """Add what a program needs, by each of the links that lead to it."""
-        for one in _links(path):
-            self._add(self._folder_of(one))
-            self._virtual_environment(one, depth)
+    def program(self, path: Path, depth: int, *, trusted: bool) -> None:
+        """Add what a program needs, by each of the links that lead to it. From the first of them that lies
+        in a place apart nothing is `trusted` any more."""
+        for written in _links(path):
+            one = usual_path(written)
+            trusted = trusted and not self._is_apart(written) and not self._is_apart(one)
+            if trusted or _is_installed_python(one):
+                self._add(self._folder_of(one))
+            self._virtual_environment(one, depth, trusted)
         if depth < MAX_DEPTH:
-            self._interpreter(Path(os.path.realpath(path)), depth + 1)
+            self._interpreter(Path(os.path.realpath(path)), depth + 1, trusted)
+
+    def _is_apart(self, path: Path) -> bool:
+        return any(Path(os.path.abspath(path)).is_relative_to(one) for one in self._written)
 
     def _add(self, place: Path) -> None:
         shown = any(place.is_relative_to(one) for one in (*self._shown, *self._apart, *self.found))
@@ -118,14 +135,14 @@ class _Search:
         kept = (self._home, *self._apart)
         return folder not in _TOO_WIDE and not any(one.is_relative_to(folder) for one in kept)
 
-    def _virtual_environment(self, program: Path, depth: int) -> None:
+    def _virtual_environment(self, program: Path, depth: int, trusted: bool) -> None:
         """A virtual environment's Python runs on another one's library."""
         text = _beginning(program.parent.parent / "pyvenv.cfg") if depth < MAX_DEPTH else ""
         named = _NAMED_HOME.search(text)
         if named is not None:
-            self.program(Path(named[1], "python3"), depth + 1)
+            self.program(Path(named[1], "python3"), depth + 1, trusted=trusted)
 
-    def _interpreter(self, program: Path, depth: int) -> None:
+    def _interpreter(self, program: Path, depth: int, trusted: bool) -> None:
         name = script_interpreter(program)
         if not name:
             return
@@ -133,27 +150,37 @@ class _Search:
         words = text.partition("\n")[0][2:].split()
         first = Path(words[0]) if words and os.path.isabs(words[0]) else None
         if first is not None and first.name != "env":
-            self.program(first, depth)
+            self.program(first, depth, trusted=trusted)
         else:
             for folder in search_path(self._environment).split(os.pathsep):
                 if os.access(Path(folder, name), os.X_OK):
-                    self.program(Path(folder, name), depth)
+                    self.program(Path(folder, name), depth, trusted=True)
                     break
-        if name in _SHELLS:
+        if trusted and name in _SHELLS:
             for named in _NAMED_IN_SCRIPT.findall(text.partition("\n")[2])[:MAX_PLACES]:
                 if os.path.isfile(named):
-                    self.program(Path(named), depth)
+                    self.program(Path(named), depth, trusted=True)
 
 
 def _links(path: Path) -> Iterator[Path]:
     """Yield the names of a file: as it was given, and by each link that this one is."""
     for _ in range(MAX_LINKS):
-        path = usual_path(path)
         yield path
+        path = usual_path(path)
         try:
             path = path.parent / os.readlink(path)
         except OSError:
             return
+
+
+def _is_installed_python(path: Path) -> bool:
+    """Tell whether a path is that of a Python with its library beside it."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    runs = stat.S_ISREG(status.st_mode) and os.access(path, os.X_OK) and _PYTHON.fullmatch(path.name)
+    return bool(runs) and path.parent.name == "bin" and any((path.parents[1] / "lib").glob("python3*/os.py"))
 
 
 def _beginning(path: Path) -> str:

@@ -128,3 +128,28 @@ def test_only_what_runs_scripts_shows_one(tmp_path: Path) -> None:
     program(note, "nothing to run")
     serve = program(tmp_path / "tool" / "serve")
     assert places(tmp_path, serve, note) == {"tool"}
+
+
+def test_what_lies_in_a_project_leads_to_nothing_but_an_installed_python(tmp_path: Path) -> None:
+    project, secret = tmp_path / "project", program(tmp_path / "secrets" / "key")
+    link, folder = project / "link", project / "folder"
+    script = program(project / "run.sh", f"#!/bin/sh\ncat {secret}\n")
+    link.symlink_to(secret)
+    folder.symlink_to(secret.parent)
+    own = program(project / "venv" / "bin" / "serve", f"#!{secret}\n")
+    (project / "venv" / "pyvenv.cfg").write_text(f"home = {secret.parent}\n")
+    for command in (link, folder / "key", script, own):
+        assert places(tmp_path, command, apart=(project,)) == set()
+    base = program(tmp_path / "python" / "bin" / "python3")
+    program(base.parents[1] / "lib" / "python3.12" / "os.py")
+    (project / "venv" / "bin" / "python").symlink_to(base)
+    assert places(tmp_path, project / "venv" / "bin" / "python", apart=(project,)) == {"python"}
+
+
+def test_a_command_that_is_not_trusted_names_no_place_to_be_shown(tmp_path: Path) -> None:
+    secret = program(tmp_path / "secrets" / "key")
+    tool = program(tmp_path / "tools" / "serve")
+    doubtful = Surroundings(tmp_path / "home", (), {"PATH": f"{tool.parent}:/usr/bin"}, trusted=False)
+    assert needed_places((str(secret),), doubtful) == ()
+    assert needed_places(("/usr/bin/python3", "plugin.py", str(secret)), doubtful) == ()
+    assert needed_places((str(tool),), doubtful) == (tool.parent,)

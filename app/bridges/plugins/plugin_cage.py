@@ -90,7 +90,8 @@ def plugin_cage(
 
     Raises PluginRefused."""
     closed = tuple(closed)
-    around = Surroundings(Path(environment.get("HOME") or "/"), (project_root, *closed), environment)
+    apart, trusted = (project_root, *closed), not _is_of_project(folder, project_root)
+    around = Surroundings(Path(environment.get("HOME") or "/"), apart, environment, trusted)
     modes: dict[Path, Mode] = {folder: "ro", own_code(): "ro"}
     for place in needed_places(_command(manifest, environment), around):
         modes.setdefault(place, "ro")
@@ -130,7 +131,7 @@ def _within_reach(one: Capability, folder: Path, project_root: Path) -> str:
     """Return the real path of a capability's file or folder."""
     real = Path(os.path.realpath(one.target))
     root = Path(os.path.realpath(project_root))
-    of_project = Path(os.path.realpath(folder)).is_relative_to(root)
+    of_project = _is_of_project(folder, root)
     of_system = one.kind != "write" and any(real.is_relative_to(place) for place in SYSTEM)
     if of_project and not of_system and not real.is_relative_to(root):
         raise PluginRefused(
@@ -138,6 +139,10 @@ def _within_reach(one: Capability, folder: Path, project_root: Path) -> str:
             "is to have files of the machine is installed outside of the project"
         )
     return str(real)
+
+
+def _is_of_project(folder: Path, project_root: Path) -> bool:
+    return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(project_root))
 
 
 def _host(one: Capability) -> str:

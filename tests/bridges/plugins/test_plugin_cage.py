@@ -143,3 +143,13 @@ def test_it_never_writes_its_own_folder_by_being_given_the_project(tmp_path: Pat
     root = tmp_path / "project"
     granted = modes(cage_of(tmp_path, f"write:fs:{root}", installed=False))
     assert granted == {root: "rw", root / "plugins" / "notes": "ro"}
+
+
+def test_the_command_of_a_plugin_of_the_project_shows_no_files_outside(tmp_path: Path) -> None:
+    (tmp_path / "secrets").mkdir()
+    key = tmp_path / "secrets" / "key"
+    key.write_text("k")
+    key.chmod(0o755)
+    for command in ((str(key),), ("python", "plugin.py", str(key))):
+        granted = modes(cage_of(tmp_path, command=command, installed=False))
+        assert granted == {tmp_path / "project" / "plugins" / "notes": "ro"}, command
