@@ -10,6 +10,7 @@ from app.workspace import folded
 READ_ONLY_NAMES = frozenset(
     {".git", ".gitmodules", ".gitconfig", ".hg", ".svn", ".husky", ".kaged"}
     | {".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".vim", ".vimrc", ".nvimrc", ".exrc"}
+    | {".theia", ".gdbinit", ".lldbinit", ".pdbrc", ".ripgreprc", ".claude", ".cursor", ".mcp.json"}
     | {".nvim.lua", ".emacs", ".emacs.d", ".dir-locals.el", ".inputrc", ".envrc", ".direnv"}
     | {".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile"}
     | {".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login"}
