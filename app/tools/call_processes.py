@@ -218,7 +218,10 @@ class CallProcesses:
 
     async def end_run(self, session_id: str, run_id: str) -> None:
         """End the cages of a run, with everything in them."""
-        keys = self._keys.get(session_id, {}).pop(run_id, set())
+        runs = self._keys.get(session_id, {})
+        keys = runs.pop(run_id, set())
+        if not runs:
+            self._keys.pop(session_id, None)
         await self._end(keys)
 
     async def end_session(self, session_id: str) -> None:
