@@ -22,7 +22,8 @@ from app.config.providers import BUILT_IN_PROVIDERS
 from app.config.settings import COMPUTED_KEYS, Settings
 from app.errors import ConfigError
 
-_PATH_KEYS = frozenset({("daemon", "data_dir"), ("plugins", "paths"), ("sandbox", "read_only")})
+_LISTS_OF_PATHS = (("plugins", "paths"), ("sandbox", "read_only"))
+_PATH_KEYS = frozenset({("daemon", "data_dir"), *_LISTS_OF_PATHS})
 _CREDENTIAL_KEYS = frozenset({"api_key", "public_key", "secret_key"})
 _CREDENTIAL_TABLES = frozenset({"headers", "env"})
 
@@ -167,6 +168,11 @@ def _map_leaves(node: Any, key: KeyPath, visit: Callable[[KeyPath, Any], Any]) -
 
 
 def _resolve_paths(merged: _Merged) -> None:
+    for section, name in _LISTS_OF_PATHS:  # in an environment variable commas separate the paths
+        told = merged.tree.get(section)
+        if isinstance(told, dict) and isinstance(told.get(name), str):
+            told[name] = [path.strip() for path in told[name].split(",") if path.strip()]
+
     def visit(key: KeyPath, value: Any) -> Any:
         is_path = key in _PATH_KEYS or (key[0] == "providers" and key[-1] == "transcript" and len(key) == 3)
         if not is_path or not isinstance(value, str | Path):

@@ -305,3 +305,11 @@ def test_whatever_is_set_there_are_settings_or_a_config_error(section: str, key:
         assert error.message
     else:
         assert isinstance(redacted(settings), dict)
+
+
+def test_commas_separate_folders_in_the_environment(load: Any, tmp_path: Path) -> None:
+    settings = load(
+        environ={"KAGED_SANDBOX__READ_ONLY": f"{tmp_path}/a, ~/b", "KAGED_PLUGINS__PATHS": f"{tmp_path}/p"}
+    )
+    assert settings.sandbox.read_only == (tmp_path / "a", Path.home() / "b")
+    assert settings.plugins.paths == (tmp_path / "p",)

@@ -190,7 +190,9 @@ def _text_of(found: FoundFile, most: int) -> str | None:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > most:
                 return None
-            content = file.read()
+            content = file.read(most + 1)
+            if len(content) > most:  # it has grown meanwhile
+                return None
     except OSError:
         return None
     for mark, encoding in _MARKS:
