@@ -49,7 +49,7 @@ async def test_fifty_commands_at_once_begin_in_one_cage(cage: Caged) -> None:
     assert len(_holders()) == 1
     async with asyncio.timeout(30):  # the last of them may still have to be reaped
         while await cage.says("ls /proc | grep -c '^[0-9]'; true") not in {"4\n", "5\n"}:
-            await asyncio.sleep(0.05)
+            pass
 
 
 @pytest.mark.requirement("R8.kernel.holder")
