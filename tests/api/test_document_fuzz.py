@@ -33,6 +33,6 @@ def daemon(running: FuzzedDaemon) -> Iterator[FuzzedDaemon]:
 
 
 @fuzzed.parametrize()
-@bounded(12)
+@bounded(8)
 def test_an_operators_requests_get_documented_answers(case: schemathesis.Case, daemon: FuzzedDaemon) -> None:
     sent(case, daemon, "operator")

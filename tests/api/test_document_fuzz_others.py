@@ -31,7 +31,7 @@ def daemon(running: FuzzedDaemon) -> Iterator[FuzzedDaemon]:
 
 
 @fuzzed.parametrize()
-@bounded(5)
+@bounded(3)
 def test_requests_of_strangers_and_bound_tokens_get_documented_refusals(
     case: schemathesis.Case, daemon: FuzzedDaemon
 ) -> None:
