@@ -71,10 +71,11 @@ class PluggedProject:
 
     def hostile(self, name: str, *arguments: str, **more: Any) -> dict[str, Any]:
         """Write a plugin that misbehaves as the arguments say, and return its declaration."""
-        (self.root / "plugins" / name).mkdir(parents=True)
-        log = self.root / "plugins" / name / "log"
+        folder = self.root / "plugins" / name
+        folder.mkdir(parents=True)
+        shutil.copy(FAKES / "hostile_plugin.py", folder / "plugin.py")
         said: dict[str, Any] = {
-            "command": [sys.executable, "-I", "-S", str(FAKES / "hostile_plugin.py"), str(log), *arguments],
+            "command": [sys.executable, "-I", "-S", "plugin.py", str(folder / "log"), *arguments],
             "hooks": ["on_session_start", "pre_compact"],
             "tools": [{"name": "harm", "description": "x", "parameters_schema": {"type": "object"}}],
             "shutdown_timeout_sec": 1,
