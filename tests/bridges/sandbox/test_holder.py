@@ -48,7 +48,7 @@ async def test_fifty_commands_at_once_begin_in_one_cage(cage: Caged) -> None:
     assert said == [b"%d\n" % number for number in range(50)]
     assert len(_holders()) == 1
     async with asyncio.timeout(30):  # the last of them may still have to be reaped
-        while await cage.says("ls /proc | grep -c '^[0-9]'; true") not in {"4\n", "5\n"}:
+        while int(await cage.says("ls /proc | grep -c '^[0-9]'; true")) > 5:
             pass
 
 
