@@ -1,6 +1,6 @@
 """What starts child processes for somebody: the daemon itself, or a cage.
 
-Owns: the shape that both have, and that of what keeps cages. Never: starting.
+Owns: the shape that both have, running to the end, and the shape of what keeps cages. Never: starting.
 """
 
 from __future__ import annotations
@@ -8,22 +8,20 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
+from app.bridges.child import Child, Finished, run_to_end
 from app.bridges.loopback import LOOPBACK
 from app.bridges.pipes import Errors, Input, Output
-from app.bridges.process import Child, Finished
 from app.cages.cage import Cage
 
 
 class ChildStarter(Protocol):
     """`ChildProcesses` starts with the daemon's rights, a cage's starter inside the cage."""
 
-    @property
-    def apart(self) -> bool:
-        """Whether what it starts has process ids and a loopback of its own: then the daemon's mean nothing
-        there, and `free_port` and `connect` are the only ways to a port."""
-        ...
+    apart: ClassVar[bool]
+    """Whether what it starts has process ids and a loopback of its own: then the daemon's mean nothing
+    there, and `free_port` and `connect` are the only ways to a port."""
 
     def environment(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return the environment that a process has for which `start` is given this one."""
@@ -56,8 +54,14 @@ class ChildStarter(Protocol):
         seconds: float,
         max_output: int,
     ) -> Finished:
-        """Run a small program to its end, as `ChildProcesses.run` says. Raises SpawnFailed."""
-        ...
+        """Run a small program to its end and return all of its output.
+
+        It is killed after `seconds`, or when its stdout or stderr exceeds `max_output` bytes, and
+        the output up to there is returned. Raises what `start` raises.
+        """
+        stdin: Input = "pipe" if input else "null"
+        starting = self.start(argv, owner=owner, cwd=cwd, env=env, stdin=stdin)
+        return await run_to_end(starting, input, seconds, max_output)
 
     async def free_port(self) -> int:
         """Return a port that nobody listens on at this moment, where it starts processes. Raises OSError."""

@@ -14,7 +14,8 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from app.bridges.child import GRACE_SECONDS, KILL_SECONDS, Child, Finished, SpawnFailed, run_to_end
+from app.bridges.child import GRACE_SECONDS, KILL_SECONDS, Child, Finished, SpawnFailed
+from app.bridges.child_starter import ChildStarter
 from app.bridges.command_line import in_words, plain, program, variables
 from app.bridges.exit_watch import ExitWatch
 from app.bridges.guardian import MARKER
@@ -62,7 +63,7 @@ class OwnChild:
         self._ended(code if code >= 0 else 128 - code)
 
 
-class ChildProcesses:
+class ChildProcesses(ChildStarter):
     """All children of this daemon. One instance, closed last."""
 
     apart = False
@@ -136,26 +137,6 @@ class ChildProcesses:
             await child.aclose()
             raise
         return child
-
-    async def run(
-        self,
-        argv: Sequence[str | bytes],
-        *,
-        owner: str,
-        cwd: int | Path,
-        env: Mapping[str, str],
-        input: bytes = b"",  # noqa: A002  (the name that subprocess.run gives it)
-        seconds: float,
-        max_output: int,
-    ) -> Finished:
-        """Run a small program to its end and return all of its output.
-
-        It is killed after `seconds`, or when its stdout or stderr exceeds `max_output` bytes, and
-        the output up to there is returned. Raises SpawnFailed.
-        """
-        stdin: Input = "pipe" if input else "null"
-        starting = self.start(argv, owner=owner, cwd=cwd, env=env, stdin=stdin)
-        return await run_to_end(starting, input, seconds, max_output)
 
     def environment(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of a process: what is given."""

@@ -18,7 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from app.bridges.child import Child, Finished, SpawnFailed, run_to_end
+from app.bridges.child import Child, SpawnFailed
+from app.bridges.child_starter import ChildStarter
 from app.bridges.command_line import in_words, plain, variables
 from app.bridges.loopback import LOOPBACK
 from app.bridges.pipes import Errors, Input, Output
@@ -49,7 +50,7 @@ _OF_THE_KERNEL = (
 _ANSWER_BYTES = 4_096
 
 
-class LandlockCage:
+class LandlockCage(ChildStarter):
     """The cage `key`. `root` is the project's folder; `read_only` are folders that every cage sees. It
     starts children itself: it is what `Cages.children` gives out. Raises ToolError `cage_unavailable` for
     what this tier cannot hold."""
@@ -146,22 +147,6 @@ class LandlockCage:
             self._starting -= 1
             self._command_gone()
         return child
-
-    async def run(
-        self,
-        argv: Sequence[str | bytes],
-        *,
-        owner: str,
-        cwd: int | Path,
-        env: Mapping[str, str],
-        input: bytes = b"",  # noqa: A002  (the name that subprocess.run gives it)
-        seconds: float,
-        max_output: int,
-    ) -> Finished:
-        """Run a small program to its end, as `ChildProcesses.run` says. Raises SpawnFailed and ToolError."""
-        stdin: Input = "pipe" if input else "null"
-        starting = self.start(argv, owner=owner, cwd=cwd, env=env, stdin=stdin)
-        return await run_to_end(starting, input, seconds, max_output)
 
     async def free_port(self) -> int:
         """There is none. Raises OSError."""

@@ -15,7 +15,8 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-from app.bridges.child import Child, Finished, SpawnFailed, run_to_end
+from app.bridges.child import Child, SpawnFailed
+from app.bridges.child_starter import ChildStarter
 from app.bridges.command_line import in_words, plain, variables
 from app.bridges.guardian import MARKER
 from app.bridges.launch import Opening
@@ -62,7 +63,7 @@ def environment(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, s
     }
 
 
-class CageStarter:
+class CageStarter(ChildStarter):
     """Starts children inside one cage. Given out by `Cages.children`."""
 
     apart = True
@@ -119,22 +120,6 @@ class CageStarter:
             await child.aclose()
             raise
         return child
-
-    async def run(
-        self,
-        argv: Sequence[str | bytes],
-        *,
-        owner: str,
-        cwd: int | Path,
-        env: Mapping[str, str],
-        input: bytes = b"",  # noqa: A002  (the name that subprocess.run gives it)
-        seconds: float,
-        max_output: int,
-    ) -> Finished:
-        """Run a small program to its end, as `ChildProcesses.run` says. Raises SpawnFailed and ToolError."""
-        stdin: Input = "pipe" if input else "null"
-        starting = self.start(argv, owner=owner, cwd=cwd, env=env, stdin=stdin)
-        return await run_to_end(starting, input, seconds, max_output)
 
     async def free_port(self) -> int:
         """Return a port that nobody listens on at this moment in the cage. Raises OSError."""

@@ -10,7 +10,8 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from app.bridges.child import Child, Finished, run_to_end
+from app.bridges.child import Child
+from app.bridges.child_starter import ChildStarter
 from app.bridges.loopback import LOOPBACK
 from app.bridges.pipes import Errors, Input, Output
 from app.bridges.process import ChildProcesses
@@ -19,7 +20,7 @@ from app.bridges.sandbox.wall_time import WallTime
 from app.cages.cage import Cage
 
 
-class TimedStarter:
+class TimedStarter(ChildStarter):
     """The cage `key` that is none. It is its own starter."""
 
     apart = False
@@ -72,22 +73,6 @@ class TimedStarter:
         if self.wall_time.is_over:
             child.kill()
         return child
-
-    async def run(
-        self,
-        argv: Sequence[str | bytes],
-        *,
-        owner: str,
-        cwd: int | Path,
-        env: Mapping[str, str],
-        input: bytes = b"",  # noqa: A002  (the name that subprocess.run gives it)
-        seconds: float,
-        max_output: int,
-    ) -> Finished:
-        """Run a small program to its end, as `ChildProcesses.run` does. Raises SpawnFailed and ToolError."""
-        stdin: Input = "pipe" if input else "null"
-        starting = self.start(argv, owner=owner, cwd=cwd, env=env, stdin=stdin)
-        return await run_to_end(starting, input, seconds, max_output)
 
     async def free_port(self) -> int:
         """Return a port that nobody listens on at this moment. Raises OSError."""
