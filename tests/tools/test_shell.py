@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.bridges.conftest import descriptors
 from tests.tools.conftest import Desk
 
 
@@ -338,10 +338,11 @@ async def test_agents_look_after_their_own_commands_and_those_below(desk: Desk) 
 
 async def test_calls_leave_no_descriptor_behind(desk: Desk) -> None:
     await desk.ok("shell.bash", command="true")
-    before = set(os.listdir("/proc/self/fd"))
+    before = descriptors()
     for command in ("true", "seq 1 300000", "sleep 600 &", "exit 1"):
         result = await desk.ok("shell.bash", command=command)
         for entry in result.get("background", ()):
             await desk.ok("shell.background", action="stop", id=entry["id"])
     await desk.code("shell.bash", command="true", cwd="missing")
-    assert set(os.listdir("/proc/self/fd")) == before
+    left = {number: what for number, what in descriptors().items() if before.get(number) != what}
+    assert not left

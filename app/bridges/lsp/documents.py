@@ -20,7 +20,7 @@ from app.bridges.lsp.client import ServerCapabilities
 from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.lsp.positions import Encoding, LineIndex
 from app.errors import ToolError
-from app.workspace import Workspace
+from app.workspace import RootFolder, Workspace
 
 MAX_OPEN = 256
 MAX_BYTES = 4 * 1024 * 1024
@@ -78,10 +78,10 @@ class OpenDocuments:
     """The open documents of one run of a server."""
 
     def __init__(
-        self, root: Path, decode: Decode, language_id: Callable[[str], str | None], sender: Sender
+        self, root: RootFolder, decode: Decode, language_id: Callable[[str], str | None], sender: Sender
     ) -> None:
         self._workspace = Workspace(root)
-        self._root = root
+        self._root = root.path
         self._decode = decode
         self._language_id = language_id
         self._sender = sender

@@ -25,6 +25,7 @@ from app.bridges.lsp.server_places import ServerPlaces
 from app.bridges.supervisor import Restarts
 from app.errors import ToolError
 from app.states import LanguageServerState, move
+from app.workspace import RootFolder
 from app.workspace.tree_watch import TreeWatches
 
 log = logging.getLogger("kaged.languages")
@@ -61,7 +62,7 @@ class Lifecycle:
         self.limits = means.limits
         self._language = language
         self._root = root
-        self._project_root = project_root
+        self._project = RootFolder(project_root)
         self._table = table
         self._means = means
         self._state = LanguageServerState.STOPPED
@@ -231,8 +232,8 @@ class Lifecycle:
             spawned = True
             self._record("spawned", {"command": list(resolved.command)})
 
-        watch = await self._means.watches.open(self._project_root)
-        run = ServerRun(resolved, self._project_root, watch)
+        watch = await self._means.watches.open(self._project.path)
+        run = ServerRun(resolved, self._project, watch)
         try:
             await run.begin(
                 await self._means.places.place(resolved),

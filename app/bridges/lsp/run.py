@@ -23,6 +23,7 @@ from app.bridges.lsp.readiness import Bell, Readiness
 from app.bridges.lsp.resolution import ResolvedServer
 from app.bridges.lsp.server_places import ServerPlace
 from app.bridges.lsp.watched import KINDS, WatchedGlobs
+from app.workspace import RootFolder
 from app.workspace.tree_watch import FileChange, TreeWatch
 
 MAX_NEWS = 20_000
@@ -36,7 +37,7 @@ MAX_EARLY_BYTES = 4 * 1024 * 1024
 class ServerRun:
     """A started server. Made by `begin`; ended through its `connection`, then `forget`."""
 
-    def __init__(self, server: ResolvedServer, project_root: Path, watch: TreeWatch) -> None:
+    def __init__(self, server: ResolvedServer, project: RootFolder, watch: TreeWatch) -> None:
         self.server = server
         self.bell = Bell()
         self.readiness = Readiness(server.behaviour, self.bell)
@@ -44,10 +45,10 @@ class ServerRun:
         self.connection: Connection
         self.documents: OpenDocuments
         self.diagnostics: Diagnostics
-        self._project_root = project_root
+        self._project = project
         self._watch = watch
         self._news: dict[str, FileChange] = {}
-        self._files = KnownFiles(project_root)
+        self._files = KnownFiles(project.path)
         self._watched: WatchedGlobs | None = None
         self._pending: list[FileChange] = []
         self._untold: list[FileChange] = []
@@ -87,7 +88,7 @@ class ServerRun:
             raise
 
     def _take_up(self, decode: Decode, language_id: Callable[[str], str | None]) -> None:
-        self.documents = OpenDocuments(self._project_root, decode, language_id, self.connection)
+        self.documents = OpenDocuments(self._project, decode, language_id, self.connection)
         self.diagnostics = Diagnostics(
             self.connection, self.documents, self.server.behaviour, self.bell, self.readiness
         )
@@ -201,7 +202,7 @@ class ServerRun:
         """Blocks."""
         news = _News([], [], [])
         for change in changes:
-            absolute = self._project_root / change.path
+            absolute = self._project.path / change.path
             wanted = watched.wants(absolute, change.kind)
             if wanted:
                 news.events.append({"uri": path_to_uri(absolute), "type": KINDS[change.kind]})
