@@ -7,6 +7,7 @@ Owns: putting the parts of `api` together. Never: building services; whoever cal
 from __future__ import annotations
 
 from fastapi import APIRouter, FastAPI
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import StatefulLifespan, StatelessLifespan
 
@@ -74,6 +75,14 @@ NOUNS = (
 )
 
 
+_document = APIRouter()
+
+
+@_document.get("/openapi.json", include_in_schema=False)
+async def get_openapi_document(request: Request) -> Response:
+    return Response(document_text(request.app), media_type="application/json")
+
+
 def build_application(
     settings: Settings,
     *,
@@ -97,7 +106,7 @@ def build_application(
     for noun in NOUNS:
         app.include_router(noun.router, prefix=PREFIX)
     app.include_router(stream.router, prefix=PREFIX)
-    app.include_router(_document_router(app), prefix=PREFIX)
+    app.include_router(_document, prefix=PREFIX)
     install_error_handlers(app)
     # The last one added is the outermost.
     app.state.limits = RateLimits(settings.limits)
@@ -105,16 +114,6 @@ def build_application(
     app.add_middleware(BoundaryMiddleware, settings=settings)
     app.openapi = lambda: document_of(app)  # type: ignore[method-assign]
     return app
-
-
-def _document_router(app: FastAPI) -> APIRouter:
-    router = APIRouter()
-
-    async def get_openapi_document() -> Response:
-        return Response(document_text(app), media_type="application/json")
-
-    router.add_api_route("/openapi.json", get_openapi_document, include_in_schema=False)
-    return router
 
 
 def complete_routes(app: FastAPI) -> None:
