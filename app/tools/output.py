@@ -51,9 +51,9 @@ async def _within_bound(
     body = definition.body_field
     text = data.get(body) if body is not None and isinstance(data, dict) else None
     if isinstance(text, str):
-        raw = text.encode("utf-8", "replace")
-        if len(raw) <= definition.max_output_bytes:
+        if _fits(text, definition.max_output_bytes):
             return ToolEnvelope(type="output", data=data, metadata=_known_cut(result), body=body)
+        raw = text.encode("utf-8", "replace")
         path = await asyncio.to_thread(write_sidecar, context, definition.name, raw, "txt")
         cut = {**data, body: head_of(raw, definition.max_output_bytes)}
         return ToolEnvelope(type="output", data=cut, metadata=_cut(path), body=body)
@@ -63,6 +63,13 @@ async def _within_bound(
     path = await asyncio.to_thread(write_sidecar, context, definition.name, raw, "json")
     head = raw[: definition.max_output_bytes].decode("utf-8", "ignore")
     return ToolEnvelope(type="output", data={"head": head}, metadata=_cut(path), body="head")
+
+
+def _fits(text: str, most: int) -> bool:
+    """Tell whether a text has at most so many bytes in UTF-8, mostly without making them."""
+    if len(text) > most:
+        return False
+    return text.isascii() or 4 * len(text) <= most or len(text.encode("utf-8", "replace")) <= most
 
 
 def write_sidecar(context: ToolCallContext, tool: str, content: bytes, suffix: str) -> Path:

@@ -15,8 +15,9 @@ from collections.abc import Callable
 
 COLUMNS = 120
 ROWS = 40
-_CHUNK = 64 * 1024
-_READS_AT_ONCE = 32
+_CHUNK = 4096
+"""As much as the kernel hands out at once; room for more would be faulted in for nothing."""
+_READS_AT_ONCE = 64
 
 
 class Terminal:
@@ -80,7 +81,7 @@ class Terminal:
         self.ended.set()
 
     def _read(self) -> None:
-        """Read what is there; the kernel hands out at most 4 KB at a time."""
+        """Read what is there, up to a bound: others want the event loop, too."""
         chunks: list[bytes] = []
         try:
             while len(chunks) < _READS_AT_ONCE:
