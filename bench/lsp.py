@@ -8,6 +8,7 @@ open files with the disk, and the answer in the tool's own form with previews.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import statistics
 import tempfile
 import time
@@ -51,6 +52,7 @@ class Bench:
         self.languages = languages
         self.environment = server_environment(root.parent / "home")
         self._service = service
+        self._calls = itertools.count()
 
     async def call(self, action: str, agent: int = 0, **params: Any) -> Any:
         context = ToolCallContext(
@@ -61,7 +63,7 @@ class Bench:
             project_root=self.root,
             cage=None,
             request_id="req_bench",
-            call_id="call_bench",
+            call_id=f"call_{next(self._calls)}",
             scratch_dir=self.root.parent / "scratch",
             ports=Ports(),
         )

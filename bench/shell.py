@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -67,7 +68,8 @@ async def _lines(children: ChildProcesses, terminals: TerminalManager, folder: P
             max_output=1 << 30,
         )
         between = time.perf_counter()
-        envelope = await service.call("shell.bash", {"command": command}, context, allowed=registry.names())
+        fresh = replace(context, call_id=f"call_{number}")
+        envelope = await service.call("shell.bash", {"command": command}, fresh, allowed=registry.names())
         ended = time.perf_counter()
         assert done.stdout.count(b"\n") == LINES
         assert envelope.metadata.truncated, envelope

@@ -28,6 +28,10 @@ def clean(value: Any, limit: int) -> str:
 
 def one_line(value: Any, limit: int) -> str:
     """Return the text as one line, as names and titles are shown."""
+    if isinstance(value, str) and len(value) <= limit and value.isascii():
+        plain = value.replace("\t", " ")
+        if plain.isprintable():  # as nearly every line of code is: nothing to drop
+            return " ".join(plain.split())
     return _BLANKS.sub(" ", clean(value, limit)).strip()
 
 

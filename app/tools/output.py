@@ -81,16 +81,24 @@ def write_sidecar(context: ToolCallContext, tool: str, content: bytes, suffix: s
 
 def open_sidecar(context: ToolCallContext, tool: str, suffix: str) -> BinaryIO:
     """Return a fresh file of the scratch folder; its `name` is its path. Blocks. Raises OSError."""
-    context.scratch_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     call = re.sub(r"[^A-Za-z0-9_-]", "_", context.call_id)[:80]
     stem = f"{tool.replace('.', '_')}-{call}"
     for number in range(1_000):
         path = context.scratch_dir / f"{stem}{f'-{number}' if number else ''}.{suffix}"
         try:
-            return open(path, "wb", opener=_exclusive)
+            return _fresh(path)
         except FileExistsError:
             continue
     raise OSError(f"no free name for {stem} in the scratch folder")
+
+
+def _fresh(path: Path) -> BinaryIO:
+    """Make a file, and its folder if it is the first there. Raises FileExistsError."""
+    try:
+        return open(path, "wb", opener=_exclusive)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return open(path, "wb", opener=_exclusive)
 
 
 def _exclusive(path: str, _flags: int) -> int:

@@ -17,7 +17,7 @@ from app.bridges.lsp.documents import Decode, OpenText
 from app.bridges.lsp.file_uris import ForeignUri, path_to_uri, uri_to_path
 from app.bridges.lsp.lifecycle import Means
 from app.bridges.lsp.limits import ServerLimits
-from app.bridges.lsp.positions import Encoding, LineIndex
+from app.bridges.lsp.positions import Encoding, LineIndex, convert_line
 from app.bridges.lsp.project import Declarations, ProjectLanguages, ServerStatus
 from app.bridges.lsp.resolution import Declared, ResolvedServer, ServerTable
 from app.bridges.lsp.server import LanguageServer
@@ -60,6 +60,7 @@ __all__ = [
     "ServerTable",
     "TextEdits",
     "apply_text_edits",
+    "convert_line",
     "parse_workspace_edit",
     "path_to_uri",
     "prevailing_line_end",

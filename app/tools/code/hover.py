@@ -13,7 +13,8 @@ from typing import Any
 
 from app.bridges.lsp.manager import LanguageServer
 from app.tools.code.call import CodeCall, need
-from app.tools.code.places import Files, end_of, line_of, locations, start_of
+from app.tools.code.place_list import locations
+from app.tools.code.places import Files, end_of, line_of, start_of
 from app.tools.code.position import Spot, find_spot
 from app.tools.code.results import LspResult, Point, Range
 from app.tools.code.texts import clean

@@ -11,7 +11,8 @@ from typing import Any
 
 from app.bridges.lsp.manager import LanguageServer
 from app.tools.code.call import CodeCall, need
-from app.tools.code.places import Files, Location, listed, spots
+from app.tools.code.place_list import PlaceList
+from app.tools.code.places import Files
 from app.tools.code.position import Spot, find_spot
 from app.tools.code.results import LspResult
 from app.tools.code.shown import finished_by, fitting
@@ -55,25 +56,16 @@ async def _references(call: CodeCall, server: LanguageServer, spot: Spot) -> tup
     return await server.request(method, {**place, "context": {"includeDeclaration": True}}), declared
 
 
-def _uses(files: Files, every: list[Location], declared: Any) -> list[Location]:
-    """Leave the declaration out. Where there are several, one may be a use as well: all are kept."""
-    places = [_at(one) for one in spots(files, declared)]
-    return every if len(places) != 1 else [one for one in every if _at(one) != places[0]]
-
-
-def _at(one: Location) -> tuple[str, Any]:
-    return one[0], one[4]
-
-
 def _result(call: CodeCall, answer: Any, declared: Any, files: Files) -> LspResult:
     """Blocking. Only files of places that are shown are read."""
     params = call.params
-    every = _uses(files, spots(files, answer), declared)
-    wanted = every[params.offset : params.offset + params.most]
-    part = fitting(files.shown(one) for one in wanted)
+    every = PlaceList(files, answer)
+    every.leave_out(PlaceList(files, declared))
+    total = len(every)
+    part = fitting(files.shown(*place) for place in every.part(params.offset, params.most))
     if params.action == "references":
-        result = LspResult(references=part, count=len(every))
+        result = LspResult(references=part, count=total)
     else:
-        note = None if every else "The server knows no place for what is at this position."
+        note = None if total else "The server knows no place for what is at this position."
         result = LspResult(definitions=part, note=note)
-    return finished_by(result, len(every), len(part), lambda: listed(every), params, call.context)
+    return finished_by(result, total, len(part), every.as_lines, params, call.context)
