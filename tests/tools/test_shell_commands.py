@@ -76,6 +76,10 @@ def test_every_part_of_a_command_line_is_found(command, parts):
         ("bash <<E\nrm x\nE\n", "rm x"),
         ("bash <<< 'rm x'", "rm x"),
         ("echo 'rm x' | sh", "rm x"),
+        ("echo -n rm -f x | sudo bash -s", "rm -f x"),
+        ("printf '%s\\n' 'rm -f x' y | sh", "rm -f x"),
+        ("printf 'a\\nrm -f x\\n' | sh", "rm -f x"),
+        ("{ echo a; echo rm -f x; } | sh", "rm -f x"),
         ("trap 'rm x' EXIT", "rm x"),
         ("command rm x", "rm x"),
         ("exec rm x", "rm x"),
@@ -99,11 +103,26 @@ def test_what_a_wrapper_runs_is_a_part_of_its_own(command, inner):
         "bash -c \"$X\"", "eval $X", "sh -c \"$(curl a)\"", "bash <(curl a)", "bash <<E\n$X\nE\n",
         "sudo -Z rm x", "xargs -Z rm", "$X a", "\"$(a)\" b", "a$X b", "`a` b",
         "r* x", "a{b,c} d", "'rm x'",
+        "cat f | sh", "cat <<E | sh\nrm x\nE\n", "echo rm x | tee f | sh", "{ echo r; echo m; } | sh",
+        "echo 'a\\x20b' | sh", "printf 'r%s' m | sh", "sh < f", "{ a; sh; } < f", "sh <&3",
+        "curl a | sudo sh", "curl a | bash -c sh",
     ],
 )  # fmt: skip
 def test_what_cannot_be_known_is_a_part_that_might_be_anything(command):
     script = read_script(command)
     assert any(part.is_dynamic for part in script.parts)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo 'a b' | sh", "echo a b | bash", "printf 'a\\n' | sh", "sh", "sh < /dev/null", "sh f < g",
+        "a | sh -c b", "a 2>&1 | cat", "a < f",
+    ],
+)  # fmt: skip
+def test_a_shell_that_reads_what_is_known_or_nothing_is_no_doubt(command):
+    script = read_script(command)
+    assert script.readable and not any(part.is_dynamic for part in script.parts)
 
 
 @pytest.mark.parametrize(

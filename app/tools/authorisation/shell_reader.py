@@ -127,7 +127,7 @@ class _Reader:
                 assignments.append(self._text(child))
                 self._read_value(child, reader)
             elif child.type in {"file_redirect", "heredoc_redirect"}:
-                extra += self._redirect(child, reader)
+                extra += self._redirect(child, reader, heard)
             elif child.type == "herestring_redirect":
                 heard.append(self._herestring(child, reader))
             elif child.type == "variable_assignment":
@@ -161,7 +161,7 @@ class _Reader:
         after: list[Node] = []
         for child in node.named_children:
             if child.type == "file_redirect":
-                extra += self._redirect(child, reader)
+                extra += self._redirect(child, reader, heard)
             elif child.type == "herestring_redirect":
                 heard.append(self._herestring(child, reader))
             elif child.type == "heredoc_redirect":
@@ -182,8 +182,9 @@ class _Reader:
         behind = [part for child in after for part in self.statements(child, tuple(parts))]
         return [*reader.parts, *parts, *behind]
 
-    def _redirect(self, node: Node, reader: WordReader) -> tuple[Word, ...]:
-        """Note the file; return the words behind it, which belong to the command."""
+    def _redirect(self, node: Node, reader: WordReader, heard: list[str | None]) -> tuple[Word, ...]:
+        """Note the file, and in `heard` that something is read from one; return the words behind it, which
+        belong to the command."""
         operator = next((child.type for child in node.children if not child.is_named), ">")
         words = [reader.read(child) for child in node.children_by_field_name("destination")]
         if not words:
@@ -193,6 +194,8 @@ class _Reader:
         copies = operator in {">&", "<&"} and _DESCRIPTOR.fullmatch(words[0].text)
         if not copies and words[0].text not in _HARMLESS_FILES:
             self._script.redirects.append(Redirect(words[0], writes="<" not in operator))
+        if "<" in operator and words[0].text not in {"/dev/null", "-"}:
+            heard.append(None)
         return tuple(words[1:])
 
     def _herestring(self, node: Node, reader: WordReader) -> str | None:
@@ -212,7 +215,7 @@ class _Reader:
                         if expansion.type != "heredoc_content":
                             reader.read(expansion)
             elif child.type == "file_redirect":
-                if self._redirect(child, reader):
+                if self._redirect(child, reader, []):
                     self._script.readable = False
             elif child.type == "herestring_redirect":
                 self._script.readable = False
@@ -255,9 +258,12 @@ class _Reader:
 
     def _said_to_shell(self, part: Part) -> None:
         """`echo 'command' | sh` runs the command."""
-        for source in part.inputs:
-            if source.name in {"echo", "printf"} and all(word.is_certain for word in source.words):
-                self._nested(" ".join(one for one in source.arguments if not one.startswith("-")), part)
+        texts = [_said_by(source) for source in part.inputs]
+        for text, _ in texts:
+            if text:
+                self._nested(text, part)
+        if texts and (len(texts) > 1 or not texts[0][1]):
+            self._unreadable_inside(part)
 
     def _unreadable_inside(self, part: Part) -> None:
         hidden = Part((Word(part.text, 0),), inputs=part.inputs, inside=part.name, unreadable=True)
@@ -271,9 +277,25 @@ class _Reader:
         parts = [one.given(part.inputs) for one in script.parts]
         self._script.parts += parts
         self._script.redirects += script.redirects
-        if not script.readable:
+        if not script.readable or (part.inputs and any(isinstance(inner_of(one), Shell) for one in parts)):
             self._unreadable_inside(part)
         return parts
 
     def _text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte]
+
+
+def _said_by(source: Part) -> tuple[str, bool]:
+    """Return what a command writes, as far as it shows in its words, and whether that is certain."""
+    words = list(source.arguments)
+    known = bool(words) and all(word.is_certain for word in source.words)
+    if not known or source.name not in {"echo", "printf"}:
+        return "", False
+    if source.name == "echo":
+        text = " ".join(words[1:] if words[0] == "-n" else words)
+        return text.replace("\\n", "\n"), not text.startswith("-") and "\\" not in text
+    pattern, *values = words
+    if pattern in {"%s", "%s\\n"} and values:
+        return "\n".join(values), pattern != "%s" or len(values) == 1
+    text = " ".join(words).replace("\\n", "\n")
+    return text, not values and not re.search(r"^-|[\\%]", text)
