@@ -25,6 +25,7 @@ _WHOLE_PROJECT = frozenset(
         "textDocument/references",
         "textDocument/implementation",
         "textDocument/rename",
+        "textDocument/prepareRename",
         "textDocument/prepareCallHierarchy",
         "callHierarchy/incomingCalls",
         "workspace/symbol",

@@ -33,11 +33,13 @@ from app.tools.code.results import FileChange
 from app.tools.code.texts import one_line
 from app.tools.file_operations import Create, Delete, FileOperation, Move, Names, Rewrite
 from app.tools.read_tracker import Digest, digest_of
-from app.tools.text_format import from_utf8, to_utf8
+from app.tools.text_format import UTF_8, from_utf8, to_utf8
 from app.workspace import MAX_WHOLE_FILE, changed_since_read
 
 MAX_ROUNDS = 4
 MAX_LISTED = 50
+MAX_GIVEN = 200
+"""Fewer than documents are kept open, so that all of these are at once."""
 
 Ask = Callable[[], Awaitable[Any]]
 
@@ -56,8 +58,8 @@ async def worked_out(call: CodeCall, server: LanguageServer, ask: Ask) -> Checke
 
     The server is asked until all files of its answer were read before it was asked: then what it
     knew is what was read, and is compared again when the files are written. A server that is busy and
-    leaves files out is found out by that, too. Raises ToolError `rename_scope_exceeds_cage` and
-    `lsp_request_failed`.
+    leaves files out is found out by that, too. Files that it would read otherwise than they are read here
+    are given to it in between. Raises ToolError `rename_scope_exceeds_cage` and `lsp_request_failed`.
     """
     digests: dict[str, Digest] = {}
     before: EditPlan | None = None
@@ -67,9 +69,10 @@ async def worked_out(call: CodeCall, server: LanguageServer, ask: Ask) -> Checke
         await asyncio.to_thread(check_reach, call, plan)
         plan = await asyncio.to_thread(_each_file_once, plan)
         same = before is not None and alike(plan, before) and await _same_versions(call, server, plan)
-        now = await asyncio.to_thread(_digests, call, plan)
+        now, read_otherwise = await asyncio.to_thread(_look, call, plan)
         if same and now == digests:
             return Checked(plan, digests)
+        await _give(call, server, read_otherwise)
         before, digests = plan, now
     raise ToolError(
         "lsp_request_failed",
@@ -171,10 +174,26 @@ def _exceeds(beyond: list[Found]) -> ToolError:
     )
 
 
-def _digests(call: CodeCall, plan: EditPlan) -> dict[str, Digest]:
-    """Blocking. Files that do not exist have none."""
+async def _give(call: CodeCall, server: LanguageServer, paths: list[str]) -> None:
+    """Open the files in the server. What it reads from disk by itself it takes for plain UTF-8: it counts a
+    byte order mark as a character, and two bytes of another encoding as two."""
+    own = [one for one in paths if call.project.language_of(one) == server.language]
+    if len(own) > MAX_GIVEN:
+        raise ToolError(
+            "lsp_request_failed",
+            f"nothing was changed: this concerns {len(own)} files that are not plain UTF-8, and at most "
+            f"{MAX_GIVEN} can be changed together; write them as UTF-8 without a byte order mark first",
+        )
+    for one in own:
+        await server.document(one)
+
+
+def _look(call: CodeCall, plan: EditPlan) -> tuple[dict[str, Digest], list[str]]:
+    """Return the digests of the files, which those that do not exist have not, and the paths of those that
+    are not plain UTF-8. Blocking."""
     course = _Course(call)
     found: dict[str, Digest] = {}
+    otherwise: list[str] = []
     for one in plan.operations:
         if isinstance(one, TextEdits):
             origin = course.origin(one.path)
@@ -187,9 +206,11 @@ def _digests(call: CodeCall, plan: EditPlan) -> dict[str, Digest]:
                     continue
                 if content is not None:
                     found[origin] = digest_of(content)
+                    if (known := to_utf8(content)) is not None and known[1] != UTF_8:
+                        otherwise.append(origin.removeprefix("./"))
         else:
             course.operation(one)
-    return found
+    return found, otherwise
 
 
 def _on_disk(call: CodeCall, path: str) -> bytes | None:

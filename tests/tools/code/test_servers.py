@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.lsp.manager import ServerLimits
-from tests.language_servers import server_path
+from app.bridges.lsp.manager import Declarations, Declared, ServerLimits
+from tests.language_servers import server_command, server_path
 from tests.tools.code.conftest import DEADLINE, code_desk
 from tests.tools.code.projects import PYTHON, TYPESCRIPT
 
@@ -133,3 +133,31 @@ async def test_python_symbols_are_renamed_too(coding):
     data = await coding.lsp("rename", path="shop/prices.py", line=1, symbol="total", new_name="sum_of")
     assert (data["total_edits"], data["files_changed"]) == (3, 2)
     assert coding.text("shop/orders.py") == PYTHON["shop/orders.py"].replace("total", "sum_of")
+
+
+@pytest.mark.requirement("R4.tool.rename", "R4.ready.references")
+@pytest.mark.parametrize("server", ["pyright", "basedpyright"])
+async def test_the_first_question_may_be_the_rename_of_an_imported_name(tmp_path, server):
+    """Before the server has found the project's files it takes the name for one of a library."""
+    declared = Declared(language="python", command=server_command(server))
+    async with code_desk(tmp_path, declarations=Declarations(local=(declared,))) as desk:
+        desk.put_all(PYTHON)
+        data = await desk.lsp("rename", path="main.py", line=1, symbol="bill", new_name="invoice")
+        assert (data["total_edits"], data["files_changed"]) == (3, 2)
+        assert desk.text("main.py") == PYTHON["main.py"].replace("bill", "invoice")
+
+
+@pytest.mark.requirement("R4.tool.rename", "R4.positions.encodings")
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "gb18030"])
+@pytest.mark.parametrize("server", ["pyright", "basedpyright"])
+async def test_files_that_the_server_would_read_otherwise_are_renamed_too(tmp_path, server, encoding):
+    """Read from disk by the server, a byte order mark is a character and a Chinese one is several."""
+    declared = Declared(language="python", command=server_command(server))
+    text = "thing = '你好，世界。这是中文。', 1; print(thing)\n"
+    async with code_desk(tmp_path, declarations=Declarations(local=(declared,))) as desk:
+        desk.put("other.py", text.encode(encoding))
+        desk.put("use.py", "from other import thing\nprint(thing)\n")
+        data = await desk.lsp("rename", path="use.py", line=2, symbol="thing", new_name="words")
+        assert (data["total_edits"], data["files_changed"]) == (4, 2)
+        assert (desk.root / "other.py").read_bytes() == text.replace("thing", "words").encode(encoding)
+        assert desk.text("use.py") == "from other import words\nprint(words)\n"
