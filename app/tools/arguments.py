@@ -58,6 +58,17 @@ def validate(definition: ToolDefinition, arguments: dict[str, Any]) -> BaseModel
     raise _invalid(f"{definition.name}: {listed}", fields)
 
 
+def misplaced(definition: ToolDefinition, problem: ToolError) -> ToolError:
+    """Return `invalid_params` for an `invalid_path` of a tool that has a `place`, else the problem itself."""
+    if definition.place is None or problem.code != "invalid_path":
+        return problem
+    found = _invalid(
+        f"{definition.name}: {definition.place}: {problem.message}", {definition.place: problem.message}
+    )
+    found.detail = {**problem.detail, **found.detail}
+    return found
+
+
 def _given(definition: ToolDefinition, schema: Mapping[str, Any], arguments: dict[str, Any]) -> BaseModel:
     """Return parameters that are checked against a JSON Schema from elsewhere."""
     required = schema.get("required", ())

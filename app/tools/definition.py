@@ -194,6 +194,8 @@ class ToolDefinition:
     `body_field` names the result's text that the model reads unescaped. `max_output_bytes`
     bounds the answer; what is beyond goes to a file in the scratch folder. `schema` is the JSON
     Schema of the parameters where it is no model's own; `parameters` are then `GivenParams`.
+    `place` names the parameter that says where a call works, of tools whose contract calls a place
+    outside of the project `invalid_params`; the others answer `invalid_path`.
     """
 
     name: str
@@ -213,6 +215,7 @@ class ToolDefinition:
     source: Literal["builtin", "agent", "plugin", "mcp"] = "builtin"
     schema: Mapping[str, Any] | None = None
     effects_of: Callable[[Any], Effects] = _no_effects
+    place: str | None = None
     body_field: str | None = None
     max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from app.errors import RPC_TOOL_NOT_FOUND, ToolError
 from app.observability import Redactor
-from app.tools.arguments import parse_arguments, validate
+from app.tools.arguments import misplaced, parse_arguments, validate
 from app.tools.authorisation.capabilities import check_capabilities
 from app.tools.authorisation.permission_rules import check_rules
 from app.tools.authorisation.principal import check_principal
@@ -143,8 +143,11 @@ class ToolService:
     async def _permitted(
         self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext
     ) -> BaseModel | Delegation:
-        context = await self._authorised(definition, params, context)
-        return await definition.run(params, context)
+        try:
+            context = await self._authorised(definition, params, context)
+            return await definition.run(params, context)
+        except ToolError as error:
+            raise misplaced(definition, error) from None
 
     async def _authorised(
         self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext

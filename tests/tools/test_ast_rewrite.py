@@ -155,13 +155,18 @@ async def test_changed_files_are_capped(desk):
 @pytest.mark.requirement("R3.ast.traversal")
 @pytest.mark.parametrize("path", ["../../etc", "/etc", "src/../../etc/passwd", "~", "link", "link/a.c"])
 @pytest.mark.parametrize("dry_run", [True, False])
-async def test_paths_outside_the_project_are_invalid_paths(desk, path, dry_run):
+async def test_paths_outside_the_project_are_invalid_parameters(desk, path, dry_run):
     (desk.base / "outside").mkdir()
     (desk.base / "outside/a.c").write_text("f(1);\n")
     (desk.root / "link").symlink_to("../outside")
     before = desk.snapshot()
-    code = await desk.code("edit.ast", rewrites={"f($A);": "g($A);"}, lang="c", path=path, dry_run=dry_run)
-    assert code == "invalid_path"
+    for one in (desk, desk.caged(("rw", "."))):
+        envelope = await one.call(
+            "edit.ast", rewrites={"f($A);": "g($A);"}, lang="c", path=path, dry_run=dry_run
+        )
+        assert envelope.code == "invalid_params", envelope.error_text
+        assert envelope.detail["fields"].keys() == {"path"}
+        assert envelope.detail["rpc_code"] == -32602
     assert desk.snapshot() == before
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.tools.authorisation.rules import PermissionRule
 from tests.bridges.conftest import descriptors
 from tests.tools.conftest import Desk
 
@@ -60,11 +61,15 @@ async def test_a_working_folder_outside_the_project_is_refused(desk: Desk) -> No
     (desk.root / "out").symlink_to(desk.base)
     desk.put("file.txt", "no folder")
     scratch = str(desk.context.scratch_dir)
-    for cwd in ("", "../../", "a/../../b", "/etc", "out", "missing", "file.txt", scratch):
-        envelope = await desk.call("shell.bash", command="touch ran", cwd=cwd)
-        expected = {"invalid_params"} if not cwd.startswith("/") else {"invalid_params", "invalid_path"}
-        assert envelope.code in expected, cwd
-        assert envelope.detail is not None
+    rule = PermissionRule("shell.bash", "curl *", "deny", "session")
+    for one in (desk, desk.ruled(rule)):
+        for cwd in ("", "../../", "a/../../b", "/etc", "out", "missing", "file.txt", scratch):
+            envelope = await one.call("shell.bash", command="touch ran", cwd=cwd)
+            assert envelope.code == "invalid_params", cwd
+            assert envelope.detail is not None
+    caged = desk.caged(("rw", "."), capabilities=["shell"])
+    for cwd in ("../../", "/etc"):
+        assert await caged.code("shell.bash", command="touch ran", cwd=cwd) == "invalid_params", cwd
     assert not list(desk.base.rglob("ran"))
 
 

@@ -131,6 +131,7 @@ def build(
         requires=(FsRequirement("rw"),),
         destructive=True,
         effects_of=_effects,
+        place="path",
     )
 
 

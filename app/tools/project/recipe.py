@@ -90,6 +90,7 @@ def build(files: ProjectFiles, environment: Mapping[str, str]) -> ToolDefinition
         result=RecipeResult,
         run=run,
         acp_kind="execute",
+        place="cwd",
         requires=(CapabilityRequirement("shell"), FsRequirement("rw")),
         destructive=True,
         effects_of=lambda params: Effects(writes=(params.cwd,), exclusive=True, directory=params.cwd),

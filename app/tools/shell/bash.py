@@ -198,6 +198,7 @@ def build(
         result=BashResult,
         run=Bash(terminals, files, processes, environment).run,
         acp_kind="execute",
+        place="cwd",
         requires=(CapabilityRequirement("shell"), FsRequirement("rw")),
         destructive=True,
         effects_of=_effects,
