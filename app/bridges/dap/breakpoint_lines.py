@@ -7,6 +7,7 @@ Blocks: called in threads. Never: breakpoints themselves.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from app.workspace import read_beginning
 MAX_FILE = 8 * 1024 * 1024
 MAX_LINE = 1_000
 CONTEXT = 3
+_LINE_END = re.compile(r"\r\n|\r|\n")
+"""What debuggers count lines by; `splitlines` knows more, a form feed for one."""
 
 Stamp = tuple[int, int, int]
 
@@ -63,7 +66,9 @@ def read(path: Path) -> Content:
         text = read_beginning(path, MAX_FILE + 1)
     except OSError:
         return Content(stamp, None)
-    lines = text.decode("utf-8", "replace").splitlines()
+    lines = _LINE_END.split(text.decode("utf-8", "replace"))
+    if not lines[-1]:
+        lines.pop()
     return Content(stamp, tuple(line[:MAX_LINE].strip() for line in lines))
 
 

@@ -183,6 +183,19 @@ async def test_breakpoints_follow_edits_between_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("R5.breakpoints.edits")
+@pytest.mark.parametrize("blank", ["\f", "s = '\u2028\x85\x1c'", "\v"])
+async def test_lines_are_counted_as_debuggers_count_them(tmp_path: Path, blank: str) -> None:
+    """A form feed begins a page and no line."""
+    before = f"first\n{blank}\nthird\nfourth\nfifth\n"
+    async with open_place(tmp_path) as place:
+        breakpoints = place.debugging.breakpoints(place.owner)
+        await breakpoints.set_line(place.put("pages.py", before), 4)
+        place.put("pages.py", before.replace("third\n", "third\nnew\n"))
+        (listed,) = await breakpoints.listed()
+        assert listed.line == 5
+
+
+@pytest.mark.requirement("R5.breakpoints.edits")
 async def test_edits_of_a_file_that_is_loaded_later_are_followed_while_the_program_stands(
     tmp_path: Path,
 ) -> None:
