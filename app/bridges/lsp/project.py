@@ -205,7 +205,7 @@ class ProjectLanguages:
         place = self.root
         for name in ("", *(part for part in folder.split("/") if part not in {"", "."})):
             place = place / name
-            if any((place / marker).exists() for marker in markers if "*" not in marker):
+            if any(_has(place, marker) for marker in markers):
                 return place
         return self.root
 
@@ -248,3 +248,10 @@ class ProjectLanguages:
             f"{what}; the languages are {', '.join(known)} (others can be declared in the project file)",
             detail={"languages": list(known)},
         )
+
+
+def _has(folder: Path, marker: str) -> bool:
+    """Tell whether a folder has a marker file, of which the name may be a glob. Blocks."""
+    if "*" not in marker:
+        return (folder / marker).exists()
+    return next(folder.glob(marker), None) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -10,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from app.bridges.lsp.manager import LanguageServer, ServerLimits
+from app.bridges.lsp.manager import Declared, LanguageServer, ServerLimits
 from app.errors import ToolError
 from tests.bridges.conftest import alive, until
-from tests.bridges.lsp.conftest import QUICK, Open, Place, messages, open_place
+from tests.bridges.lsp.conftest import HOSTILE, QUICK, Open, Place, messages, open_place
 from tests.language_servers import copy_of, server_path
 
 HOVER = "textDocument/hover"
@@ -90,6 +91,22 @@ async def test_each_root_and_language_has_a_server_of_its_own(tmp_path: Any) -> 
         assert await place.project.reload("python") == ["python"]
         assert (await place.project.server_for("a/src/main.py")).root == place.root
         assert await place.project.server_for("b/src/main.py") is await place.project.server_for("loose.py")
+
+
+@pytest.mark.requirement("R4.lifecycle.spawn")
+async def test_a_root_may_be_marked_by_a_kind_of_file(tmp_path: Any) -> None:
+    """C# has no one name for what marks a project."""
+    command = (sys.executable, str(HOSTILE), "--log", str(tmp_path / "server.log"))
+    entry = Declared(language="csharp", command=command)
+    async with open_place(tmp_path, declared=[entry], limits=QUICK) as place:
+        place.put("one/One.csproj", "")
+        for path in ("one/deep/a.cs", "two/b.cs"):
+            place.put(path, "word\n")
+        assert (await place.project.server_for("one/deep/a.cs")).root == place.root / "one"
+        assert (await place.project.server_for("two/b.cs")).root == place.root
+        place.put("All.sln", "")
+        await place.project.reload("csharp")
+        assert (await place.project.server_for("one/deep/a.cs")).root == place.root
 
 
 @pytest.mark.requirement("R4.lifecycle.idle")
