@@ -152,9 +152,10 @@ def _writer(part: Part, root: Path) -> Verdict | None:
 
 
 def _owner(part: Part, root: Path) -> Verdict | None:
+    paths = [path for path in _operands(part) if path not in {".", "*", "./*"}]
     if not _flags(part) & {"R", "--recursive"}:
-        return None
-    return _at_places(part, [path for path in _operands(part) if path not in {".", "*", "./*"}], root)
+        paths = [path for path in paths if place_of(path, root) in {"system", "home", "above"}]
+    return _at_places(part, paths, root)
 
 
 def _git(part: Part, _root: Path) -> Verdict | None:
