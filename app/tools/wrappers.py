@@ -19,7 +19,10 @@ from app.tools.redaction import redacted
 log = logging.getLogger(__name__)
 Dispatch = Callable[[], Awaitable[ToolEnvelope]]
 
-DENIALS = frozenset({"capability_denied", "principal_scope_violation", "watchdog_denied", "cage_unavailable"})
+DENIALS = frozenset(
+    {"capability_denied", "principal_scope_violation", "watchdog_denied", "cage_unavailable"}
+    | {"dap_requires_relaxed_seccomp", "rename_scope_exceeds_cage"}
+)
 
 
 async def contained(name: str, dispatch: Dispatch) -> ToolEnvelope:

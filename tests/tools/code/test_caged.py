@@ -119,6 +119,7 @@ async def test_rename_cage_scoping(desk):
     refused = await worker.refused("rename", path="src/types.ts", line=1, symbol="User", new_name="Person")
     assert refused.code == "rename_scope_exceeds_cage"
     assert refused.detail["files"] == ["./lib/secret.ts"] and "./lib/secret.ts" in refused.error_text
+    assert desk.ports.of("tool.denied")["denied_capability"] == "rename_scope_exceeds_cage"
     hidden = of_agent(desk, ("rw", "./src"), outside="none")
     refused = await hidden.refused("rename", path="src/types.ts", line=1, symbol="User", new_name="Person")
     assert refused.code == "rename_scope_exceeds_cage"

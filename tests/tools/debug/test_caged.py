@@ -63,6 +63,7 @@ async def test_default_seccomp_rejection(tmp_path: Path) -> None:
             for word in ("ptrace", "relaxed", "debugpy", "js-debug", "rdbg", "bash", "java", "perl"):
                 assert word in refused.error_text, word
             assert refused.detail["required"] == "relaxed"
+        assert desk.ports.of("tool.denied")["denied_capability"] == "dap_requires_relaxed_seccomp"
         by_process = await desk.caged(("rw", "."), **CAGE).refused("attach", runtime="c", pid=os.getpid())
         assert by_process.code == "dap_requires_relaxed_seccomp"
         assert desk.events("session_started") == []
