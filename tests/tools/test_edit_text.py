@@ -78,6 +78,25 @@ async def test_a_text_that_is_not_there_is_refused_with_the_closest_lines(desk):
     assert after == content.encode()
 
 
+@pytest.mark.requirement("R3.file.edit.none")
+async def test_of_many_lines_the_ones_that_differ_are_named(desk):
+    content = "import os\n\ndef run(items):\n    total = sum(items)\n\n    log(total)\n    return total\n"
+    old = "def run(items):\n    total = sum(item)\n    log(total)\n    return totl\n"
+    envelope, after = await _edit(desk, content + content.replace("run", "rest"), old, "x")
+    assert "Much of it is at lines 3 to 7, but not all." in envelope.error_text
+    assert [entry["line"] for entry in envelope.detail["closest"]] == [4, 7]
+    assert after.startswith(content.encode())
+
+
+@pytest.mark.parametrize(
+    ("content", "old"),
+    [("alpha\ngamma\n", "gamam"), ("x\nimport sys\n", "improt  ssy"), ("f(x, y)\nhandler(x)\n", "hanlder(")],
+)
+async def test_a_line_is_close_that_shares_letters_and_no_word(desk, content, old):
+    envelope, _ = await _edit(desk, content, old, "x")
+    assert [entry["line"] for entry in envelope.detail["closest"]] == [2]
+
+
 @pytest.mark.parametrize(
     ("content", "old", "hint"),
     [

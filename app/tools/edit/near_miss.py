@@ -6,13 +6,16 @@ Owns: that report, within bounded time. Never: guessing which lines to change.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from heapq import nlargest
+from itertools import pairwise
 
 NOTHING_ALIKE = "No line comes close to it: read the file again, and quote what is there now."
 MAX_LINES = 200_000
+MAX_LINES_BY_LETTERS = 20_000
 MAX_SHOWN = 3
 MAX_TEXT = 200
 CANDIDATES = 40
@@ -51,7 +54,11 @@ def explain(body: str, old: str) -> NearMiss:
             hints.append(_window_hint(windows, difference(lines[place], given)))
             shown = [place, *(window[0] for window in windows[1:MAX_SHOWN])]
             return NearMiss([_shown(lines, index) for index in shown], hints)
-    return NearMiss([_shown(lines, index) for index in _most_alike(lines, wanted)], hints)
+    run = _aligned(lines, wanted)
+    if run is not None:
+        hints.append(f"Much of it is at lines {run.first + 1} to {run.last + 1}, but not all.")
+    closest = _most_alike(lines, wanted) if run is None else run.differing[:MAX_SHOWN]
+    return NearMiss([_shown(lines, index) for index in closest], hints)
 
 
 def _hints_of_quoting(wanted: list[str], body: str) -> list[str]:
@@ -137,13 +144,47 @@ def _windows(lines: list[str], wanted: list[str], reduce: Callable[[str], str]) 
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The indices of a part of the file's first and last line, and of its lines that are not as wanted."""
+
+    first: int
+    last: int
+    differing: list[int]
+
+
+def _aligned(lines: list[str], wanted: list[str]) -> _Run | None:
+    """Return the run of lines, at least half and two of which are as wanted but for spaces; else None."""
+    present = [(index, text) for index, line in enumerate(lines) if (text := _spaceless(line))]
+    asked = [text for line in wanted if (text := _spaceless(line))]
+    times = Counter(asked)
+    places = {text: place for place, text in enumerate(asked) if times[text] == 1}
+    starts = Counter(number - places[text] for number, (_, text) in enumerate(present) if text in places)
+    for start, _ in starts.most_common(1):
+        run = present[max(start, 0) : start + len(asked)]
+        pairs = list(zip(run, asked[max(-start, 0) :], strict=False))
+        differing = [index for (index, text), given in pairs if text != given]
+        same = len(pairs) - len(differing)
+        if differing and same > 1 and 2 * same >= len(asked):
+            return _Run(run[0][0], run[-1][0], differing)
+    return None
+
+
 def _most_alike(lines: list[str], wanted: list[str]) -> list[int]:
     """Return the indices of the lines most like the longest line wanted, best first."""
     probe = max(wanted, key=lambda line: len(line.strip())).strip()[:MAX_TEXT]
-    words = set(_WORD.findall(probe))
-    if not words:
+    found = _alike_by(_words, lines, probe)
+    if found or len(lines) > MAX_LINES_BY_LETTERS:
+        return found
+    return _alike_by(_letter_pairs, lines, probe)
+
+
+def _alike_by(pieces: Callable[[str], set[str]], lines: list[str], probe: str) -> list[int]:
+    """Return the indices of the lines most like the probe among those that share the most pieces with it."""
+    asked = pieces(probe)
+    if not asked:
         return []
-    scored = ((_overlap(words, line), -index) for index, line in enumerate(lines))
+    scored = ((_overlap(asked, pieces(line)), -index) for index, line in enumerate(lines))
     candidates = nlargest(CANDIDATES, (pair for pair in scored if pair[0] > 0))
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(probe)
@@ -154,9 +195,16 @@ def _most_alike(lines: list[str], wanted: list[str]) -> list[int]:
     return [-negative for ratio, negative in nlargest(MAX_SHOWN, rated) if ratio >= MIN_RATIO]
 
 
-def _overlap(words: set[str], line: str) -> float:
-    found = set(_WORD.findall(line[: 2 * MAX_TEXT]))
-    return len(words & found) / len(words | found) if found else 0.0
+def _words(line: str) -> set[str]:
+    return set(_WORD.findall(line[: 2 * MAX_TEXT]))
+
+
+def _letter_pairs(line: str) -> set[str]:
+    return {first + second for first, second in pairwise(_spaceless(line[: 2 * MAX_TEXT]))}
+
+
+def _overlap(asked: set[str], found: set[str]) -> float:
+    return len(asked & found) / len(asked | found)
 
 
 def _shown(lines: list[str], index: int) -> dict[str, int | str]:
