@@ -83,6 +83,15 @@ class Bounds:
             if any(os.path.samestat(status, own) for own in _statuses(path)):
                 raise daemons_own(shown)
 
+    def with_further_names(self) -> frozenset[tuple[int, int]]:
+        """Return device and inode of those closed files that have further names (hard links)."""
+        own = (status for names in self.closed for status in _statuses("/" + "/".join(names)))
+        return frozenset(
+            (status.st_dev, status.st_ino)
+            for status in own
+            if status.st_nlink > 1 and stat.S_ISREG(status.st_mode)
+        )
+
     def _check_closed(self, parts: Names, root: Names) -> None:
         for closed in self.closed:
             if closed == root[: len(closed)]:

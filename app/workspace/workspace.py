@@ -97,6 +97,10 @@ class Workspace:
         """Return the closed places that lie below the root, as components below it."""
         return self._bounds.closed_below(self._root_names(None))
 
+    def closed_with_further_names(self) -> frozenset[tuple[int, int]]:
+        """Return device and inode of the closed files that may have a name below the root as well."""
+        return self._bounds.with_further_names()
+
     @contextmanager
     def open(self, path: str) -> Iterator[Opened]:
         """Open a file or directory for reading.

@@ -160,6 +160,12 @@ async def test_a_hard_link_to_a_file_of_the_daemon_is_the_daemons(desk, children
     (desk.root / "link").symlink_to("innocent.txt")
     for path in ("innocent.txt", "innocent2.txt", "link"):
         await assert_closed(desk, path)
+    desk.put("mine.txt", SECRET)
+    for mode in ("content", "files_with_matches", "count"):
+        found = await desk.ok("search.grep", pattern="secret", output_mode=mode)
+        assert [one["file"] for one in found["matches"]] == ["./mine.txt"]
+    for _ in range(2):  # walked through, and then out of the kept list
+        assert (await desk.ok("search.glob", pattern="*.txt"))["files"] == ["./mine.txt"]
     desk.put("twice", "x")
     os.link(desk.root / "twice", desk.root / "again")
     await desk.ok("file.read", path="again")

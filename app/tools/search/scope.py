@@ -35,7 +35,8 @@ class _Anything:
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The open folder `descriptor` to search. `only` names the one file in it that is meant, or
-    None for all. `real` is the folder's real path and `root` the project's."""
+    None for all. `real` is the folder's real path and `root` the project's. `_linked` are device and
+    inode of the daemon's own files that have further names, of which one may be found."""
 
     descriptor: int
     only: str | None
@@ -44,6 +45,7 @@ class Scope:
     _parts: tuple[str, ...] | None
     _shown: str
     _view: View
+    _linked: frozenset[tuple[int, int]]
 
     def shown(self, relative: bytes) -> str:
         """Return the path that answers show for what was found at `relative`."""
@@ -59,13 +61,22 @@ class Scope:
     @property
     def filters(self) -> bool:
         """Whether `verdict` can be anything but `inside`."""
-        return self._parts is not None and self._view.filters
+        return self._parts is not None and (self._view.filters or bool(self._linked))
 
     def verdict(self, relative: bytes) -> Verdict:
         """Judge what was found at `relative`."""
         if self._parts is None:
             return "inside"
+        if self._linked and self._is_linked(relative):
+            return "hidden"
         return self._view.verdict((*self._parts, *os.fsdecode(relative).split("/")))
+
+    def _is_linked(self, relative: bytes) -> bool:
+        try:
+            status = os.stat(relative, dir_fd=self.descriptor, follow_symlinks=False)
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) in self._linked
 
 
 @asynccontextmanager
@@ -99,6 +110,7 @@ def _open(files: ProjectFiles, context: ToolCallContext, path: str, held: ExitSt
         _parts=None if location.in_scratch else folder.parts,
         _shown=_prefix(opened, context),
         _view=view,
+        _linked=workspace.closed_with_further_names(),
     )
 
 
