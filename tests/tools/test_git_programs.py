@@ -28,6 +28,8 @@ GIT_ONLY = (
         "git grep --open-files=./evil x", "git ls-remote 'ext::sh -c touch% ran'",
         "git fetch --upload-pack='touch ran;' .", "git clone -u ./evil . x",
         "git clone -c core.sshCommand=./evil ssh://a/b", "git push --receive-pack=./evil . HEAD",
+        "git merge-index ./evil -a", "git instaweb --httpd=./evil", "git instaweb -d ./evil",
+        "git daemon --access-hook=./evil", "git remote-ext x './evil'",
         "git archive --remote=. --exec=./evil HEAD", "git filter-branch --msg-filter 'touch ran' HEAD",
     ],
 )  # fmt: skip

@@ -39,10 +39,20 @@ _PROGRAM_OPTIONS = {
     "send-pack": ("--receive-pack", "--exec"),
     "archive": ("--exec",),
     "grep": ("--open-files-in-pager",),
+    "instaweb": ("--httpd", "--browser", "--module-path"),
+    "web--browse": ("--browser",),
+    "daemon": ("--access-hook",),
     "send-email": ("--smtp-server", "--to-cmd", "--cc-cmd", "--header-cmd", "--sendmail-cmd"),
 }
 """Options whose value is a program that is run with more arguments, or a folder with programs."""
-_PROGRAM_LETTERS = {"clone": re.compile(r"-[vqlsn]*u"), "grep": re.compile(r"-[achilnopqrsvwzEFGHILPW]*O.")}
+_PROGRAM_LETTERS = {
+    "clone": re.compile(r"-[vqlsn]*u"),
+    "grep": re.compile(r"-[achilnopqrsvwzEFGHILPW]*O."),
+    "instaweb": re.compile(r"-[dbm]"),
+    "web--browse": re.compile(r"-b"),
+}
+_PROGRAM_VERBS = frozenset({"filter-branch", "merge-index", "remote-ext", "for-each-repo"})
+"""Verbs that are given what they run as an operand, or in too many ways to tell."""
 
 
 def run_by_git(words: tuple[Word, ...]) -> Inner:
@@ -85,7 +95,7 @@ def _value(name: str, value: Word) -> Inner:
 
 
 def _verb(verb: str, words: tuple[Word, ...]) -> Inner:
-    if any(word.text.startswith("ext::") for word in words) or verb == "filter-branch":
+    if any(word.text.startswith("ext::") for word in words) or verb in _PROGRAM_VERBS:
         return Unknown()
     if verb == "config":
         return _config(words)
