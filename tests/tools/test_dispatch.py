@@ -193,6 +193,16 @@ async def test_every_call_is_audited_with_small_and_redacted_parameters(desk):
     assert isinstance(completed["duration_ms"], int)
 
 
+@pytest.mark.requirement("R3.audit.called")
+async def test_what_a_name_calls_a_secret_is_not_audited(desk):
+    secret = {"DB_PASS", "MYSQL_PWD", "GITHUB_PAT", "AWS_ACCESS_KEY_ID", "SIGNING_KEY", "NPM_AUTH"}
+    secret |= {"accessToken", "COOKIE", "PRIVATE_KEY", "SENTRY_DSN", "GH_TOKEN_2"}
+    plain = {"PWD", "PATH", "KEYBOARD", "MAX_TOKENS", "public_key", "AUTHOR", "COMPAT"}
+    await desk.call("shell.bash", command="", env=dict.fromkeys(secret | plain, "a value"))
+    shown = desk.ports.of("tool.called")["params"]["env"]
+    assert {name for name, value in shown.items() if value == "[redacted]"} == secret
+
+
 async def test_a_failed_call_is_audited_with_its_code(desk):
     await desk.call("file.read", path="missing")
     assert desk.ports.of("tool.completed")["code"] == "file_not_found"
