@@ -11,7 +11,8 @@ import itertools
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -133,6 +134,18 @@ class OpenDocuments:
             self._close_oldest(path)
             return document.shown
 
+    async def open_all(self, paths: Sequence[str]) -> None:
+        """Open those of these that are not and that can be read; others may be closed for that."""
+        async with self._lock:
+            new = [path for path in paths if path not in self._documents]
+            found = await asyncio.to_thread(self._readable, new)
+            for path in paths:
+                if path in found:
+                    self._open(path, found[path])
+                elif path in self._documents:
+                    self._documents.move_to_end(path)
+                self._close_oldest(path)
+
     async def synchronise(self) -> None:
         """Bring every open document up to date."""
         async with self._lock:
@@ -209,6 +222,14 @@ class OpenDocuments:
         if path is None or (path in known and path not in gone):
             return None, news, gone
         return self._read(path), news, gone
+
+    def _readable(self, paths: Sequence[str]) -> dict[str, _OnDisk]:
+        """Blocks. Return the content of those that can be read."""
+        found: dict[str, _OnDisk] = {}
+        for path in paths:
+            with suppress(ToolError):
+                found[path] = self._read(path)
+        return found
 
     def _read(self, path: str) -> _OnDisk:
         began = time.time_ns()

@@ -33,7 +33,8 @@ class Behaviour:
     are some; one that asks by itself would load the project twice. `mixes_declarations`: asked for
     references without the declaration it answers with it, or without the use that was asked about.
     `loads_first`: it answers nothing rightly before the project is loaded. `reads_too`: the suffixes of
-    files that others may include and that are no documents of its languages.
+    files that others may include and that are no documents of its languages. `config_files`: without one
+    of these in a file's folder or above, it knows of other files only those that are open or imported.
     """
 
     freshness: Freshness = "versioned"
@@ -52,6 +53,7 @@ class Behaviour:
     mixes_declarations: bool = False
     loads_first: bool = False
     reads_too: frozenset[str] = frozenset()
+    config_files: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -85,6 +85,12 @@ class LanguageServer:
         resolved = self.lifecycle.resolved
         return resolved is not None and resolved.behaviour.mixes_declarations
 
+    @property
+    def config_files(self) -> frozenset[str]:
+        """Without one of these above a file, the server knows of others only what is open or imported."""
+        resolved = self.lifecycle.resolved
+        return resolved.behaviour.config_files if resolved is not None else frozenset()
+
     def offers(self, method: str) -> bool:
         return self._offered.offers(method)
 
@@ -105,6 +111,14 @@ class LanguageServer:
             return await run.document(path)
 
         return await self._with_run(get)
+
+    async def open_all(self, paths: Sequence[str]) -> None:
+        """Have these files open, of those that can be read, side by side; at most as many as are kept."""
+
+        async def open_them(run: ServerRun) -> None:
+            await run.documents.open_all(paths)
+
+        await self._with_run(open_them)
 
     async def synchronise(self) -> None:
         """Tell the server whatever changed on disk; nothing when it does not run."""

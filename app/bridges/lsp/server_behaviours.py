@@ -39,7 +39,9 @@ _BASEDPYRIGHT = Behaviour(
         "basedpyright": {"analysis": {**_PYRIGHT_ANALYSIS, "typeCheckingMode": "standard"}},
     },
 )
+_OF_TYPESCRIPT = frozenset({"tsconfig.json", "jsconfig.json"})
 _TYPESCRIPT = Behaviour(
+    config_files=_OF_TYPESCRIPT,
     freshness="tsserver",
     ready="progress",
     mixes_declarations=True,
@@ -55,6 +57,7 @@ _TYPESCRIPT = Behaviour(
     watching_options={"tsserver": {"useClientFileWatcher": True}},
 )
 _TYPESCRIPT_7 = Behaviour(
+    config_files=_OF_TYPESCRIPT,
     freshness="pull",
     watches_late=True,
     settings={name: {"preferences": {"useAliasesForRenames": False}} for name in ("js/ts", "typescript")},

@@ -13,12 +13,14 @@ from typing import Any
 from app.bridges.lsp.manager import LanguageServer, LineIndex, OpenText
 from app.errors import ToolError
 from app.tools.code.call import CodeCall, Named
+from app.tools.code.loose_files import give_loose_files
 from app.tools.code.texts import one_line, wrong
 
 MAX_LISTED = 20
 MAX_LINE = 300
 _NUMBERED = re.compile(r"(?s)(.+)#([1-9][0-9]{0,5})")
 _LAST_NAME = re.compile(r"[\w$]+\Z")
+_WORD = re.compile(r"[\w$]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +38,34 @@ class Spot:
 
 
 async def find_spot(call: CodeCall, named: Named, server: LanguageServer) -> Spot:
-    """Return the place that the call means. Raises ToolError `invalid_params`, `symbol_not_found` or
-    `symbol_ambiguous`."""
+    """Return the place that the call means, about which the server can be asked now. Raises ToolError
+    `invalid_params`, `symbol_not_found`, `symbol_ambiguous`, and as `give_loose_files` does."""
     text = await server.document(named.relative)
     params = call.params
     assert params.line is not None
     line = checked_line(text.lines, params.line, named.shown)
     if params.symbol is not None:
-        return Spot(text, line, find_symbol(text.lines, line, params.symbol, named.shown))
-    column = params.character or 0
-    length = len(text.lines.line(line))
+        column = find_symbol(text.lines, line, params.symbol, named.shown)
+    else:
+        column = _checked_column(text.lines, line, params.character or 0, named.shown)
+    await give_loose_files(call, named, server, _word_at(text.lines.line(line), column))
+    return Spot(text, line, column)
+
+
+def _checked_column(lines: LineIndex, line: int, column: int, shown: str) -> int:
+    length = len(lines.line(line))
     if column > length:
         raise wrong(
             "character",
-            f"line {line + 1} of {named.shown} has {length} characters, so it is at most {length}; "
-            f"the line is {_shown(text.lines.line(line))}",
+            f"line {line + 1} of {shown} has {length} characters, so it is at most {length}; "
+            f"the line is {_shown(lines.line(line))}",
         )
-    return Spot(text, line, column)
+    return column
+
+
+def _word_at(line: str, column: int) -> str:
+    words = (found for found in _WORD.finditer(line) if found.start() <= column <= found.end())
+    return max((found.group() for found in words), key=len, default="")
 
 
 def checked_line(lines: LineIndex, line: int, shown: str) -> int:

@@ -15,6 +15,7 @@ from app.bridges.lsp.manager import EditPlan, LanguageServer, RenameFile, path_t
 from app.errors import ToolError
 from app.tools.code.call import CodeCall, Named, shown_path
 from app.tools.code.edits import Checked, carry_out, check_confirmed, check_reach, told_changes, worked_out
+from app.tools.code.loose_files import give_loose_files
 from app.tools.code.results import FileChange, LspResult
 from app.tools.code.shown import finished, part_of
 from app.tools.code.texts import objects, wrong
@@ -42,6 +43,7 @@ async def rename_file(call: CodeCall) -> LspResult:
 
         async def ask() -> Any:
             await asked.document(old.relative)
+            await give_loose_files(call, old, asked, old.parts[-1].partition(".")[0])
             return await asked.request(_WILL, told)
 
         checked = await worked_out(call, server, ask)

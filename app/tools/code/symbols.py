@@ -12,6 +12,7 @@ from typing import Any
 from app.bridges.lsp.manager import LanguageServer, OpenText
 from app.errors import ToolError
 from app.tools.code.call import CodeCall, Named, need, reason_of
+from app.tools.code.loose_files import give_loose_files
 from app.tools.code.places import Files, end_of, line_of, start_of
 from app.tools.code.results import LspResult, Symbol, Unanswered
 from app.tools.code.shown import finished, part_of
@@ -76,6 +77,7 @@ async def _search_by(call: CodeCall, named: Named) -> list[Symbol]:
     server = await call.server(named)
     need(server, _SEARCH, "symbols with scope workspace")
     await server.document(named.relative)  # some know no project before a file of it is open
+    await give_loose_files(call, named, server, call.params.query or "")
     answer = await server.request(_SEARCH, {"query": call.params.query})
 
     def shown() -> list[Symbol]:

@@ -1,0 +1,76 @@
+"""Files that no configuration of their language lists, for a server that does not look for them itself.
+
+Owns: when that is so, and which files the server is given. Never: opening them; the bridge does.
+
+Without a `tsconfig.json` the servers of TypeScript and JavaScript know the files that are open, and what
+those import: the uses of a function in any other file would be missing, and a rename would leave them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from app.bridges.lsp.manager import LanguageServer
+from app.errors import ToolError
+from app.tools.ast_grep.listing import Folder, Listing
+from app.tools.code.call import CodeCall, Named
+from app.tools.threads import held_open
+from app.workspace import Workspace
+
+MAX_FILES = 200
+"""Fewer than documents are kept open."""
+LIST_SECONDS = 5.0
+_WHOLE_PROJECT = frozenset({"references", "implementation", "symbols", "rename", "rename_file"})
+
+
+async def give_loose_files(call: CodeCall, named: Named, server: LanguageServer, word: str) -> None:
+    """Have the server know all files that may have to do with `word` of the file, for an answer that is
+    about all of them. Raises ToolError `lsp_request_failed` when they are too many."""
+    if call.params.action not in _WHOLE_PROJECT or not server.config_files:
+        return
+    if await asyncio.to_thread(_is_configured, named, server):
+        return
+    listing = await _listed(call, server, None)
+    if len(listing.names) > MAX_FILES and word:
+        listing = await _listed(call, server, word)
+    if len(listing.names) > MAX_FILES or not listing.complete:
+        names = " or ".join(sorted(server.config_files))
+        raise ToolError(
+            "lsp_request_failed",
+            f"{server.name} knows only files that are open here: above {named.shown} there is no {names}. "
+            f"Others with {word!r} in them are too many to be opened, so the answer would not be whole: add "
+            "such a file, {} for a beginning",
+            detail={"language": server.language, "files": len(listing.names)},
+        )
+    await server.open_all(listing.names)
+
+
+def _is_configured(named: Named, server: LanguageServer) -> bool:
+    """Tell whether a configuration is in the file's folder or above. Blocks."""
+    place = server.project_root
+    for name in ("", *named.parts[:-1]):
+        place = place / name
+        if any((place / one).exists() for one in server.config_files):
+            return True
+    return False
+
+
+async def _listed(call: CodeCall, server: LanguageServer, word: str | None) -> Listing:
+    """Return the files of the server's language below its folder, by their paths from the project's root;
+    with `word` in them, if one is given."""
+    extensions = [one.removeprefix(".") for one in call.project.table.extensions_of(server.language)]
+    below = server.root.relative_to(server.project_root).as_posix()
+
+    def open_folder(held: ExitStack) -> Folder:
+        opened = held.enter_context(Workspace(server.project_root).open(f"./{below}"))
+        real, root = (Path(os.path.realpath(path)) for path in (server.root, server.project_root))
+        return Folder(opened.descriptor, real, root)
+
+    until = asyncio.get_running_loop().time() + LIST_SECONDS
+    async with held_open(open_folder) as folder:
+        found = await call.tooling.sources.below(folder, extensions, literal=word, deadline=until)
+    return found if below == "." else replace(found, names=[f"{below}/{name}" for name in found.names])

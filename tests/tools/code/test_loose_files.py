@@ -1,0 +1,78 @@
+"""JavaScript and TypeScript without a configuration: the servers do not look for the files themselves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from app.bridges.lsp.manager import Declarations, Declared
+from app.tools.code import loose_files
+from tests.language_servers import server_command
+from tests.tools.code.conftest import CodeDesk, code_desk, of_agent
+
+SERVERS = ("typescript-language-server", "typescript-7")
+FILES = {
+    "package.json": "{}",
+    ".gitignore": "dist/\n",
+    "prices.js": "export function total(list) { return list.length }\n",
+    "src/orders.js": "import { total } from '../prices.js'\nexport const bill = () => total([1])\n",
+    "src/all.js": "export * from '../prices.js'\n",
+    "src/mail.ts": "import { total } from './all'\nconsole.log(total([]))\n",
+    "dist/old.js": "import { total } from '../prices.js'\ntotal([])\n",
+}
+TOTAL = {"path": "prices.js", "line": 1, "symbol": "total"}
+
+
+@asynccontextmanager
+async def loose_desk(base: Path, server: str) -> AsyncIterator[CodeDesk]:
+    declared = Declared(language="typescript", command=server_command(server))
+    async with code_desk(base, declarations=Declarations(local=(declared,))) as desk:
+        desk.put_all(FILES)
+        yield desk
+
+
+@pytest.mark.requirement("R4.tool.references", "R4.ready.references")
+@pytest.mark.parametrize("server", SERVERS)
+async def test_references_are_found_in_files_that_nobody_has_opened(tmp_path: Path, server: str) -> None:
+    async with loose_desk(tmp_path, server) as desk:
+        found = (await desk.lsp("references", **TOTAL))["references"]
+        assert {(one["path"], one["line"]) for one in found} >= {("./src/orders.js", 2), ("./src/mail.ts", 2)}
+        assert not [one for one in found if one["path"].startswith("./dist/")]
+        found = (await desk.lsp("symbols", path="prices.js", scope="workspace", query="bill"))["symbols"]
+        assert [one["path"] for one in found] == ["./src/orders.js"]
+        # What is new is looked for, too, and for whom the cage shows little.
+        desk.put("src/new.js", FILES["src/orders.js"])
+        worker = of_agent(desk, ("ro", "./prices.js"))
+        seen = (await worker.lsp("references", **TOTAL))["references"]
+        assert {"path": "./src/new.js", "line": 2, "outside_cage": True} in seen
+
+
+@pytest.mark.requirement("R4.tool.rename", "R4.tool.rename_file")
+@pytest.mark.parametrize("server", SERVERS)
+async def test_a_rename_is_whole_where_nothing_lists_the_files(tmp_path: Path, server: str) -> None:
+    async with loose_desk(tmp_path, server) as desk:
+        data = await desk.lsp("rename", **TOTAL, new_name="sum")
+        assert {one["path"] for one in data["changes"]} == {"./prices.js", "./src/orders.js", "./src/mail.ts"}
+        for path in ("prices.js", "src/orders.js", "src/mail.ts"):
+            assert desk.text(path) == FILES[path].replace("total", "sum")
+        await desk.lsp("rename_file", path="prices.js", new_name="lib/prices.js")
+        assert "../lib/prices.js" in desk.text("src/orders.js")
+
+
+@pytest.mark.requirement("R4.tool.rename", "R4.tool.errors")
+async def test_what_would_not_be_whole_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loose_files, "MAX_FILES", 2)
+    async with loose_desk(tmp_path, SERVERS[0]) as desk:
+        before = desk.snapshot()
+        refused = await desk.refused("rename", **TOTAL, new_name="sum")
+        assert refused.code == "lsp_request_failed" and "jsconfig.json" in refused.error_text
+        assert desk.snapshot() == before
+        # Of many files those with the name are enough.
+        desk.put("src/paid.js", "import { bill } from './orders.js'\nbill()\n")
+        found = (await desk.lsp("references", path="src/orders.js", line=2, symbol="bill"))["references"]
+        assert ("./src/paid.js", 2) in {(one["path"], one["line"]) for one in found}
+        desk.put("jsconfig.json", '{"exclude": ["dist"]}')
+        assert (await desk.lsp("rename", **TOTAL, new_name="sum"))["files_changed"] == 3
