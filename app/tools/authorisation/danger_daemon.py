@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from app.tools.authorisation.known_variables import filled_in
 from app.tools.authorisation.watchdog import ALLOW, Verdict
 from app.tools.call import ToolCallContext
 from app.tools.definition import ToolDefinition
@@ -39,10 +40,11 @@ class DaemonWatchdog:
         folder = os.path.join(context.project_root, effects.directory)
         free = [str(path) for path in (context.scratch_dir, context.project_root)]
         for command in effects.commands:
-            if len(command) > LONG_COMMAND:
-                named = await asyncio.to_thread(self._names, command, folder, free)
+            both = f"{command}\n{filled_in(command, effects.environment)}"
+            if len(both) > LONG_COMMAND:
+                named = await asyncio.to_thread(self._names, both, folder, free)
             else:
-                named = self._names(command, folder, free)
+                named = self._names(both, folder, free)
             if named:
                 reason = f"`{command[:200]}`: it reaches into the daemon's own files, with its access token"
                 return Verdict("deny", reason, (command,))

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from app.tools.authorisation.danger_daemon import DaemonWatchdog
 from app.tools.authorisation.danger_destructive import judge_part, judge_redirect, judge_script
 from app.tools.authorisation.danger_leaks import judge_leaks
+from app.tools.authorisation.known_variables import filled_in
 from app.tools.authorisation.shell_reader import read_script
 from app.tools.authorisation.subjects import real_path
 from app.tools.authorisation.watchdog import ALLOW, Verdict, Watchdog
@@ -34,12 +35,14 @@ class CommandWatchdog:
     """Judges the command lines that a call would run."""
 
     async def judge(self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext) -> Verdict:
+        effects = definition.effects(params)
         verdicts = []
-        for command in definition.effects(params).commands:
-            if len(command) > LONG_COMMAND:
-                verdicts.append(await asyncio.to_thread(judge_command, command, context.project_root))
-            else:
-                verdicts.append(judge_command(command, context.project_root))
+        for command in effects.commands:
+            verdict = await _judged(command, context.project_root)
+            meant = filled_in(command, effects.environment)
+            if meant != command and verdict.action != "deny":
+                verdict = _stricter(verdict, await _judged(meant, context.project_root))
+            verdicts.append(verdict)
         return worst(verdicts)
 
 
@@ -61,6 +64,17 @@ class FileWatchdog:
 def built_in(data_dir: Path, *, home: Path) -> tuple[Watchdog, ...]:
     """Return the watchdogs that a daemon with this data folder has. `home` is that of its user."""
     return CommandWatchdog(), DaemonWatchdog(data_dir, home=home), FileWatchdog()
+
+
+async def _judged(command: str, root: Path) -> Verdict:
+    if len(command) > LONG_COMMAND:
+        return await asyncio.to_thread(judge_command, command, root)
+    return judge_command(command, root)
+
+
+def _stricter(verdict: Verdict, other: Verdict) -> Verdict:
+    """Return the stricter of two, the first when they are alike."""
+    return other if other.action == "deny" or verdict.action == "allow" else verdict
 
 
 def judge_command(command: str, root: Path) -> Verdict:
