@@ -13,7 +13,9 @@ before anything that was asked later is answered.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any, Protocol
 
@@ -43,6 +45,23 @@ async def published_all(asker: Asker, documents: OpenDocuments, text: OpenText, 
     except ResponseError as refusal:
         if refusal.code != _INVALID_AST:
             raise
+    return True
+
+
+async def have_read(asker: Asker, uris: Sequence[str], seconds: float) -> bool:
+    """Wait until clangd has read open documents and knows what is named in them, for so long at most, and
+    tell whether it has."""
+
+    async def read(uri: str) -> None:
+        start = {"line": 0, "character": 0}
+        with suppress(ResponseError):
+            await asker.request(QUESTION, {"textDocument": {"uri": uri}, "position": start})
+
+    try:
+        async with asyncio.timeout(seconds):
+            await asyncio.gather(*map(read, uris))
+    except TimeoutError:
+        return False
     return True
 
 

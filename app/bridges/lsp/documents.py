@@ -11,7 +11,7 @@ import itertools
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -134,8 +134,9 @@ class OpenDocuments:
             self._close_oldest(path)
             return document.shown
 
-    async def open_all(self, paths: Sequence[str]) -> None:
-        """Open those of these that are not and that can be read; others may be closed for that."""
+    async def open_all(self, paths: Sequence[str]) -> Iterable[str]:
+        """Open those of these that are not and that can be read, and return them; others may be closed
+        for that."""
         async with self._lock:
             new = [path for path in paths if path not in self._documents]
             found = await asyncio.to_thread(self._readable, new)
@@ -145,6 +146,7 @@ class OpenDocuments:
                 elif path in self._documents:
                     self._documents.move_to_end(path)
                 self._close_oldest(path)
+            return found
 
     async def synchronise(self) -> None:
         """Bring every open document up to date."""

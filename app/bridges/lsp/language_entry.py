@@ -34,7 +34,8 @@ class Behaviour:
     references without the declaration it answers with it, or without the use that was asked about.
     `loads_first`: it answers nothing rightly before the project is loaded. `reads_too`: the suffixes of
     files that others may include and that are no documents of its languages. `config_files`: without one
-    of these in a file's folder or above, it knows of other files only those that are open or imported.
+    of these in a file's folder or above, it knows of other files only those that are open or imported;
+    `most_opened` is how many can be opened for that, fewer than documents are kept.
     """
 
     freshness: Freshness = "versioned"
@@ -54,6 +55,7 @@ class Behaviour:
     loads_first: bool = False
     reads_too: frozenset[str] = frozenset()
     config_files: frozenset[str] = frozenset()
+    most_opened: int = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,12 @@ from typing import Any, TypeVar
 
 import orjson
 
+from app.bridges.lsp import clangd
 from app.bridges.lsp.client import ServerCapabilities
 from app.bridges.lsp.connection import ServerEnded
 from app.bridges.lsp.diagnostics import Diagnosed, Unanswered
 from app.bridges.lsp.documents import OpenText
+from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.lsp.lifecycle import Lifecycle, Means
 from app.bridges.lsp.positions import Encoding
 from app.bridges.lsp.resolution import ServerTable
@@ -52,6 +54,7 @@ class LanguageServer:
         self.lifecycle = Lifecycle(language, root, project_root, table, means)
         self._limits = means.limits
         self._sharing = Sharing()
+        self._unread: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -91,6 +94,12 @@ class LanguageServer:
         resolved = self.lifecycle.resolved
         return resolved.behaviour.config_files if resolved is not None else frozenset()
 
+    @property
+    def most_opened(self) -> int:
+        """How many files can be opened in its stead."""
+        resolved = self.lifecycle.resolved
+        return resolved.behaviour.most_opened if resolved is not None else 0
+
     def offers(self, method: str) -> bool:
         return self._offered.offers(method)
 
@@ -113,10 +122,17 @@ class LanguageServer:
         return await self._with_run(get)
 
     async def open_all(self, paths: Sequence[str]) -> None:
-        """Have these files open, of those that can be read, side by side; at most as many as are kept."""
+        """Have these files open, of those that can be read, side by side, and known to the server. Raises
+        ToolError `lsp_timeout` when that takes too long."""
 
         async def open_them(run: ServerRun) -> None:
-            await run.documents.open_all(paths)
+            self._unread.update(await run.documents.open_all(paths))
+            if run.server.behaviour.freshness == "clangd":
+                unread = self._unread.intersection(paths)
+                uris = [path_to_uri(self.project_root / path) for path in unread]
+                if not await clangd.have_read(run.connection, uris, self._limits.request_seconds):
+                    raise self._loading(run)
+            self._unread.difference_update(paths)
 
         await self._with_run(open_them)
 

@@ -130,6 +130,10 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "clangd": Behaviour(
         freshness="clangd",
         ready="index",
+        config_files=frozenset(
+            {"compile_commands.json", "build/compile_commands.json", "compile_flags.txt", ".clangd"}
+        ),
+        most_opened=40,
         reads_too=frozenset({".def", ".inc", ".icc", ".tcc", ".txx"}),
     ),
     "bash-language-server": _BASH,

@@ -3,7 +3,8 @@
 Owns: when that is so, and which files the server is given. Never: opening them; the bridge does.
 
 Without a `tsconfig.json` the servers of TypeScript and JavaScript know the files that are open, and what
-those import: the uses of a function in any other file would be missing, and a rename would leave them.
+those import; so does clangd where nothing says how to compile. The uses of a function in any other file
+would be missing, and a rename would leave them.
 """
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ from app.tools.code.call import CodeCall, Named
 from app.tools.threads import held_open
 from app.workspace import Workspace
 
-MAX_FILES = 200
-"""Fewer than documents are kept open."""
 LIST_SECONDS = 5.0
 _WHOLE_PROJECT = frozenset({"references", "implementation", "symbols", "rename", "rename_file"})
 
@@ -35,15 +34,15 @@ async def give_loose_files(call: CodeCall, named: Named, server: LanguageServer,
     if await asyncio.to_thread(_is_configured, named, server):
         return
     listing = await _listed(call, server, None)
-    if len(listing.names) > MAX_FILES and word:
+    if len(listing.names) > server.most_opened and word:
         listing = await _listed(call, server, word)
-    if len(listing.names) > MAX_FILES or not listing.complete:
+    if len(listing.names) > server.most_opened or not listing.complete:
         names = " or ".join(sorted(server.config_files))
         raise ToolError(
             "lsp_request_failed",
             f"{server.name} knows only files that are open here: above {named.shown} there is no {names}. "
             f"Others with {word!r} in them are too many to be opened, so the answer would not be whole: add "
-            "such a file, {} for a beginning",
+            "such a file that names the project's sources",
             detail={"language": server.language, "files": len(listing.names)},
         )
     await server.open_all(listing.names)

@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript without a configuration: the servers do not look for the files themselves."""
+"""Projects without the configuration by which their language's server looks for files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.lsp.manager import Declarations, Declared
-from app.tools.code import loose_files
+from app.bridges.lsp.manager import Declarations, Declared, LanguageServer
 from tests.language_servers import server_command
 from tests.tools.code.conftest import CodeDesk, code_desk, of_agent
 
@@ -64,7 +63,7 @@ async def test_a_rename_is_whole_where_nothing_lists_the_files(tmp_path: Path, s
 
 @pytest.mark.requirement("R4.tool.rename", "R4.tool.errors")
 async def test_what_would_not_be_whole_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loose_files, "MAX_FILES", 2)
+    monkeypatch.setattr(LanguageServer, "most_opened", 2)
     async with loose_desk(tmp_path, SERVERS[0]) as desk:
         before = desk.snapshot()
         refused = await desk.refused("rename", **TOTAL, new_name="sum")
@@ -76,3 +75,23 @@ async def test_what_would_not_be_whole_is_refused(tmp_path: Path, monkeypatch: p
         assert ("./src/paid.js", 2) in {(one["path"], one["line"]) for one in found}
         desk.put("jsconfig.json", '{"exclude": ["dist"]}')
         assert (await desk.lsp("rename", **TOTAL, new_name="sum"))["files_changed"] == 3
+
+
+@pytest.mark.requirement("R4.tool.rename", "R4.tool.references")
+@pytest.mark.parametrize("path", ["price.h", "price.cpp", "main.cpp"])
+async def test_sources_that_no_database_lists_are_known_too(tmp_path: Path, path: str) -> None:
+    declared = Declared(language="cpp", command=server_command("clangd"))
+    files = {
+        "price.h": "int price();\n",
+        "price.cpp": '#include "price.h"\nint price() { return 1; }\n',
+        "main.cpp": '#include "price.h"\nint main() { return price(); }\n',
+        "other.cpp": "int other() { return 2; }\n",
+    }
+    async with code_desk(tmp_path, declarations=Declarations(local=(declared,))) as desk:
+        desk.put_all(files)
+        place = {"path": path, "line": 1 if path == "price.h" else 2, "symbol": "price"}
+        found = (await desk.lsp("references", **place))["references"]
+        assert ("./main.cpp", 2) in {(one["path"], one["line"]) for one in found}
+        assert (await desk.lsp("rename", **place, new_name="cost"))["files_changed"] == 3
+        for name, text in files.items():
+            assert desk.text(name) == text.replace("price()", "cost()")
