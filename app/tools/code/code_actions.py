@@ -14,10 +14,12 @@ from app.bridges.lsp.manager import (
     CreateFile,
     DeleteFile,
     LanguageServer,
+    LineIndex,
     MalformedEdit,
     OpenText,
     Operation,
     RenameFile,
+    TextEdit,
     TextEdits,
     parse_workspace_edit,
 )
@@ -27,11 +29,11 @@ from app.tools.code.places import Files, Found, end_of, line_of, start_of
 from app.tools.code.position import checked_line, find_spot
 from app.tools.code.results import CodeAction, EditShown, LspResult
 from app.tools.code.shown import finished, part_of
-from app.tools.code.texts import clean, objects, one_line
+from app.tools.code.texts import CUT, clean, objects, one_line
 
 MAX_ACTIONS = 100
 MAX_EDITS = 50
-MAX_TEXT = 1_000
+MAX_TEXT = 8_000
 MAX_TITLE = 300
 AT_ONCE = 8
 DIAGNOSTICS_SECONDS = 10.0
@@ -156,9 +158,14 @@ def _action(files: Files, server: LanguageServer, one: Mapping[str, Any]) -> Cod
         preferred=True if one.get("isPreferred") is True else None,
         disabled=reason,
         edits=None if edits is None else edits[:MAX_EDITS],
-        truncated=True if edits is not None and len(edits) > MAX_EDITS else None,
+        truncated=True if edits is not None and _is_cut(edits) else None,
         command=_command(one.get("command")),
     )
+
+
+def _is_cut(edits: list[EditShown]) -> bool:
+    texts = (text for one in edits for text in (one.old, one.new))
+    return len(edits) > MAX_EDITS or any(text is not None and text.endswith(CUT) for text in texts)
 
 
 def _command(given: Any) -> str | None:
@@ -188,8 +195,12 @@ def _edits(files: Files, server: LanguageServer, operation: Operation) -> list[E
 
 def _text_edits(files: Files, server: LanguageServer, found: Found, operation: TextEdits) -> list[EditShown]:
     lines = files.lines(found)
+    edits = operation.edits[: MAX_EDITS + 1]
+    alone = lines is not None and len({line for one in edits for line in _lines_near(one)}) == sum(
+        len(_lines_near(one)) for one in edits
+    )
     shown = []
-    for edit in operation.edits[: MAX_EDITS + 1]:
+    for edit in edits:
         if found.verdict != "inside" or lines is None:
             outside = True if found.verdict == "outside" else None
             shown.append(EditShown(path=found.shown, line=edit.start[0] + 1, outside_cage=outside))
@@ -198,7 +209,12 @@ def _text_edits(files: Files, server: LanguageServer, found: Found, operation: T
         (line, column), (end_line, end_column) = (
             lines.from_server(one, server.encoding) for one in (start, end)
         )
-        old = lines.text[lines.offset_of(line, column) : lines.offset_of(end_line, end_column)]
+        begin, end_at = lines.offset_of(line, column), lines.offset_of(end_line, end_column)
+        old, new = lines.text[begin:end_at], edit.new_text
+        if not old and alone:
+            line, column, end_column = _around(lines, line)
+            first, last = lines.offset_of(line, column), lines.offset_of(end_line, end_column)
+            old, new = lines.text[first:last], lines.text[first:begin] + new + lines.text[begin:last]
         shown.append(
             EditShown(
                 path=found.shown,
@@ -207,7 +223,21 @@ def _text_edits(files: Files, server: LanguageServer, found: Found, operation: T
                 end_line=end_line + 1,
                 end_character=end_column,
                 old=clean(old, MAX_TEXT),
-                new=clean(edit.new_text, MAX_TEXT),
+                new=clean(new, MAX_TEXT),
             )
         )
     return shown
+
+
+def _lines_near(edit: TextEdit) -> range:
+    """Return the lines that an edit may be shown with: an insertion with those around it."""
+    return range(max(edit.start[0] - (edit.start == edit.end), 0), edit.end[0] + 1)
+
+
+def _around(lines: LineIndex, line: int) -> tuple[int, int, int]:
+    """Return the line and column where an insertion is shown from, and the column in its own line up to
+    which: what is inserted into nothing cannot be carried out by `edit.text`."""
+    end = len(lines.line(line))
+    if lines.line(line).strip() or line == 0:
+        return line, 0, end
+    return line - 1, 0, end

@@ -116,6 +116,25 @@ async def test_code_actions_are_listed_with_edits_that_can_be_made(coding):
     assert coding.text("src/main.ts") == TYPESCRIPT["src/main.ts"].replace("naem", "nam")
 
 
+@pytest.mark.requirement("R4.tool.code_actions")
+async def test_what_an_action_inserts_can_be_carried_out_by_edit_text(coding):
+    """An insertion replaces nothing, which no tool can find in a file: it is shown with its line."""
+    server_path("typescript-language-server")
+    coding.put_all(TYPESCRIPT)
+    coding.put("src/reckoning.ts", "export function reckoning(x: number) {\n  return x;\n}\n")
+    use = "reckoning(1);\n\nlet other = 1;\n"
+    coding.put("src/use.ts", use)
+    actions = (await coding.lsp("code_actions", path="src/use.ts", line=1, symbol="reckoning"))["actions"]
+    chosen = {one["title"]: one["edits"] for one in actions if one.get("edits")}
+    titles = ('Add import from "./reckoning"', "Add missing function declaration 'reckoning'")
+    for [edit] in (chosen[title] for title in titles):
+        coding.put("src/use.ts", use)
+        await coding.ok("file.read", path="src/use.ts")
+        await coding.ok("edit.text", path=edit["path"], old_string=edit["old"], new_string=edit["new"])
+        assert (await coding.lsp("diagnostics", path="src/use.ts", severity="error"))["count"] == 0
+        assert "reckoning(1);\n" in coding.text("src/use.ts") and "let other" in coding.text("src/use.ts")
+
+
 @pytest.mark.requirement("R4.tool.errors")
 async def test_what_a_server_cannot_do_is_told_with_its_name(coding):
     server_path("pyright")
