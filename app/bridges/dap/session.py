@@ -15,7 +15,7 @@ from typing import Any, Literal
 from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.breakpoint import Breakpoint, lacking
 from app.bridges.dap.breakpoints import Breakpoints
-from app.bridges.dap.capabilities import MOVING, can, check_state, need, request_of
+from app.bridges.dap.capabilities import MOVING, can, check_state, need, not_supported, request_of
 from app.bridges.dap.links import Link, link_of
 from app.bridges.dap.peer import AdapterRefusal
 from app.bridges.dap.program import Program
@@ -86,6 +86,13 @@ class DebugSession:
         """Tell whether the adapter can do what an action of the tool needs."""
         command = request_of(action)
         return command is None or can(self.capabilities, self.behaviour, command)
+
+    def need(self, command: str, capability: str, action: str, advice: str) -> None:
+        """Raise ToolError `action_not_supported` unless the adapter answers a request and has the
+        capability that some of its arguments need; `advice` says how to do without those."""
+        need(self.capabilities, self.behaviour, self.adapter, action, command)
+        if capability not in self.capabilities:
+            raise not_supported(self.adapter, action, capability, advice)
 
     def lacking(self, one: Breakpoint) -> str | None:
         """Return the capability that a breakpoint needs and the adapter has not, None when it can be set."""

@@ -22,6 +22,7 @@ from app.tools.foreign_text import clean, one_line
 
 MAX_TEXT = 2_000
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
+_BY_NAME = "name a variable in place of an address"
 _ACCESS = frozenset({"read", "write", "readWrite"})
 
 
@@ -102,11 +103,12 @@ async def remove_instruction_breakpoint(call: DebugCall) -> DebugResult:
 
 async def data_breakpoint_info(call: DebugCall) -> DebugResult:
     """Return the id by which the accesses to a variable, or to `count` bytes at an address, can be
-    watched."""
+    watched. Raises ToolError `action_not_supported` for an address that the adapter does not take."""
     params = call.params
     assert params.name
     frame = await frame_of(call)
     if _ADDRESS.fullmatch(params.name.strip()):
+        call.session.need("dataBreakpointInfo", "supportsDataBreakpointBytes", params.action, _BY_NAME)
         answer = await call.ask(
             "dataBreakpointInfo",
             name=params.name.strip(),

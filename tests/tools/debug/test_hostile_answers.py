@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from app.bridges.dap.manager import DebugLimits, Declared
@@ -66,7 +67,13 @@ MOST = 120_000
 
 @asynccontextmanager
 async def nonsense(base: Path, *arguments: str) -> AsyncIterator[DebugDesk]:
-    claims = [word for name in CAPABILITIES for word in ("--claim", name)]
+    async with claiming(base, *arguments, capabilities=CAPABILITIES) as desk:
+        yield desk
+
+
+@asynccontextmanager
+async def claiming(base: Path, *arguments: str, capabilities: Sequence[str]) -> AsyncIterator[DebugDesk]:
+    claims = [word for name in capabilities for word in ("--claim", name)]
     log = str(base / "adapter.log")
     adapter = (sys.executable, "-I", str(HOSTILE), "--log", log, *claims, *arguments)
     declared = [Declared(runtime="hostile", adapter=adapter)]
@@ -130,3 +137,23 @@ async def test_much_nonsense_lets_others_have_the_loop(tmp_path: Path, way: tupl
                 longest = max(longest, loop.time() - before)
             await asking
             assert longest < 1.0, (action, params, longest)
+
+
+@pytest.mark.requirement("R5.capabilities.gate")
+@pytest.mark.parametrize("lacks", ["supportsDataBreakpoints", "supportsDataBreakpointBytes", None])
+async def test_an_address_is_sent_only_to_an_adapter_that_takes_it(tmp_path: Path, lacks: str | None) -> None:
+    claimed = {*CAPABILITIES, "supportsDataBreakpointBytes"} - {lacks}
+    async with claiming(tmp_path, capabilities=sorted(claimed)) as desk:
+        await desk.debug("launch", runtime="hostile", script="program.hostile")
+        envelope = await desk.answer("data_breakpoint_info", name="0x7ffe10", count=8)
+        asked = [
+            one["message"]["arguments"]
+            for one in map(orjson.loads, (tmp_path / "adapter.log").read_bytes().splitlines())
+            if one.get("message", {}).get("command") == "dataBreakpointInfo"
+        ]
+        if lacks is None:
+            assert [(one["name"], one["bytes"], one["asAddress"]) for one in asked] == [("0x7ffe10", 8, True)]
+        else:
+            assert (envelope.code, asked) == ("action_not_supported", []), envelope
+            assert envelope.detail["capability"] == lacks and lacks in envelope.error_text
+            assert envelope.detail["adapter"] in envelope.error_text
