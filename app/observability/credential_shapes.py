@@ -16,11 +16,30 @@ _NOT_SECRET = r"(?!(?:\d+(?:\.\d+)?|true|false|none|null|undefined|[*]+)\b)"
 
 _Rule = tuple[tuple[str, ...], re.Pattern[str]]
 """What a text must have in it, in lower case, for the pattern to be worth trying; and the pattern,
-whose group `keep` stays."""
+whose groups `keep` and `option` stay. Where it has an `option` that found nothing, all stays."""
 
 
 def _rule(markers: str, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> _Rule:
     return tuple(markers.split(" ")), re.compile(pattern, flags)
+
+
+_ARGUMENT = r"(?:(?<=[\s=])(?:\"[^\"\r\n]*+\"|'[^'\r\n]*+')|[^\s;|&])++"
+_BARE = r"[^\s\"'&;|<>`()]"
+
+
+def _command_rule(markers: str, programs: str, option: str, before: str = "") -> _Rule:
+    """What follows `option`, and `before` it in the same word, among the arguments of one of `programs`.
+
+    A command is matched to its end also without the option: were it looked at again for each name of a
+    program in it, the time would grow with the square of its length."""
+    gap = r"(?:[ \t]|\\\r?\n)++"
+    arguments = rf"(?:{gap}(?!{option}[\"']?{before}{_BARE}){_ARGUMENT})*+"
+    value = rf"(?(quote)(?:(?!(?P=quote))[^\r\n])+|{_BARE}+)"
+    return _rule(
+        markers,
+        rf"(?P<keep>(?<![\w.-])(?:{programs})(?:\.exe)?(?=\s){arguments})"
+        rf"(?:(?P<option>{gap}{option}(?P<quote>[\"'])?+{before}){value})?",
+    )
 
 
 _RULES: tuple[_Rule, ...] = (
@@ -64,6 +83,18 @@ _RULES: tuple[_Rule, ...] = (
         "secret token passw passphrase key credential",
         rf"(?P<keep>[\"'][\w.-]{{0,64}}?{_NAMED}[\"']\s{{0,8}}:\s{{0,8}}(?P<quote>[\"']))[^\"'\\\r\n]{{3,}}(?=(?P=quote))",
         re.IGNORECASE,
+    ),
+    # Passwords that commands take right after a letter, or after a user's name.
+    _command_rule(
+        "mysql mariadb mycli",
+        r"(?:mysql|mariadb-)(?:dump|admin|import|check|show|slap|binlog|pump|sh)|mysql|mariadb|mycli",
+        r"-[ABCEHNTXbfijnqrstvw]{0,20}p",
+    ),
+    _command_rule(
+        "curl",
+        "curl",
+        r"(?:-[#0-9BGIJLMNORSafgijklnpqsv]{0,20}[uU][ \t=]{0,8}|--(?:proxy-)?user(?:=|[ \t]{1,8}))",
+        r"[^\s\"'&;|<>`():]{0,256}+:",
     ),
     # JSON Web Tokens, signed or encrypted. A word is looked through once, however often it says `eyJ`.
     _rule(
@@ -111,4 +142,7 @@ def without_shapes(text: str) -> str:
 
 
 def _masked(found: re.Match[str]) -> str:
-    return (found.groupdict().get("keep") or "") + MASK
+    groups = found.groupdict(default="")
+    if "option" in groups and not groups["option"]:
+        return found[0]
+    return groups.get("keep", "") + groups.get("option", "") + MASK

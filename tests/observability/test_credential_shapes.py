@@ -57,6 +57,21 @@ IN_A_PLACE = [
     ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n-----END OPENSSH PRIVATE KEY-----", "b3BlbnNz"),
     ("-----BEGIN PRIVATE KEY-----\nMIIEvQIB cut off he", "MIIEvQIB"),
     ("https://hooks.slack.com/services/T000/B000/XXXXXXXXXXXX", "XXXXXXXXXXXX"),
+    ("mysql -phunter2", "hunter2"),
+    ("mysql -u root -h db -phunter2 shop < dump.sql", "hunter2"),
+    ("/usr/bin/mysqldump -uroot -p'hunter2 and more' shop > x", "hunter2 and more"),
+    ('sudo mysql -sNphunter2 -e "select 1; select 2"', "hunter2"),
+    ("mysql -e 'use a; select 1 | 2' -phunter2", "hunter2"),
+    ("docker exec mysql mysql -u me \\\n  -phunter2", "hunter2"),
+    ("sh -c 'cd x && mariadb-admin -phunter2 ping'; ls", "hunter2"),
+    ("mysql -p shop; mysql -phunter2", "hunter2"),
+    ("curl -u me:hunter2 https://db.example/x", "hunter2"),
+    ("curl --user me:hunter2 https://db.example/x", "hunter2"),
+    ("curl --user=me:hunter2 https://db.example/x", "hunter2"),
+    ("curl -sSfu 'me:hunter2 and more' https://db.example/x", "hunter2 and more"),
+    ("curl -d '{\"a;b\": 1}' -XPOST https://db.example/x -ume:hunter2", "hunter2"),
+    ('curl https://a.example; curl -L --proxy-user "me:hunter2" x', "hunter2"),
+    ("curl -u :hunter2 x | jq .", "hunter2"),
 ]
 
 HARMLESS = [
@@ -71,6 +86,13 @@ HARMLESS = [
     "skip-this-really-long-name, task-0123456789abcdef0123",
     "password=None token=null secret=false",
     "See tests/test_tokens.py::test_token[ok] and app/secrets/keys.py:12",
+    "serve -p 8080; docker run -p8080:80 -u 1000:1000 mysql",
+    "mysql -u root -p shop -P3306 --port=3306 --protocol=tcp",
+    "mysql; ssh -p2222 host && mkdir -p a/b | tar -xpf a.tar",
+    "curl x\nssh -p2222 me@host; docker exec --user 1000:1000 box sh",
+    "curl -u root https://db.example/x:y -U me -o a:b",
+    "curl -u me: -X PUT 'http://db.example:80/x' && chown -u a:b c",
+    "the mysql server; curl",
 ]
 
 
@@ -98,7 +120,8 @@ def test_what_only_talks_of_secrets_stays_as_it_is(text: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     ["://", "token", "-token", " --token", "key=", "a.key", "authorization:", '"token": "', "eyJ", "eyJ-",
-     "_", "x", "-----BEGIN PRIVATE KEY-----", "bearer ", "?token=", "\\"],
+     "_", "x", "-----BEGIN PRIVATE KEY-----", "bearer ", "?token=", "\\", "mysql ", "mysql -p ", "mysql '",
+     "mysql -p\"x", "mysql \"';", "curl ", "curl -u ", "curl -u x ", "curl -u 'a:", "mysql \\\n", "curl -uuuu"],
 )  # fmt: skip
 def test_the_time_for_a_text_grows_with_its_length(piece: str) -> None:
     def seconds(length: int) -> float:
