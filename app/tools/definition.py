@@ -68,7 +68,9 @@ class Effects:
     `environment` (name, value) that the caller chose, and `hosts` what it connects to, as `host` or
     `host:port`: permission rules and the watchdog judge by them, so a tool that runs commands must
     name them here. `own_hosts` are names of the loopback on which the caller's own programs listen; rules
-    judge them, a cage does not: who may be reached there the tool finds out itself.
+    judge them, a cage does not: who may be reached there the tool finds out itself. With
+    `works_out_writes` the tool finds out what has to be written, `writes` included, and holds all of it
+    against the cage before it writes: to begin, `writes` need only be readable.
     """
 
     reads: tuple[str, ...] = ()
@@ -79,6 +81,7 @@ class Effects:
     environment: tuple[tuple[str, str], ...] = ()
     hosts: tuple[str, ...] = ()
     own_hosts: tuple[str, ...] = ()
+    works_out_writes: bool = False
 
 
 class ToolParams(BaseModel):

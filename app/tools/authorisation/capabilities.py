@@ -45,7 +45,7 @@ def check_capabilities(definition: ToolDefinition, effects: Effects, context: To
 def _check_paths(effects: Effects, context: ToolCallContext, cage: Mapping[str, Any]) -> None:
     policy = CagePolicy(cage, context.project_root)
     wanted: list[tuple[str, Access]] = [(path, "ro") for path in effects.reads]
-    wanted += [(path, "rw") for path in effects.writes]
+    wanted += [(path, "ro" if effects.works_out_writes else "rw") for path in effects.writes]
     for path, access in wanted:
         location = locate(context.project_root, path, scratch=context.scratch_dir)
         if not location.in_scratch:

@@ -112,7 +112,7 @@ def effects_of(params: LspParams) -> Effects:
     if params.path is None:
         return Effects()
     if params.action == "rename":
-        return Effects(writes=(params.path,), exclusive=True)
+        return Effects(writes=(params.path,), exclusive=True, works_out_writes=True)
     if params.action == "rename_file":
         both = (params.path, params.new_name) if params.new_name else (params.path,)
         return Effects(writes=both, exclusive=True)

@@ -119,7 +119,8 @@ async def test_rename_cage_scoping(desk):
     refused = await worker.refused("rename", path="src/types.ts", line=1, symbol="User", new_name="Person")
     assert refused.code == "rename_scope_exceeds_cage"
     assert refused.detail["files"] == ["./lib/secret.ts"] and "./lib/secret.ts" in refused.error_text
-    assert desk.ports.of("tool.denied")["denied_capability"] == "rename_scope_exceeds_cage"
+    *_, denied = (data for event, data in desk.ports.events if event == "tool.denied")
+    assert denied["denied_capability"] == "rename_scope_exceeds_cage"
     hidden = of_agent(desk, ("rw", "./src"), outside="none")
     refused = await hidden.refused("rename", path="src/types.ts", line=1, symbol="User", new_name="Person")
     assert refused.code == "rename_scope_exceeds_cage"
@@ -131,11 +132,25 @@ async def test_rename_cage_scoping(desk):
 
 
 @pytest.mark.requirement("R4.tool.rename_cage")
+async def test_a_rename_from_a_file_that_may_only_be_read_names_all_that_it_would_write(desk):
+    before = desk.snapshot()
+    worker = of_agent(desk, ("rw", "./src"), ("ro", "./src/types.ts"), ("ro", "./lib"))
+    place = {"path": "src/types.ts", "line": 1, "symbol": "User", "new_name": "Person"}
+    refused = await worker.refused("rename", **place)
+    assert refused.code == "rename_scope_exceeds_cage"
+    assert refused.detail["files"] == ["./lib/secret.ts", "./src/types.ts"]
+    assert "./src/types.ts" in refused.error_text
+    unseen = of_agent(desk, ("rw", "./src"), ("deny", "./src/types.ts"))
+    assert (await unseen.refused("rename", **place)).code == "capability_denied"
+    assert desk.snapshot() == before
+
+
+@pytest.mark.requirement("R4.tool.rename_cage")
 async def test_reading_is_enough_for_what_only_reads(caged):
     assert (await caged.lsp("hover", path="src/main.ts", line=5, symbol="user"))["content"]
     assert (await caged.lsp("diagnostics", path="src"))["count"] == 1
     refused = await caged.refused("rename", path="src/main.ts", line=5, symbol="user", new_name="person")
-    assert refused.code == "capability_denied"
+    assert refused.code == "rename_scope_exceeds_cage"
     refused = await caged.refused("rename_file", path="src/main.ts", new_name="src/other.ts")
     assert refused.code == "capability_denied"
 
