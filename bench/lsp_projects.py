@@ -15,7 +15,8 @@ MODULES = 120
 @dataclass(frozen=True, slots=True)
 class Project:
     """`use` is a place (path, line, column) where a name is used, `heavy` one (path, the beginning of a
-    line, column) where a name that is used in many places stands; `edited` is a file of some hundred
+    line, column) where a name that is used in many places stands, `few` one where a name that is used
+    in three places stands; `edited` is a file of some hundred
     lines, as people edit them, and `contents` two texts for it, of which the second has an error."""
 
     language: str
@@ -23,6 +24,7 @@ class Project:
     make: Callable[[Path], None]
     use: tuple[str, int, int]
     heavy: tuple[str, str, int]
+    few: tuple[str, int, int]
     edited: str
     contents: tuple[str, str]
 
@@ -39,7 +41,9 @@ def _python(root: Path) -> None:
     shutil.copytree(home, root / "app", ignore=shutil.ignore_patterns("__pycache__", "static"))
     (root / "pyrightconfig.json").write_text('{"typeCheckingMode": "basic"}')
     (root / "edited.py").write_text(_PYTHON[0])
-    (root / "use.py").write_text("from app.errors import ToolError\n\nprint(ToolError)\n")
+    (root / "use.py").write_text(
+        "from app.errors import ToolError\n\nprint(ToolError)\nfew = 1\nprint(few + few)\n"
+    )
 
 
 def _typescript(root: Path) -> None:
@@ -51,7 +55,9 @@ def _typescript(root: Path) -> None:
             + "".join(f"  x += heavy(x + {line});\n" for line in range(20))
             + "  return x;\n}\n"
         )
-    (root / "use.ts").write_text('import { heavy } from "./heavy";\n\nheavy(1);\n')
+    (root / "use.ts").write_text(
+        'import { heavy } from "./heavy";\n\nheavy(1);\nconst few = 1;\nheavy(few + few);\n'
+    )
     (root / "edited.ts").write_text(_TYPESCRIPT[0])
 
 
@@ -64,7 +70,7 @@ def _go(root: Path) -> None:
             + "".join(f"\tx += Heavy(x + {line})\n" for line in range(20))
             + "\treturn x\n}\n"
         )
-    (root / "use.go").write_text("package bench\n\nvar Used = Heavy(1)\n")
+    (root / "use.go").write_text("package bench\n\nvar Used = Heavy(1)\nvar few = 1\nvar More = few + few\n")
     (root / "edited.go").write_text(_GO[0])
 
 
@@ -72,7 +78,9 @@ def _cpp(root: Path) -> None:
     (root / "compile_flags.txt").write_text("-std=c++17\n")
     (root / "heavy.h").write_text("#pragma once\n\nint heavy(int x);\n")
     (root / "use.cpp").write_text(
-        '#include "heavy.h"\n\nint use(int x) {\n' + "  x += heavy(x);\n" * 500 + "  return x;\n}\n"
+        '#include "heavy.h"\n\nint use(int x) {\n'
+        + "  x += heavy(x);\n" * 500
+        + "  return x;\n}\nint few = 1;\nint more = few + few;\n"
     )
     (root / "edited.cpp").write_text(_CPP[0])
 
@@ -99,6 +107,7 @@ PROJECTS = (
         _python,
         ("use.py", 3, 6),
         ("app/errors.py", "class ToolError", 6),
+        ("use.py", 4, 0),
         "edited.py",
         _PYTHON,
     ),
@@ -108,9 +117,21 @@ PROJECTS = (
         _typescript,
         ("use.ts", 3, 0),
         ("heavy.ts", "export function", 16),
+        ("use.ts", 4, 6),
         "edited.ts",
         _TYPESCRIPT,
     ),
-    Project("go", "go", _go, ("use.go", 3, 11), ("heavy.go", "func Heavy", 5), "edited.go", _GO),
-    Project("cpp", "cpp", _cpp, ("use.cpp", 4, 7), ("use.cpp", "  x += heavy", 7), "edited.cpp", _CPP),
+    Project(
+        "go", "go", _go, ("use.go", 3, 11), ("heavy.go", "func Heavy", 5), ("use.go", 4, 4), "edited.go", _GO
+    ),
+    Project(
+        "cpp",
+        "cpp",
+        _cpp,
+        ("use.cpp", 4, 7),
+        ("use.cpp", "  x += heavy", 7),
+        ("use.cpp", 506, 4),
+        "edited.cpp",
+        _CPP,
+    ),
 )
