@@ -172,6 +172,30 @@ async def test_each_place_of_a_mixed_file_keeps_its_own_line_ending(desk):
     assert after == b"c\r\nd\r\n--\nc\nd\nend\r\n"
 
 
+@pytest.mark.parametrize(
+    ("content", "old", "new", "expected"),
+    [
+        (b"a\r\nb\nc\r\n", "a\nb\nc", "1\n2\n3\n4", b"1\r\n2\n3\r\n4\r\n"),
+        (b"a\r\nb\nc\r\n", "a\nb\nc\n", "1\n2\n3\n4\n", b"1\r\n2\n3\r\n4\r\n"),
+        (b"a\r\nb\nc\nd\n", "a\nb", "a\nx\nb", b"a\r\nx\nb\nc\nd\n"),
+        (b"a\nb\r\nc\r\n", "a\nb\nc", "1\nb", b"1\nb\r\n"),
+        (b"a\nb\r\nc\nd\n", "a\nb\nc\nd\n", "c\nd\n", b"c\nd\n"),
+        (b"a\r\nb\nc\r\n", "b", "x\ny", b"a\r\nx\ny\nc\r\n"),
+        (b"a\r\nb\r\nc\nd", "d", "x\ny", b"a\r\nb\r\nc\nx\r\ny"),
+    ],
+)
+@pytest.mark.requirement("R3.file.edit.kept")
+async def test_a_new_line_ends_as_the_one_it_stands_for_or_as_most(desk, content, old, new, expected):
+    _, after = await _edit(desk, content, old, new)
+    assert after == expected
+
+
+async def test_many_matches_in_a_long_line_of_a_mixed_file_take_no_long_time(desk):
+    content = b"a\r\nb\n" + b"x," * 200_000 + b"\r\n"
+    _, after = await _edit(desk, content, ",", "\n", replace_all=True)
+    assert after == b"a\r\nb\n" + b"x\r\n" * 200_000 + b"\r\n"
+
+
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.requirement("R3.file.edit.kept")
 async def test_utf_8_and_its_mark_are_kept(desk, mark):
