@@ -121,7 +121,8 @@ def test_what_only_talks_of_secrets_stays_as_it_is(text: str) -> None:
     "piece",
     ["://", "token", "-token", " --token", "key=", "a.key", "authorization:", '"token": "', "eyJ", "eyJ-",
      "_", "x", "-----BEGIN PRIVATE KEY-----", "bearer ", "?token=", "\\", "mysql ", "mysql -p ", "mysql '",
-     "mysql -p\"x", "mysql \"';", "curl ", "curl -u ", "curl -u x ", "curl -u 'a:", "mysql \\\n", "curl -uuuu"],
+     "mysql -p\"x", "mysql \"';", "curl ", "curl -u ", "curl -u x ", "curl -u 'a:", "mysql \\\n",
+     "curl -uuuu"],
 )  # fmt: skip
 def test_the_time_for_a_text_grows_with_its_length(piece: str) -> None:
     def seconds(length: int) -> float:
