@@ -30,7 +30,7 @@ from app.config import Settings, environment_secrets, refuse_exposure, secret_va
 from app.connections import BoundedWebSocket, bounded_http, raise_descriptor_limit
 from app.errors import ConfigError, KagedError, ProjectFileInvalid
 from app.observability import Redactor, start_logging, without_controls
-from app.process_memory import freeze_loaded, keep_freed_pages
+from app.process_memory import freeze_loaded, keep_freed_pages, load_undisturbed
 from app.storage.lock import DataFolderLock
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ HEALTH = orjson.dumps({"status": "ok", "version": __version__})
 def run_server(settings: Settings, *, project_paths: list[Path], json_ready: bool) -> int:
     """Run the daemon until it is told to stop; return the process's exit code."""
     keep_freed_pages()
+    load_undisturbed()
     redactor = Redactor((*secret_values(settings), *environment_secrets()))
     output = start_logging(level=settings.log.level, line_format=settings.log.format, redactor=redactor)
     try:

@@ -26,6 +26,12 @@ def keep_freed_pages() -> None:
         mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
 
 
+def load_undisturbed() -> None:
+    """Collect no garbage until `freeze_loaded`: nearly all that loading makes stays, and walking it again
+    and again takes a sixth of the time."""
+    gc.disable()
+
+
 def freeze_loaded() -> None:
     """Take what is loaded now out of garbage collections: it stays, and need not be walked again.
 
@@ -33,4 +39,5 @@ def freeze_loaded() -> None:
     all of them alive, and was walked a dozen times while it was parsed."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])
