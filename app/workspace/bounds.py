@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
 from app.errors import RPC_CAPABILITY_DENIED, ToolError
 from app.workspace.descriptors import names_of, real_path
+from app.workspace.linked_files import linked_files
 from app.workspace.paths import Access, folded, invalid_path
 
 Names = tuple[str, ...]
@@ -74,23 +74,16 @@ class Bounds:
         return tuple(whole[len(root) :] for whole in self.closed if whole[: len(root)] == root)
 
     def check_identity(self, status: os.stat_result, shown: str) -> None:
-        """Refuse a further name (a hard link) of a closed file, or of one directly in a closed folder,
-        which is where the daemon keeps its database and its tokens."""
+        """Refuse a further name (a hard link) of a closed file, or of one anywhere in a closed folder."""
         if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
             return
-        for names in self.closed:
-            path = "/" + "/".join(names)
-            if any(os.path.samestat(status, own) for own in _statuses(path)):
-                raise daemons_own(shown)
+        if any(linked_files("/" + "/".join(names)).holds(status) for names in self.closed):
+            raise daemons_own(shown)
 
     def with_further_names(self) -> frozenset[tuple[int, int]]:
         """Return device and inode of those closed files that have further names (hard links)."""
-        own = (status for names in self.closed for status in _statuses("/" + "/".join(names)))
-        return frozenset(
-            (status.st_dev, status.st_ino)
-            for status in own
-            if status.st_nlink > 1 and stat.S_ISREG(status.st_mode)
-        )
+        known = (linked_files("/" + "/".join(names)).identities() for names in self.closed)
+        return frozenset().union(*known)
 
     def _check_closed(self, parts: Names, root: Names) -> None:
         for closed in self.closed:
@@ -127,21 +120,6 @@ def closed_to_writes(shown: str) -> ToolError:
         detail={"path": shown},
         rpc_code=RPC_CAPABILITY_DENIED,
     )
-
-
-def _statuses(path: str) -> Iterator[os.stat_result]:
-    """The status of a file, or of all that lies directly in a folder."""
-    try:
-        own = os.stat(path, follow_symlinks=False)
-        if not stat.S_ISDIR(own.st_mode):
-            yield own
-            return
-        with os.scandir(path) as entries:
-            for entry in entries:
-                with suppress(OSError):
-                    yield entry.stat(follow_symlinks=False)
-    except OSError:
-        return
 
 
 @lru_cache(maxsize=1)

@@ -16,6 +16,8 @@ import pytest
 from app.cages.protected_names import READ_ONLY_NAMES, is_protected
 from app.tools.authorisation.rules import PermissionRule
 from app.tools.service import ToolService
+from app.workspace import linked_files
+from app.workspace.linked_files import LinkedFiles
 from tests.tools.conftest import tool_registry
 
 SECRET = "top secret"
@@ -169,6 +171,59 @@ async def test_a_hard_link_to_a_file_of_the_daemon_is_the_daemons(desk, children
     desk.put("twice", "x")
     os.link(desk.root / "twice", desk.root / "again")
     await desk.ok("file.read", path="again")
+
+
+@pytest.mark.requirement("R3.permit.paths", "R3.permit.protected")
+async def test_a_hard_link_to_a_file_deep_in_the_daemons_folder_is_the_daemons(desk, children, monkeypatch):
+    data = desk.base / "data"
+    desk = replace(
+        desk, service=ToolService(tool_registry(reads=desk.reads, children=children, data_dir=data))
+    )
+    for name in ("sessions/one/output.txt", "uploads/two", "cages/quarantine/theirs"):
+        (data / name).parent.mkdir(parents=True)
+        (data / name).write_text(SECRET)
+    looked = []
+    look = LinkedFiles._look
+    monkeypatch.setattr(LinkedFiles, "_look", lambda self: looked.append(1) or look(self))
+    desk.put("mine.txt", SECRET)
+    await desk.ok("file.read", path="mine.txt")
+    assert not looked  # without a further name nothing is looked for
+    os.link(desk.root / "mine.txt", desk.root / "again.txt")
+    await desk.ok("file.read", path="again.txt")
+    assert looked
+    os.link(data / "sessions/one/output.txt", desk.root / "innocent.txt")
+    await assert_closed(desk, "innocent.txt")
+    os.link(data / "uploads/two", desk.root / "innocent2.txt")
+    await assert_closed(desk, "innocent2.txt")
+    os.link(data / "cages/quarantine/theirs", desk.root / "theirs.txt")
+    await desk.ok("file.read", path="theirs.txt")
+    shown = {"./mine.txt", "./again.txt", "./theirs.txt"}
+    found = await desk.ok("search.grep", pattern="secret")
+    assert {one["file"] for one in found["matches"]} == shown
+    assert set((await desk.ok("search.glob", pattern="*.txt"))["files"]) == shown
+
+
+@pytest.mark.requirement("R3.permit.protected")
+def test_the_daemons_folder_is_looked_through_again_only_after_a_change(tmp_path, monkeypatch):
+    known = LinkedFiles(str(tmp_path / "data"))
+    looked = []
+    look = LinkedFiles._look
+    monkeypatch.setattr(LinkedFiles, "_look", lambda self: looked.append(1) or look(self))
+    (tmp_path / "data/deep").mkdir(parents=True)
+    (tmp_path / "data/deep/file").write_text("x")
+    (tmp_path / "one").write_text("x")
+    os.link(tmp_path / "one", tmp_path / "two")
+    monkeypatch.setattr(linked_files, "SETTLED_NS", -10_000_000_000)  # as if all that were long ago
+    monkeypatch.setattr(LinkedFiles, "_clock_is_the_same", lambda self: True)
+    assert not known.holds(os.stat(tmp_path / "one"))
+    assert not known.holds(os.stat(tmp_path / "two"))
+    assert len(looked) == 1
+    monkeypatch.undo()
+    os.link(tmp_path / "data/deep/file", tmp_path / "three")
+    assert known.holds(os.stat(tmp_path / "three"))
+    (tmp_path / "data/deep/file").unlink()
+    os.link(tmp_path / "three", tmp_path / "four")
+    assert not known.holds(os.stat(tmp_path / "four"))
 
 
 # -- variables ---------------------------------------------------------------------------------
