@@ -5,12 +5,11 @@ Owns: the events and their data. Never: keeping them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.requests import DebugOwner
-from app.bridges.dap.stops import Stop
 
 Record = Callable[[str, str, dict[str, Any]], None]
 """Takes an audit event's name, the project's id and the data."""
@@ -25,6 +24,7 @@ class SessionAudit:
         self._breakpoints = breakpoints
         self._record = record
         self._is_started = False
+        self._has_ended = False
 
     def started(self, runtime: str, script: str) -> None:
         """The program is under the debugger."""
@@ -36,16 +36,18 @@ class SessionAudit:
 
     def ended(self, reason: str) -> None:
         """The session is over; one that never started is not told of."""
+        self._has_ended = True
         if self._is_started:
             self._told("debug.session_ended", {"reason": reason})
 
-    def hit(self, stop: Stop) -> None:
-        """The program stands at breakpoints."""
-        frame = stop.frame or {}
+    def hit(self, frame: Mapping[str, Any], numbers: Iterable[int]) -> None:
+        """The program stands at breakpoints; `frame` is empty where it is not known."""
+        if self._has_ended:
+            return
         source = frame.get("source")
         path = source.get("path") if isinstance(source, dict) else None
         line = frame.get("line")
-        for number in stop.breakpoint_ids:
+        for number in numbers:
             one = self._breakpoints.get(number)
             at, there = path, line
             if one is not None and one.path is not None:

@@ -31,6 +31,7 @@ from app.bridges.dap.start_arguments import (
     launch_request,
     launch_values,
 )
+from app.bridges.dap.stop_records import StopRecords
 from app.bridges.dap.stop_report import StopReports
 from app.bridges.dap.stops import Stop
 from app.errors import ToolError
@@ -92,6 +93,7 @@ class SessionLife:
             means.limits,
             on_request=lambda link, command, arguments: self._reverse.answer(link, command, arguments),
             on_breakpoint=lambda link, body: self._binding.changed(link, body),
+            on_stop=lambda link, standing: self._records.came(link, standing),
             on_over=lambda: self._begin_end("exited"),
             on_crash=lambda: self._begin_end("crash"),
             loads_at_start=resolved.entry.program in _BUILT,
@@ -106,16 +108,17 @@ class SessionLife:
         self._cwd = request.cwd if isinstance(request, LaunchRequest) else owner.project_root
         self._conversations = self._make_conversations()
         self._reverse = self._make_reverse_requests()
+        reports = StopReports(self.program, breakpoints, self._binding, entry=entry, on_hit=self._audit.hit)
+        self._records = StopRecords(reports)
         self.session = DebugSession(
             session_id,
             self.program,
             breakpoints,
-            StopReports(self.program, breakpoints, self._binding, entry=entry),
+            reports,
             runtime=request.runtime,
             script=_script(request),
             adapter=resolved.behaviour.name or resolved.program.name,
             launched=isinstance(request, LaunchRequest),
-            on_hit=self._audit.hit,
         )
         self.session.ends_by(self._disconnect)
         self._beginning: asyncio.Task[None] | None = None
@@ -283,6 +286,7 @@ class SessionLife:
             )
 
     async def _end(self, reason: str, *, terminate: bool, keeps: bool) -> None:
+        await self._records.aclose()
         self._audit.ended(reason)
         self._breakpoints.detach(self.program)
         if self._beginning is not None and not self._beginning.done():

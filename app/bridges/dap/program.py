@@ -16,7 +16,7 @@ from app.bridges.dap.connection import Handlers
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.links import STRIDE, Link
 from app.bridges.dap.output import Output
-from app.bridges.dap.stops import whole
+from app.bridges.dap.stops import Standing, whole
 from app.errors import ToolError
 from app.states import DebugState, move
 
@@ -26,6 +26,7 @@ MAX_LAST_OUTPUT = 2_000
 _ACTIVE = (DebugState.STOPPED, DebugState.RUNNING)
 
 OnRequest = Callable[[Link, str, dict[str, Any]], Awaitable[dict[str, Any]]]
+OnStop = Callable[[Link, Standing], None]
 OnBreakpoint = Callable[[Link, dict[str, Any]], None]
 
 
@@ -39,6 +40,7 @@ class Program:
         *,
         on_request: OnRequest,
         on_breakpoint: OnBreakpoint,
+        on_stop: OnStop,
         on_over: Callable[[], None],
         on_crash: Callable[[], None],
         loads_at_start: bool = False,
@@ -63,6 +65,7 @@ class Program:
         self._bell: asyncio.Future[None] | None = None
         self._on_request = on_request
         self._on_breakpoint = on_breakpoint
+        self._on_stop = on_stop
         self._on_over = on_over
         self._on_crash = on_crash
         self._rest: asyncio.TimerHandle | None = None
@@ -136,9 +139,18 @@ class Program:
                 self._on_over()
             elif any(link.standing is not None for link in self.speakers()):
                 self._become(DebugState.STOPPED)
+                self._pass_on()
             else:
                 self._become(DebugState.RUNNING)
         self._ring()
+
+    def _pass_on(self) -> None:
+        """Pass on each stop that has come, and again when more of it has."""
+        for link in self.speakers():
+            standing = link.standing
+            if standing is not None and standing.noticed != standing.count:
+                standing.noticed = standing.count
+                self._on_stop(link, standing)
 
     def end(self, problem: str) -> None:
         """The session is over, whatever the program does; the first reason counts."""

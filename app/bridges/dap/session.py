@@ -49,7 +49,6 @@ class DebugSession:
         script: str,
         adapter: str,
         launched: bool,
-        on_hit: Callable[[Stop], None],
     ) -> None:
         self.id = session_id
         self.runtime = runtime
@@ -65,7 +64,6 @@ class DebugSession:
         self._program = program
         self._breakpoints = breakpoints
         self._reports = reports
-        self._on_hit = on_hit
         self._telling = asyncio.Lock()
         self._disconnect: Callable[[bool | None], Any] | None = None
 
@@ -237,7 +235,6 @@ class DebugSession:
                 stop = await self._reports.of(link)
                 if stop is not None:
                     self.stop, self.current_thread = stop, stop.thread_id
-                    self._on_hit(stop)
                     return
 
     async def _go(

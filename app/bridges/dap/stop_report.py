@@ -1,11 +1,12 @@
 """Telling of a stop: which thread and frame it is about, and which breakpoints of ours were hit.
 
-Owns: asking the adapter for what its events leave out. Never: the state.
+Owns: asking the adapter for what its events leave out, recording each hit once. Never: the state.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.bridges.dap.breakpoint_binding import Binding, place_of
@@ -13,58 +14,102 @@ from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.links import Link
 from app.bridges.dap.peer import AdapterRefusal
 from app.bridges.dap.program import Program
-from app.bridges.dap.stops import BREAKPOINT_REASONS, Standing, Stop, StopEvent
+from app.bridges.dap.stops import BREAKPOINT_REASONS, Seen, Standing, Stop, StopEvent
 from app.bridges.dap.threads import first_thread
 from app.bridges.message_stream import PeerClosed
 
+MAX_UNTOLD = 1_000
+"""How many stops are recorded of which nobody is told, one after the other."""
 _QUIET_SECONDS = 1.0
 """How long further events of one stop are waited for, as long as they come."""
 
 
 class StopReports:
-    """Of one session. `entry`: the first stop is expected to be the one on entry."""
+    """Of one session. `entry`: the first stop is expected to be the one on entry. `on_hit` takes the frame
+    and our ids of the breakpoints at which the program stands."""
 
-    def __init__(self, program: Program, breakpoints: Breakpoints, binding: Binding, *, entry: bool) -> None:
+    def __init__(
+        self,
+        program: Program,
+        breakpoints: Breakpoints,
+        binding: Binding,
+        *,
+        entry: bool,
+        on_hit: Callable[[Mapping[str, Any], tuple[int, ...]], None],
+    ) -> None:
         self._program = program
         self._breakpoints = breakpoints
         self._binding = binding
         self._entry = entry
+        self._on_hit = on_hit
+        self._looking = asyncio.Lock()
+        self._untold = 0
 
     async def of(self, link: Link) -> Stop | None:
         """Return what there is to tell of the stop that a link stands at, without output; None when the
-        program has gone on meanwhile.
-
-        Asking for the frame also lets the other events of the same stop come in: most adapters send them
-        before they answer. While some come, it is asked again, so that none is taken for the next stop."""
+        program has gone on meanwhile."""
         standing = link.standing
         if standing is None:
             return None
-        until = asyncio.get_running_loop().time() + _QUIET_SECONDS
-        while True:
-            event, count = standing.best, standing.count
-            thread, frame = await self._place(link, event)
-            if standing.count == count or asyncio.get_running_loop().time() > until:
-                break
+        seen = await self.seen(link, standing)
         if link.standing is not standing:
             return None
-        hits = self._hits(link, standing, event, frame)
-        self._binding.met(link, hits)
-        reason = self._reason(event, hits)
+        self._binding.met(link, seen.hits)
+        reason = self._reason(seen.event, seen.hits)
         if self._entry:
             self._entry = False
-            reason = self._entry_reason(link, standing, event, frame, hits) or reason
+            reason = self._entry_reason(link, standing, seen) or reason
             if self._binding.entry or self._binding.entry_file is not None:
                 await self._breakpoints.without_entry()
-        standing.told = True
+        standing.told, self._untold = True, 0
         return Stop(
             status="stopped",
             reason=reason,
-            description=event.description,
-            text=event.text,
-            thread_id=None if thread is None else thread + link.shift,
-            breakpoint_ids=hits,
-            frame=frame,
+            description=seen.event.description,
+            text=seen.event.text,
+            thread_id=None if seen.thread is None else seen.thread + link.shift,
+            breakpoint_ids=seen.hits,
+            frame=seen.frame,
         )
+
+    async def seen(self, link: Link, standing: Standing) -> Seen:
+        """Find out what a stop is, once, and have its hits recorded."""
+        async with self._looking:
+            seen = standing.seen
+            if seen is None or seen.count != standing.count:
+                seen = standing.seen = await self._look(link, standing)
+            self._record(standing, seen)
+            return seen
+
+    def missed(self, link: Link, standing: Standing) -> None:
+        """Record the hits of a stop as far as its events tell: it is too late to ask for more."""
+        self._record(standing, self._unasked(link, standing))
+
+    async def _look(self, link: Link, standing: Standing) -> Seen:
+        """Asking for the frame also lets the other events of the same stop come in: most adapters send them
+        before they answer. While some come, it is asked again, so that none is taken for the next stop."""
+        until = asyncio.get_running_loop().time() + _QUIET_SECONDS
+        while link.standing is standing:
+            event, count = standing.best, standing.count
+            thread, frame = await self._place(link, event)
+            if link.standing is standing and (
+                standing.count == count or asyncio.get_running_loop().time() > until
+            ):
+                return Seen(count, event, thread, frame, self._hits(link, standing, event, frame))
+        return self._unasked(link, standing)
+
+    def _unasked(self, link: Link, standing: Standing) -> Seen:
+        event = standing.best
+        hits = self._hits(link, standing, event, None)
+        return Seen(standing.count, event, event.thread, None, hits)
+
+    def _record(self, standing: Standing, seen: Seen) -> None:
+        """Have each breakpoint of a stop recorded once; not without end while nobody looks."""
+        new = tuple(number for number in seen.hits if number not in standing.recorded)
+        standing.recorded.update(new)
+        if new and self._untold < MAX_UNTOLD:
+            self._untold += 1
+            self._on_hit(seen.frame or {}, new)
 
     async def _place(self, link: Link, event: StopEvent) -> tuple[int | None, dict[str, Any] | None]:
         """Return the adapter's id of the thread, and the frame at its top."""
@@ -99,15 +144,9 @@ class StopReports:
             return named
         return tuple(filter(self._binding.holds, self._breakpoints.at(*place)))
 
-    def _entry_reason(
-        self,
-        link: Link,
-        standing: Standing,
-        event: StopEvent,
-        frame: dict[str, Any] | None,
-        hits: tuple[int, ...],
-    ) -> str | None:
-        if hits or event.reason == "exception":
+    def _entry_reason(self, link: Link, standing: Standing, seen: Seen) -> str | None:
+        event, frame = seen.event, seen.frame
+        if seen.hits or event.reason == "exception":
             return None
         if event.reason in self._program.behaviour.entry_reasons:
             return "entry"

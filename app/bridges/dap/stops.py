@@ -74,15 +74,31 @@ class StopEvent:
         return self.aside, _RANKS.get(self.reason, _UNKNOWN_RANK)
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was found out of a stop when it had `count` events: the one that tells most, the adapter's id of
+    the thread, the frame at its top, and our ids of the breakpoints that were hit."""
+
+    count: int
+    event: StopEvent
+    thread: int | None
+    frame: dict[str, Any] | None
+    hits: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class Standing:
     """The stop that a program stands at: all its events since it was last let run. `told`: somebody has
-    been told of it."""
+    been told of it. `recorded` are our ids of the breakpoints of which the audit trail has been told."""
 
     events: list[StopEvent] = field(default_factory=list)
     told: bool = False
     count: int = 0
     """How many events there were, those included that are not kept."""
+    noticed: int = 0
+    """How many of them have been passed on to be recorded."""
+    seen: Seen | None = None
+    recorded: set[int] = field(default_factory=set)
 
     def add(self, event: StopEvent) -> None:
         self.count += 1

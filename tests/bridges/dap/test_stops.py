@@ -28,6 +28,11 @@ time.sleep(1)
 after = 2
 print("after", flush=True)
 """
+WAITS = """import os, time
+while not os.path.exists("go"):
+    time.sleep(0.01)
+print("it may go on")
+"""
 RAISES = """def divide(dividend, divisor):
     return dividend / divisor
 
@@ -137,6 +142,35 @@ async def test_a_stop_after_the_wait_is_told_by_the_next_continue(tmp_path: Path
         assert (stop.status, stop.breakpoint_ids, where(stop)[1]) == ("stopped", (one.id,), 4)
         stop = await session.resume(seconds=10)
         assert (stop.status, stop.output) == ("exited", "after\n")
+        assert [event["breakpoint_id"] for event in place.events("breakpoint_hit")] == [one.id]
+
+
+@pytest.mark.requirement("R5.audit.events")
+@pytest.mark.parametrize("action", ["launch", "continue"])
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_a_stop_that_nobody_is_told_of_is_recorded_when_it_comes(
+    tmp_path: Path, action: str, at_once: bool
+) -> None:
+    async with open_place(tmp_path) as place:
+        program = place.put("waits.py", WAITS)
+        one = await place.debugging.breakpoints(place.owner).set_line(program, 4)
+        entry = action == "continue"
+        session, stop = await place.launch(
+            program, runtime="python", stop_on_entry=entry, seconds=20 if entry else 0.1
+        )
+        if entry:
+            stop = await session.resume(seconds=0.1)
+        assert stop.timed_out and not place.events("breakpoint_hit")
+        place.put("go", "")
+        await until(lambda: session.state is DebugState.STOPPED)
+        if not at_once:
+            await until(lambda: bool(place.events("breakpoint_hit")))
+        await place.debugging.end_run(*place.owner.key)
+        hit = {"breakpoint_id": one.id, "path": "./waits.py", "line": 4}
+        assert [(event, data) for event, _, data in place.audited][1:] == [
+            ("debug.breakpoint_hit", {"debug_session_id": session.id, **hit}),
+            ("debug.session_ended", {"debug_session_id": session.id, "reason": "run_ended"}),
+        ]
 
 
 async def test_who_has_looked_for_itself_is_not_told_again(tmp_path: Path) -> None:
