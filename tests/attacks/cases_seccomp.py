@@ -125,6 +125,7 @@ def _relaxed() -> Case:
 CASES: tuple[Case, ...] = (
     *(_forbidden(name, "runner", (CALLS[name], *given)) for name, given in FORBIDDEN.items()),
     *(_forbidden(name, "runner", (CALLS["ioctl"], 0, number, BAD)) for name, number in TERMINAL.items()),
+    _forbidden("lease", "runner", (CALLS["fcntl"], BAD, 1024, 1)),
     _forbidden("clone-with-a-user-namespace", "runner", (CALLS["clone"], 0x10000000 | 17)),
     _forbidden("unix-socket", "runner", (CALLS["socket"], 1, 1, 0), (CALLS["socket"], 1, 5, 0)),
     _unfiltered(),

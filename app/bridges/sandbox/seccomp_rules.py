@@ -66,6 +66,10 @@ _NEW_NAMESPACES = 0x7E020000
 _NEW_TIME_NAMESPACE = 0x80
 TERMINAL_CALLS = (0x5412, 0x541C, 0x5423)
 """Typing on behalf of who sits at the terminal, pasting into a console, other line disciplines."""
+_LEASES = (1024, 1040)
+"""F_SETLEASE and F_SETDELEG. Whoever holds a lease on a file makes everybody else wait who opens it, for
+three quarters of a minute each time, and it takes no more than reading a file of one's own user: also of
+those that a cage sees read-only, as the daemon's own libraries."""
 _VOLUMES, _VOLUME_MASK = 0x9400, 0xFF00
 _SHARED_BLOCKS = (0x40049409, 0x4020940D, 0xC0189436)
 """What is asked of btrfs by descriptor, as a copy of the whole volume that a folder is part of; and what has
@@ -152,6 +156,7 @@ def refusals(seccomp: Seccomp, *, unix_sockets: bool, namespaces: bool) -> list[
     terminals: tuple[_Case, ...] = tuple((Comparison(1, "equal", one),) for one in TERMINAL_CALLS)
     volumes = (Comparison(1, "equal", _VOLUMES, mask=_VOLUME_MASK), *_none_of(1, *_SHARED_BLOCKS))
     found.append(_Refusal("ioctl", cases=(*terminals, volumes)))
+    found.append(_Refusal("fcntl", cases=tuple((Comparison(1, "equal", one),) for one in _LEASES)))
     found.append(_Refusal("personality", cases=(_none_of(0, *_PERSONALITIES),)))
     always = REFUSED + (() if seccomp == "relaxed" else DEBUGGING)
     always += () if namespaces else SHARED_WITHOUT_NAMESPACES

@@ -174,6 +174,16 @@ def test_no_copy_of_a_whole_volume_is_made_and_single_files_may_share_their_bloc
     assert oracle(calls + files, filter_bytes()) == [EPERM] * 8 + [EBADF] * 3
 
 
+@pytest.mark.requirement("R8.kernel.seccomp")
+@pytest.mark.parametrize("namespaces", [False, True])
+def test_nobody_holds_a_lease_on_a_file_and_everybody_may_lock_one(namespaces: bool) -> None:
+    """Who opens a leased file waits for its holder, who needs no right to write it."""
+    calls = [(CALLS["fcntl"], ALL_BITS, kind | upper) for kind in (1024, 1040) for upper in (0, 1 << 32)]
+    calls += [(CALLS["fcntl"], ALL_BITS, kind) for kind in (4, 6, 37, 1025, 1030)]
+    assert oracle(calls, None) == [EBADF] * 9
+    assert oracle(calls, filter_bytes(namespaces=namespaces)) == [EPERM] * 4 + [EBADF] * 5
+
+
 UNIX, INTERNET, INTERNET_6, NETLINK, VSOCK = 1, 2, 10, 16, 40
 STREAM, DATAGRAM, RAW, PACKETS, NO_KIND, CLOSED_ON_EXEC = 1, 2, 3, 5, 12, 0o2000000
 
@@ -328,6 +338,7 @@ def test_the_filter_of_every_machine_refuses_the_same(architecture: object) -> N
     assert {judge(name) for name in ABSENT} == {ENOSYS}
     assert judge("openat", 0, 0, 0o100, 0o644) == judge("clone", 17) == ALLOWED
     assert judge("ioctl", 0, 0x5412) == judge("socket", VSOCK) == judge("clone", 0x10000011) == EPERM
+    assert judge("fcntl", 0, 1024, 1) == EPERM
     other = AARCH64 if here is X86_64 else X86_64
     assert judge("openat", 0, 0, 0, 0, number=other.number) == ENOSYS
     assert judge("openat", 0, 0, 0, 0, number=0x40000003) == ENOSYS
