@@ -35,7 +35,9 @@ class Behaviour:
     `loads_first`: it answers nothing rightly before the project is loaded. `reads_too`: the suffixes of
     files that others may include and that are no documents of its languages. `config_files`: without one
     of these in a file's folder or above, it knows of other files only those that are open or imported;
-    `most_opened` is how many can be opened for that, fewer than documents are kept.
+    `most_opened` is how many can be opened for that, fewer than documents are kept. `sourceless` are those
+    of `config_files` that do not tell which files there are, unless this word is in them; with an empty word
+    never, and none above it counts.
     """
 
     freshness: Freshness = "versioned"
@@ -55,6 +57,7 @@ class Behaviour:
     loads_first: bool = False
     reads_too: frozenset[str] = frozenset()
     config_files: frozenset[str] = frozenset()
+    sourceless: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     most_opened: int = 200
 
 

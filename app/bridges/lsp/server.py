@@ -95,6 +95,12 @@ class LanguageServer:
         return resolved.behaviour.config_files if resolved is not None else frozenset()
 
     @property
+    def sourceless(self) -> Mapping[str, str]:
+        """Those of the `config_files` that tell of no others unless this word is in them."""
+        resolved = self.lifecycle.resolved
+        return resolved.behaviour.sourceless if resolved is not None else {}
+
+    @property
     def most_opened(self) -> int:
         """How many files can be opened in its stead."""
         resolved = self.lifecycle.resolved

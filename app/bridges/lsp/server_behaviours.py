@@ -133,6 +133,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         config_files=frozenset(
             {"compile_commands.json", "build/compile_commands.json", "compile_flags.txt", ".clangd"}
         ),
+        sourceless={"compile_flags.txt": "", ".clangd": "CompilationDatabase"},
         most_opened=40,
         reads_too=frozenset({".def", ".inc", ".icc", ".tcc", ".txx"}),
     ),

@@ -4,7 +4,8 @@ Owns: when that is so, and which files the server is given. Never: opening them;
 
 Without a `tsconfig.json` the servers of TypeScript and JavaScript know the files that are open, and what
 those import; so does clangd where nothing says how to compile. The uses of a function in any other file
-would be missing, and a rename would leave them.
+would be missing, and a rename would leave them. Where a file says how to compile but not what, as
+`compile_flags.txt` does, a rename is still made whole; to ask has its price, and is left as it is.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from app.tools.code.call import CodeCall, Named
 from app.tools.threads import held_open
 from app.workspace import Workspace
 
+MAX_CONFIGURATION = 64_000
 LIST_SECONDS = 5.0
 _WHOLE_PROJECT = frozenset({"references", "implementation", "symbols", "rename", "rename_file"})
+_CHANGING = frozenset({"rename", "rename_file"})
 
 
 async def give_loose_files(call: CodeCall, named: Named, server: LanguageServer, word: str) -> None:
@@ -31,13 +34,15 @@ async def give_loose_files(call: CodeCall, named: Named, server: LanguageServer,
     about all of them. Raises ToolError `lsp_request_failed` when they are too many."""
     if call.params.action not in _WHOLE_PROJECT or not server.config_files:
         return
-    if await asyncio.to_thread(_is_configured, named, server):
+    whole = call.params.action in _CHANGING
+    if await asyncio.to_thread(_is_listed if whole else _is_configured, named, server):
         return
     listing = await _listed(call, server, None)
     if len(listing.names) > server.most_opened and word:
         listing = await _listed(call, server, word)
     if len(listing.names) > server.most_opened or not listing.complete:
-        names = " or ".join(sorted(server.config_files))
+        wanted = server.config_files.difference(server.sourceless if whole else ())
+        names = " or ".join(sorted(wanted))
         raise ToolError(
             "lsp_request_failed",
             f"{server.name} knows only files that are open here: above {named.shown} there is no {names}. "
@@ -50,12 +55,40 @@ async def give_loose_files(call: CodeCall, named: Named, server: LanguageServer,
 
 def _is_configured(named: Named, server: LanguageServer) -> bool:
     """Tell whether a configuration is in the file's folder or above. Blocks."""
-    place = server.project_root
-    for name in ("", *named.parts[:-1]):
-        place = place / name
-        if any((place / one).exists() for one in server.config_files):
+    return any((folder / one).exists() for folder in _folders(named, server) for one in server.config_files)
+
+
+def _is_listed(named: Named, server: LanguageServer) -> bool:
+    """Tell whether the configuration of the file tells of others. Blocks."""
+    for folder in _folders(named, server):
+        there = [one for one in server.config_files if (folder / one).exists()]
+        if any(_tells_sources(folder / one, server.sourceless.get(one)) for one in there):
             return True
+        if any(server.sourceless.get(one) == "" for one in there):
+            return False
     return False
+
+
+def _folders(named: Named, server: LanguageServer) -> list[Path]:
+    """Return the file's folder and those above it up to the project's root."""
+    depths = range(len(named.parts) - 1, -1, -1)
+    return [server.project_root.joinpath(*named.parts[:depth]) for depth in depths]
+
+
+def _tells_sources(configuration: Path, word: str | None) -> bool:
+    """Tell whether a configuration tells of files; `word` does so in it, None means that it always does."""
+    if not word:
+        return word is None
+    try:
+        descriptor = os.open(configuration, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return word.encode() in os.read(descriptor, MAX_CONFIGURATION)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 async def _listed(call: CodeCall, server: LanguageServer, word: str | None) -> Listing:

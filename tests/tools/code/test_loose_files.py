@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import orjson
 import pytest
 
 from app.bridges.lsp.manager import Declarations, Declared, LanguageServer
@@ -77,21 +78,69 @@ async def test_what_would_not_be_whole_is_refused(tmp_path: Path, monkeypatch: p
         assert (await desk.lsp("rename", **TOTAL, new_name="sum"))["files_changed"] == 3
 
 
+PRICES = {
+    "price.h": "int price();\n",
+    "price.cpp": '#include "price.h"\nint price() { return 1; }\n',
+    "main.cpp": '#include "price.h"\nint main() { return price(); }\n',
+    "other.cpp": "int other() { return 2; }\n",
+}
+
+
+@asynccontextmanager
+async def clangd_desk(base: Path, more: Mapping[str, str]) -> AsyncIterator[CodeDesk]:
+    declared = Declared(language="cpp", command=server_command("clangd"))
+    async with code_desk(base, declarations=Declarations(local=(declared,))) as desk:
+        desk.put_all({**PRICES, **more})
+        yield desk
+
+
 @pytest.mark.requirement("R4.tool.rename", "R4.tool.references")
 @pytest.mark.parametrize("path", ["price.h", "price.cpp", "main.cpp"])
 async def test_sources_that_no_database_lists_are_known_too(tmp_path: Path, path: str) -> None:
-    declared = Declared(language="cpp", command=server_command("clangd"))
-    files = {
-        "price.h": "int price();\n",
-        "price.cpp": '#include "price.h"\nint price() { return 1; }\n',
-        "main.cpp": '#include "price.h"\nint main() { return price(); }\n',
-        "other.cpp": "int other() { return 2; }\n",
-    }
-    async with code_desk(tmp_path, declarations=Declarations(local=(declared,))) as desk:
-        desk.put_all(files)
+    async with clangd_desk(tmp_path, {}) as desk:
         place = {"path": path, "line": 1 if path == "price.h" else 2, "symbol": "price"}
         found = (await desk.lsp("references", **place))["references"]
         assert ("./main.cpp", 2) in {(one["path"], one["line"]) for one in found}
         assert (await desk.lsp("rename", **place, new_name="cost"))["files_changed"] == 3
-        for name, text in files.items():
+        for name, text in PRICES.items():
             assert desk.text(name) == text.replace("price()", "cost()")
+
+
+@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.parametrize("path", ["price.h", "price.cpp", "main.cpp"])
+@pytest.mark.parametrize(
+    "configuration",
+    [{"compile_flags.txt": "-std=c++17\n"}, {".clangd": "CompileFlags:\n  Add: [-std=c++17]\n"}],
+    ids=["flags", "clangd"],
+)
+async def test_a_rename_is_whole_where_only_flags_are_given(
+    tmp_path: Path, path: str, configuration: dict[str, str]
+) -> None:
+    async with clangd_desk(tmp_path, configuration) as desk:
+        place = {"path": path, "line": 1 if path == "price.h" else 2, "symbol": "price"}
+        assert (await desk.lsp("rename", **place, new_name="cost"))["files_changed"] == 3
+        for name, text in PRICES.items():
+            assert desk.text(name) == text.replace("price()", "cost()")
+
+
+@pytest.mark.requirement("R4.tool.rename", "R4.tool.references", "R4.tool.errors")
+async def test_where_only_flags_are_given_a_rename_of_too_much_is_refused_and_references_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LanguageServer, "most_opened", 2)
+    place = {"path": "main.cpp", "line": 2, "symbol": "price"}
+    async with clangd_desk(tmp_path, {"compile_flags.txt": "-std=c++17\n"}) as desk:
+        before = desk.snapshot()
+        refused = await desk.refused("rename", **place, new_name="cost")
+        assert refused.code == "lsp_request_failed" and "compile_commands.json" in refused.error_text
+        assert "compile_flags.txt" not in refused.error_text and desk.snapshot() == before
+        assert (await desk.lsp("references", **place))["count"] >= 1
+        commands = [
+            {"directory": str(desk.root), "file": name, "arguments": ["c++", "-c", name]}
+            for name in PRICES
+            if name.endswith(".cpp")
+        ]
+        desk.put("made/compile_commands.json", orjson.dumps(commands).decode())
+        desk.put(".clangd", "CompileFlags:\n  CompilationDatabase: made\n")
+        await desk.lsp("reload")
+        assert (await desk.lsp("rename", **place, new_name="cost"))["files_changed"] == 3
