@@ -73,6 +73,18 @@ async def test_plain_text_is_found_without_a_process(desk, uncaged_machine, patt
 
 
 @pytest.mark.requirement("R8.kernel.unavailable")
+@pytest.mark.parametrize("ignore_case", [False, True])
+async def test_a_long_line_is_shown_around_its_match_without_a_process(desk, uncaged_machine, ignore_case):
+    other, started = uncaged_machine
+    desk.put("a.min.js", "ä" * 3_000 + "needle" + "y" * 3_000 + "\n")
+    asked = {"pattern": "needle", "output_mode": "content", "ignore_case": ignore_case}
+    for one in (desk, other):
+        [match] = (await one.caged(("ro", ".")).ok("search.grep", **asked))["matches"]
+        assert match["content"] == "[truncated] " + "ä" * 250 + "needle" + "y" * 1_744 + " [truncated]"
+    assert not started
+
+
+@pytest.mark.requirement("R8.kernel.unavailable")
 @pytest.mark.parametrize("pattern", ["**/*.py", "*", "**/.hidden", "src/**"])
 async def test_files_are_found_without_a_process(desk, uncaged_machine, pattern):
     fill(desk)

@@ -59,6 +59,17 @@ async def names_of(machine: CagedMachine, root: Path) -> list[bytes]:
 
 
 @pytest.mark.requirement("R8.where.search")
+async def test_a_long_line_is_shown_around_its_match_from_a_cage(machine):
+    for path in ("src/a.js", "other/a.js"):
+        machine.desk.put(path, "x" * 5_000 + "needle" + "y" * 4_000 + "\n")
+    caged = machine.desk.caged(("ro", "src"))
+    data = await caged.ok("search.grep", pattern="n[e]edle", output_mode="content")
+    outside, inside = data["matches"]
+    assert outside == {"file": "./other/a.js", "line": 1, "outside_cage": True}
+    assert inside["content"] == "[truncated] " + "x" * 500 + "needle" + "y" * 1_494 + " [truncated]"
+
+
+@pytest.mark.requirement("R8.where.search")
 @pytest.mark.parametrize("caged", [False, True])
 async def test_searches_and_readers_find_what_they_find_without_a_cage(desk, machine, caged):
     desk.put(".gitignore", "*.log\n")

@@ -25,6 +25,8 @@ OutputMode = Literal["content", "files_with_matches", "count"]
 START = b".//"
 MAX_COLUMNS = 8_192
 """Bytes of a line that an engine prints at most; what is shown is shorter."""
+BYTES_BEFORE = 500
+"""Bytes of a long line before its first match that are printed with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,14 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
+    """With `around`, each line is printed from `BYTES_BEFORE` before its first match on, and before that
+    the column in bytes, from 1, at which this begins, and a colon."""
+
     pattern: str
     mode: OutputMode
     ignore_case: bool = False
     context: int = 0
+    around: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,11 @@ class Ripgrep:
             options.append("--count" if query.mode == "count" else "--files-with-matches")
         if query.ignore_case:
             options.append("--ignore-case")
-        return self._command([*options, f"--regexp={query.pattern}"], walk)
+        pattern = query.pattern
+        if query.around:  # in bytes, and to the end, so that each line is printed once
+            pattern = rf"(?-u:[^\n]){{0,{BYTES_BEFORE}}}?(?:{pattern})(?-u:[^\n])*"
+            options += ["--only-matching", "--column"]
+        return self._command([*options, f"--regexp={pattern}"], walk)
 
     def files(self, walk: Walk) -> Command:
         return self._command(["--files", "--null"], walk)
@@ -96,7 +106,7 @@ class Ripgrep:
         argv += [] if walk.levels else ["--no-ignore-parent"]
         argv += [] if walk.repositories else ["--no-require-git"]
         if walk.only is not None:
-            argv += ["--no-ignore", "--max-depth=1", f"--glob={_literal(walk.only)}"]
+            argv += ["--no-ignore", "--max-depth=1", f"--glob={literal_name(walk.only)}"]
         else:
             argv += [f"--glob=!{name}" for name in VERSION_CONTROL]
         argv += [f"--type-add=wanted:{name}" for name in walk.names]
@@ -130,7 +140,7 @@ def choose_engine(environment: Mapping[str, str]) -> Engine:
     return PythonEngine() if program is None else Ripgrep(program.resolve())
 
 
-def _literal(name: str) -> str:
+def literal_name(name: str) -> str:
     """Write a file's name as a glob that matches only that name."""
     return "".join(
         character if character.isalnum() or ord(character) > 127 else f"\\{character}" for character in name

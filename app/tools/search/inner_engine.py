@@ -61,7 +61,9 @@ class InnerRun:
         found = bytearray()
         search = None
         if self.query is not None:
-            search = Search(asdict(self.query), found.extend, self._hit(), max_file=MAX_FILE)
+            place = self._place()
+            query = asdict(self.query)
+            search = Search(query, found.extend, lambda line: place(line) >= 0, place, max_file=MAX_FILE)
         pause = time.monotonic() + STEP_SECONDS
         for file in walk(asdict(self.walk), self.folder, self.real):
             if search is None:
@@ -74,7 +76,7 @@ class InnerRun:
                 pause = time.monotonic() + STEP_SECONDS
         yield bytes(found)
 
-    def _hit(self) -> Callable[[str], object]:
+    def _place(self) -> Callable[[str], int]:
         assert self.query is not None
         text = plain_text(self.query.pattern)
         if text is None:
@@ -86,8 +88,8 @@ class InnerRun:
             )
         if self.query.ignore_case:
             folded = text.casefold()
-            return lambda line: folded in line.casefold()
-        return lambda line: text in line
+            return lambda line: line.casefold().find(folded)
+        return lambda line: line.find(text)
 
 
 def plain_text(pattern: str) -> str | None:

@@ -26,6 +26,7 @@ from app.tools.search.ignore_rules import RULES_FILE, VERSION_CONTROL, IgnoreRul
 
 MAX_FILE = 1024 * 1024 * 1024
 MAX_COLUMNS = 8_192
+BYTES_BEFORE = 500
 MAX_DEPTH = 200
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MARKS = (
@@ -120,19 +121,24 @@ class _Walk:
 
 class Search:
     """Looks for one pattern and gives what it finds to `put`. `query` is as in `engine.TextQuery`; `hit`
-    tells whether a line matches, `max_file` is the size in bytes above which a file is not looked at."""
+    tells whether a line matches and `place` where its first match begins, `max_file` is the size in bytes
+    above which a file is not looked at."""
 
     def __init__(
         self,
         query: dict[str, Any],
         put: Callable[[bytes], object],
         hit: Callable[[str], object] | None = None,
+        place: Callable[[str], int] | None = None,
         *,
         max_file: int = MAX_FILE,
     ) -> None:
-        self._hit = hit or _expression(query)
+        if hit is None or place is None:
+            hit, place = _of_expression(query)
+        self._hit, self._place = hit, place
         self._mode = query["mode"]
         self._context = query["context"]
+        self._around = query["around"]
         self._put = put
         self._max_file = max_file
 
@@ -152,8 +158,18 @@ class Search:
             self._put(path)
         elif self._mode == "count":
             self._put(path + b"%d\n" % len(hits))
+        elif self._around:
+            self._parts(path, lines, hits)
         else:
             self._lines(path, lines, hits)
+
+    def _parts(self, path: bytes, lines: list[str], hits: list[int]) -> None:
+        for at in hits:
+            place = self._place(lines[at].removesuffix("\r"))
+            content = lines[at].encode("utf-8", "surrogateescape")
+            begin = max(len(lines[at][:place].encode("utf-8", "surrogateescape")) - BYTES_BEFORE, 0)
+            part = content[begin : begin + MAX_COLUMNS]
+            self._put(path + b"%d:%d:" % (at + 1, begin + 1) + part + b"\n")
 
     def _lines(self, path: bytes, lines: list[str], hits: list[int]) -> None:
         matching = set(hits)
@@ -170,12 +186,18 @@ def path_of(found: FoundFile) -> bytes:
     return b".//" + os.fsencode("/".join(found.parts)) + b"\0"
 
 
-def _expression(query: dict[str, Any]) -> Callable[[str], object]:
+def _of_expression(query: dict[str, Any]) -> tuple[Callable[[str], object], Callable[[str], int]]:
     flags = re.IGNORECASE if query["ignore_case"] else 0
     try:
-        return re.compile(translate(query["pattern"]), flags).search
+        search = re.compile(translate(query["pattern"]), flags).search
     except (re.error, RecursionError, OverflowError) as problem:
         raise BadPattern(str(problem)) from None
+
+    def place(line: str) -> int:
+        found = search(line)
+        return 0 if found is None else found.start()
+
+    return search, place
 
 
 def _text_of(found: FoundFile, most: int) -> str | None:

@@ -10,7 +10,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,13 @@ from app.tools.search.glob_pattern import parse_glob
 from app.tools.search.ignore_rules import rules_above
 from app.tools.search.inner_engine import InnerRun
 from app.tools.search.kept_lists import KeptLists
+from app.tools.search.long_lines import LongLines
 from app.tools.search.running import Ending, EngineRun
 from app.tools.search.scope import Scope, open_scope
 
 SIDECAR_BYTES = 1024 * 1024
 MAX_PATTERN = 20_000
+LONG_LINES_SECONDS = 10.0
 _BATCH = 256
 
 
@@ -102,7 +104,12 @@ async def search_text(
         )
         walk = await walk_of(scope, names)
         query = TextQuery(request.pattern, request.mode, request.ignore_case, request.context)
+        end = time.monotonic() + limits.seconds
         ending = await _gather(searching, query, walk, scope, context, limits.seconds, gathering)
+        long_lines = LongLines(gathering.rows, scope)
+        if long_lines:
+            left = min(max(end - time.monotonic(), 0.0), LONG_LINES_SECONDS)
+            await _look_again(searching, query, walk, scope, context, left, long_lines)
     return await _answer(gathering, ending, request, limits, context, tool)
 
 
@@ -135,6 +142,33 @@ async def _gather(
         ending = await (await run_of(searching, query, walk, scope, context, left)).read(take)
         gathering.finish()
     return ending
+
+
+async def _look_again(
+    searching: Searching,
+    query: TextQuery,
+    walk: Walk,
+    scope: Scope,
+    context: ToolCallContext,
+    seconds: float,
+    long_lines: LongLines,
+) -> None:
+    """Find where in long lines the first match is. Lines for which this fails keep their beginning."""
+    around = replace(query, context=0, around=True)
+    there = walk if walk.only else replace(walk, names=long_lines.names() or walk.names)
+    try:
+        if context.cage is None or scope.in_scratch or not searching.processes.reads_twice:
+            run = await run_of(searching, around, there, scope, context, seconds)
+        else:
+            inside = await searching.processes.for_reading_inside(context, scope.real)
+            if inside is None:
+                return
+            command = searching.engine.text(around, there)
+            run = EngineRun(inside, command, scope.real, context.session_id, seconds)
+        if await run.read(long_lines.take) == "whole":
+            long_lines.finish()
+    except ToolError:
+        return
 
 
 async def run_of(
