@@ -87,6 +87,10 @@ class OneCage:
         async with self._making:
             if self._ended:
                 raise ToolError("cage_unavailable", "The cage has ended with the run that it was made for.")
+            if self._keeper is None:  # here, as the cage's end looks for it before it waits for a making
+                self._keeper = asyncio.create_task(
+                    self._look_after(), name=f"cage {self.key} is looked after"
+                )
             if starting:
                 self.wall_time.begin()
             if starting and self._names.is_quick:
@@ -99,10 +103,9 @@ class OneCage:
                 self._add(await self._names.settle(self.is_busy, always=True))
                 self._holder = await self._make()
             if starting:
+                self.wall_time.begin()  # once more: a holder that is being made is not killed at its end
                 self._names.began()
             holder = self._holder
-        if self._keeper is None:
-            self._keeper = asyncio.create_task(self._look_after(), name=f"cage {self.key} is looked after")
         yield holder
 
     async def settle(self) -> Settled:

@@ -11,10 +11,13 @@ import pytest
 
 from app.bridges.process import ChildProcesses
 from app.bridges.sandbox.bounds import ControlGroups, process_limits
+from app.bridges.sandbox.holder import Holder
 from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.one_cage import OneCage
 from app.cages.cage import Cage, CageLimits, Mount
 from app.cages.file_grants import Mode
 from app.errors import ToolError
+from tests.bridges.conftest import until
 from tests.bridges.sandbox.caging import FULL, INSIDE, Caged, cage_of, caged
 
 TAKES = "python3 -c \"x = b'x' * {mib} * 2**20; print(len(x))\""
@@ -135,6 +138,47 @@ async def test_after_the_wall_time_everything_is_ended_and_nothing_is_started(
         assert told.value.code == "walltime_exceeded"
     finally:
         await cages.aclose()
+
+
+@pytest.mark.requirement("R8.kernel.limits")
+async def test_nothing_is_started_when_the_wall_time_ends_while_the_cage_is_made(
+    children: ChildProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = OneCage._made
+
+    async def slowly(cage: OneCage) -> Holder:
+        holder = await made(cage)
+        await until(lambda: cage.wall_time.is_over)
+        return holder
+
+    monkeypatch.setattr(OneCage, "_made", slowly)
+    async with caged(children, tmp_path, cage_of(tmp_path, limits=CageLimits(walltime_seconds=1))) as cage:
+        with pytest.raises(ToolError, match="wall time"):
+            await cage.start("sleep 1000")
+        assert not cage.cages.is_busy("test")
+
+
+@pytest.mark.requirement("R8.kernel.holder")
+async def test_nobody_looks_after_a_cage_that_is_ended_while_it_is_made(
+    children: ChildProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = OneCage._made
+    is_made = asyncio.Event()
+
+    async def slowly(cage: OneCage) -> Holder:
+        holder = await made(cage)
+        is_made.set()
+        await until(lambda: cage._ended)
+        return holder
+
+    monkeypatch.setattr(OneCage, "_made", slowly)
+    async with caged(children, tmp_path) as cage:
+        starting = asyncio.create_task(cage.sh("sleep 1000"))
+        await is_made.wait()
+        await cage.cages.end("test")
+        await asyncio.wait({starting})
+        assert [one.get_name() for one in asyncio.all_tasks() if "looked after" in one.get_name()] == []
+        assert starting.exception() is not None or starting.result().exit_code == 137
 
 
 @pytest.mark.requirement("R8.kernel.state")
