@@ -14,6 +14,7 @@ import re
 from collections.abc import Awaitable, Callable
 
 import xxhash
+from fastapi.exceptions import RequestValidationError
 from starlette.responses import Response
 
 from app.errors import BadRequest, Conflict, KagedError
@@ -77,7 +78,7 @@ class Idempotency:
     ) -> Response:
         try:
             response = await call()
-        except KagedError:
+        except (KagedError, RequestValidationError):  # refused: nothing has happened
             await storage.write(lambda uow: _finish(uow, row, _RELEASED, None))
             raise
         kept = bytes(response.body)

@@ -70,6 +70,16 @@ async def test_a_refused_request_may_be_sent_again(client: httpx2.AsyncClient, t
     assert (refused.status_code, loaded.status_code) == (404, 200)
 
 
+async def test_a_body_with_wrong_fields_is_told_so_again_and_can_be_mended(
+    client: httpx2.AsyncClient, project_id: str
+) -> None:
+    wrong = {"project_id": project_id, "titel": "A slip"}
+    refused = [await client.post("/api/v1/sessions", json=wrong, headers=KEY) for _ in range(2)]
+    mended = await client.post("/api/v1/sessions", json={"project_id": project_id}, headers=KEY)
+    assert [answer.json()["error"]["code"] for answer in refused] == ["validation_failed"] * 2
+    assert mended.status_code == 201
+
+
 @pytest.mark.requirement("R2.7.10")
 async def test_the_answer_is_remembered_over_a_restart(
     tmp_path: Path, model_settings: dict[str, Any]
