@@ -184,7 +184,8 @@ class ProjectRegistry:
                 return project.compiled
             found = await asyncio.to_thread(CompiledProject.model_validate_json, blob.content)
             self._snapshots[digest] = found
-        return found
+        # An imported session may name what another project was compiled to, with other agents and cages.
+        return found if found.root_dir == str(project.root) else project.compiled
 
     async def describe_prompts(
         self, project_id: str, compiled: CompiledProject, *, workflow: str | None = None

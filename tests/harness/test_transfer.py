@@ -16,7 +16,7 @@ from app.harness.transfer_import import PIECE_BYTES
 from app.storage.unit_of_work import UnitOfWork
 from tests.fakes.provider_script import Document, Reply, Stall, Text, Thinking, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven, write_project
+from tests.harness.driving import PROJECT_YAML, Driver, driven, write_project
 
 pytestmark = pytest.mark.requirement("R2.10.4")
 
@@ -94,6 +94,24 @@ async def test_a_session_moves_into_another_daemon_and_goes_on_there_with_the_pr
         sent = fake.requests[4].json["messages"]
         assert "other shop" in sent[0]["content"]
         assert [m["role"] for m in sent[1:4]] == ["user", "assistant", "tool"]
+
+
+@pytest.mark.requirement("R8.daemon.identity")
+async def test_a_session_that_names_what_another_project_was_compiled_to_has_the_tools_of_its_own(
+    driver: Driver, tmp_path: Path
+) -> None:
+    """Both projects are of one daemon; the file is changed so that the session moves to the other."""
+    first, *_ = (await export(driver)).splitlines()
+    await driver.session_call("DELETE", status=204)
+    own = PROJECT_YAML.replace("project: shop", "project: narrow") + "    file.read: { enabled: false }\n"
+    await driver.load(write_project(tmp_path / "narrow", own))
+    header = orjson.loads(first)
+    header["data"] |= {"project": "narrow", "compiled": None}
+    assert header["data"]["session"]["compiled_digest"] is not None
+    back = await bring_in(driver, orjson.dumps(header))
+    assert back["project_id"] == driver.project_id
+    answer = await driver.session_call("POST", "/tools/file.read", {"params": {"path": "README.md"}})
+    assert answer["code"] == "tool_not_found"
 
 
 async def test_the_same_session_is_refused_twice(driver: Driver, exported: bytes) -> None:
