@@ -28,7 +28,7 @@ async def list_commands(services: ServicesDep, session_id: SessionId) -> Command
     """Those that run, those that outlived their call, and of these the last that ended."""
     await services.sessions.get(session_id)
     found = services.terminals.list(session_id)
-    return CommandsAnswer(commands=[CommandAnswer(**_fields(command)) for command in found])
+    return CommandsAnswer(commands=[CommandAnswer(**_fields(services, command)) for command in found])
 
 
 @router.get(
@@ -39,7 +39,7 @@ async def list_commands(services: ServicesDep, session_id: SessionId) -> Command
 async def get_command(
     services: ServicesDep, session_id: SessionId, command_id: CommandId
 ) -> CommandOutputAnswer:
-    return _answer(await _command(services, session_id, command_id))
+    return _answer(services, await _command(services, session_id, command_id))
 
 
 @router.delete(
@@ -53,7 +53,7 @@ async def stop_command(
     """Answers when all of it is gone, after at most a few seconds of grace."""
     command = await _command(services, session_id, command_id)
     await services.terminals.stop(command)
-    return _answer(command)
+    return _answer(services, command)
 
 
 async def _command(services: Services, session_id: str, command_id: str) -> Command:
@@ -64,15 +64,17 @@ async def _command(services: Services, session_id: str, command_id: str) -> Comm
     return command
 
 
-def _answer(command: Command) -> CommandOutputAnswer:
-    return CommandOutputAnswer(**_fields(command), output=command.tail())
+def _answer(services: Services, command: Command) -> CommandOutputAnswer:
+    output = services.redactor.known(command.tail())
+    return CommandOutputAnswer(**_fields(services, command), output=output)
 
 
-def _fields(command: Command) -> dict[str, Any]:
+def _fields(services: Services, command: Command) -> dict[str, Any]:
+    """Return the fields of an answer; what commands say is without the daemon's secrets, as in results."""
     return {
         "id": command.id,
         "agent_path": command.spec.agent_path,
-        "command": command.spec.command,
+        "command": services.redactor.known(command.spec.command),
         "cwd": command.spec.shown_cwd,
         "state": command.state,
         "pid": command.pid,

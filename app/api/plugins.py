@@ -59,6 +59,8 @@ async def _answer(services: Services, declared: PluginDeclaration) -> PluginAnsw
         manifest, status = await services.plugins.inspect(declared)
     except PluginProblem as problem:
         reason = problem.message
+    if status is not None and manifest is not None:
+        reason = status.reason
     return PluginAnswer(
         name=declared.name,
         agent_path=declared.agent_path,
@@ -70,9 +72,9 @@ async def _answer(services: Services, declared: PluginDeclaration) -> PluginAnsw
         roles=list(manifest.roles) if manifest is not None else [],
         tools=[f"{declared.name}.{tool.name}" for tool in manifest.tools] if manifest is not None else [],
         state=("stopped" if status is None else status.state.value) if manifest is not None else "unusable",
-        reason=status.reason if status is not None and manifest is not None else reason,
+        reason=None if reason is None else services.redactor.text(reason),
         failures=status.failures if status is not None else 0,
         pid=status.pid if status is not None else None,
         memory_bytes=status.memory_bytes if status is not None else 0,
-        log=list(status.log) if status is not None else [],
+        log=[services.redactor.text(line) for line in status.log] if status is not None else [],
     )

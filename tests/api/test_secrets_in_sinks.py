@@ -98,6 +98,20 @@ async def test_what_a_tool_shows_of_the_daemons_own_secrets_reaches_nobody(
         assert "before ******** between ******** after" in seen[place], place
 
 
+async def test_what_a_command_that_goes_on_has_said_is_shown_without_secrets(
+    daemon: Daemon, client: httpx2.AsyncClient, session: str
+) -> None:
+    command = {"command": f"(cat notes.txt; sleep 600) & : {KEY}"}
+    called = await client.post(f"/api/v1/sessions/{session}/tools/shell.bash", json={"params": command})
+    (going,) = called.json()["data"]["background"]
+    path = f"/sessions/{session}/commands"
+    seen = await texts(client, path, f"{path}/{going['id']}")
+    stopped = await client.delete(f"/api/v1{path}/{going['id']}")
+    seen["stopped"] = stopped.text
+    assert stopped.json()["output"] == "before ******** between ******** after\n"
+    clean(seen, KEY, daemon.token)
+
+
 async def test_audit_rows_hold_no_secret_of_a_tools_arguments_also_where_they_are_cut(
     daemon: Daemon, client: httpx2.AsyncClient, session: str
 ) -> None:

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.requirement("R6.plugins.hostile")
 TIMEOUT = 3
 START = ("--at", "kaged.hook.on_session_start")
 LATE = {"hook_timeout_sec": TIMEOUT}
+SHAPED = "ghp_" + "abcdEFGH0123" * 3
 
 
 @pytest.mark.parametrize(
@@ -119,3 +120,31 @@ async def test_one_that_keeps_failing_is_disabled_said_so_and_enabled_again(
         await driver.run("Two")
         assert (await driver.call("GET", path))["plugins"][0]["state"] == "ready"
     assert "<plugin:hostile>good</plugin:hostile>" in fake.requests[1].json["messages"][0]["content"]
+
+
+@pytest.mark.requirement("R8.daemon.redaction")
+async def test_what_one_says_is_listed_without_secrets(
+    fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    told = (
+        "import sys\n"
+        "from app.plugins.sdk import Plugin\n"
+        f"print('before {SHAPED} after', file=sys.stderr, flush=True)\n"
+        "plugin = Plugin('talks', '1.0.0')\n"
+        "@plugin.hook('on_session_start')\n"
+        "def start(call):\n"
+        "    return None\n"
+    )
+    lie = ("--at", "initialize", "--lie", f'capabilities_used=["net:{SHAPED}"]')
+    plugged.primary["plugins"] = {
+        "talks": plugged.script("talks", told, hooks=["on_session_start"]),
+        "hostile": plugged.hostile("hostile", *lie),
+    }
+    fake.script(text_reply("Yes."))
+    async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
+        await driver.run("One")
+        found = (await driver.call("GET", f"/projects/{driver.project_id}/plugins"))["plugins"]
+    listed = {one["name"]: one for one in found}
+    assert "stderr: before ******** after" in listed["talks"]["log"]
+    assert "net:********" in listed["hostile"]["reason"]
+    assert SHAPED not in str(found)
