@@ -35,7 +35,8 @@ _CLONE, _CLOEXEC = 0x1, os.O_CLOEXEC
 _NEW_MOUNTS = 0x20000
 _EMPTY_PATH, _RECURSIVE = 0x1000, 0x8000
 _FROM_EMPTY_PATH, _TO_EMPTY_PATH = 0x4, 0x40
-_READ_ONLY = 0x1
+_READ_ONLY, _PRIVATE = 0x1, 1 << 18
+_WORKING_FOLDER = -100
 _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 4, 22, 24, 38, 47
 _FILTER, _CLEAR_ALL = 2, 4
 _CAPABILITY_VERSION = 0x20080522
@@ -131,6 +132,13 @@ def restrict(tree: int, *, read_only: bool, recursive: bool) -> None:
     called("syscall", _MOUNT_SETATTR, tree, b"", flags, attributes, len(attributes))
 
 
+def keep_apart() -> None:
+    """Have nothing mounted here that is mounted outside from now on: it would come as it is there, with its
+    devices, and to be written to also where the folder around it is read-only."""
+    attributes = struct.pack("QQQQ", 0, 0, _PRIVATE, 0)
+    called("syscall", _MOUNT_SETATTR, _WORKING_FOLDER, b"/", _RECURSIVE, attributes, len(attributes))
+
+
 def prepare(place: Place, number: int) -> None:
     """Make the mount for a place, from what is there before anything is mounted."""
     descriptor = opened(place.path)
@@ -180,6 +188,7 @@ def arrange(plan: dict[str, Any]) -> None:
     mounts of its own can this process change anything, and there nothing that is read-only by then can be
     made writable again. So what lies in something read-only is taken while that can still be written to."""
     called("unshare", _NEW_MOUNTS)
+    keep_apart()
     places = [Place(told) for told in plan["places"]]
     masks = os.stat(MASKS).st_dev
     for told in plan["staged"]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,10 @@ from app.bridges.sandbox.protected import ProtectedNames
 from app.bridges.sandbox.quarantine import take_away
 from app.cages.cage import Cage, Mount
 from app.errors import ToolError
-from tests.bridges.sandbox.caging import FULL, Caged, cage_of
+from tests.bridges.sandbox import mounting_outside
+from tests.bridges.sandbox.caging import FULL, INSIDE, Caged, cage_of
+
+REPOSITORY = Path(__file__).parents[3]
 
 
 class Project:
@@ -345,3 +351,25 @@ async def test_what_is_removed_and_made_anew_by_somebody_else_is_frozen_again(pr
         (project.root / "a/.envrc").unlink()
         (project.root / "a/.envrc").write_text("again")
     assert (project.root / "a/.envrc").read_text() == "again"
+
+
+@pytest.mark.requirement("R8.kernel.launch")
+def test_what_is_mounted_outside_does_not_come_into_a_cage_that_is_there(tmp_path: Path) -> None:
+    for folder in mounting_outside.FOLDERS:
+        (tmp_path / folder).mkdir(parents=True)
+    own_user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
+    done = subprocess.run(
+        [
+            *("unshare", *own_user, "--mount", "--propagation", "shared"),
+            *(sys.executable, mounting_outside.__file__, str(tmp_path)),
+        ],
+        env={"PYTHONPATH": os.pathsep.join([str(REPOSITORY), *filter(None, sys.path)]), **INSIDE},
+        capture_output=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    seen = json.loads(done.stdout)
+    assert seen.pop("shown") == "written\n"
+    assert all("Read-only file system" in said for said in seen.values()), seen
+    assert not any("later" in said or "written" in said for said in seen.values()), seen
