@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import orjson
 import pytest
 
 from app.api import operations
+from app.api.json_body import parse_json
+from app.errors import BadRequest
 from tests.api.daemon import Daemon, close_code, running_daemon
 
 JSON = {"content-type": "application/json"}
@@ -84,6 +88,43 @@ async def test_a_token_that_outlives_the_calendar_is_refused_and_the_list_stays_
 async def test_a_body_of_very_many_values_is_refused(client: httpx2.AsyncClient, content: bytes) -> None:
     answer = await client.post("/api/v1/sessions", content=content, headers=JSON)
     assert reason(answer) == (400, "too_many_values")
+
+
+@pytest.mark.requirement("R8.daemon.rates")
+async def test_a_body_of_very_many_values_holds_up_nobody(client: httpx2.AsyncClient) -> None:
+    """A parser that makes them takes several times as long as one that reads as many bytes of text."""
+    many, plain = b"[" + b"{}," * 3_000_000 + b"{}]", b'["' + b",[{" * 3_000_000 + b'"]'
+    seconds = dict.fromkeys((many, plain), float("inf"))
+    for content in (many, plain) * 3:
+        began = time.process_time()
+        with pytest.raises(BadRequest) if content is many else nullcontext():
+            parse_json(content)
+        seconds[content] = min(seconds[content], time.process_time() - began)
+    assert seconds[many] < 3 * seconds[plain]
+    answer = await client.post("/api/v1/sessions", content=many, headers=JSON)
+    assert reason(answer) == (400, "too_many_values")
+
+
+@pytest.mark.requirement("R8.daemon.rates")
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["a,b", 'c"', "[[[", "\\", '\\"', "{,"] * 16_000,
+        [[]] * 99_999,
+        {"text": "," * 300_000 + '"[\\' * 100_000, "more": ["x", {"y": "z"}] * 20_000},
+        {f"key {number}": "value" for number in range(5_000)},
+    ],
+    ids=["texts", "arrays", "separators in texts", "keys"],
+)
+def test_what_is_within_the_limits_is_read_whatever_its_texts_say(value: Any) -> None:
+    assert parse_json(orjson.dumps(value)) == value
+
+
+@pytest.mark.requirement("R8.daemon.rates")
+async def test_an_object_of_very_many_keys_is_refused_wherever_it_is(client: httpx2.AsyncClient) -> None:
+    keys = {f"k{number}": 1 for number in range(5_001)}
+    for body in (keys, {"project_id": "x", "overrides": keys}):
+        assert reason(await client.post("/api/v1/sessions", json=body)) == (400, "too_many_keys")
 
 
 async def test_an_answer_names_some_of_very_many_wrong_fields(client: httpx2.AsyncClient) -> None:
