@@ -26,6 +26,8 @@ from app.bridges.sandbox.protected import Found
 MAX_COPIED_ENTRIES = 2_000
 MAX_COPIED_BYTES = 64 << 20
 MAX_COPIED_DEPTH = 64
+FREE_SHARE = 0.1
+"""How much of its file system copies leave free: the daemon's own data lie there."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NO_RIGHTS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -144,7 +146,7 @@ def _moved(parent: int, found: Found, destination: int) -> bool:
     except OSError as problem:
         if problem.errno != errno.EXDEV:
             raise
-    copying = _Copying()
+    copying = _Copying(_room(destination))
     copying.copy(parent, name, destination)
     if stat.S_ISDIR(found.mode):
         shutil.rmtree(name, dir_fd=parent)
@@ -164,13 +166,19 @@ def _open_up(parent: int, found: Found) -> None:
         os.close(descriptor)
 
 
+def _room(folder: int) -> int:
+    """Return how many bytes may be copied into the file system of a folder."""
+    found = os.fstatvfs(folder)
+    return max(0, found.f_bavail - int(found.f_blocks * FREE_SHARE)) * found.f_frsize
+
+
 class _Copying:
     """Copies folders, files and links as they are; nothing else, and not for ever."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: int) -> None:
         self.whole = True
         self._entries = MAX_COPIED_ENTRIES
-        self._bytes = MAX_COPIED_BYTES
+        self._bytes = min(MAX_COPIED_BYTES, room)
 
     def copy(self, parent: int, name: str, destination: int, depth: int = 0) -> None:
         self._entries -= 1

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from app.bridges.process import ChildProcesses
+from app.bridges.sandbox import quarantine
 from app.bridges.sandbox.manager import Cages, Outside, Settled
 from app.bridges.sandbox.protected import ProtectedNames
 from app.bridges.sandbox.quarantine import take_away
@@ -322,6 +323,28 @@ def test_what_lies_on_another_file_system_is_copied_and_removed(tmp_path: Path) 
     finally:
         os.rmdir(folder / "x")
         os.rmdir(folder)
+
+
+def test_copies_leave_room_for_the_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Path("/dev/shm")
+    if other.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is only one file system")
+    folder = other / f"kaged-test-room-{os.getpid()}"
+    folder.mkdir()
+    try:
+        names = ProtectedNames(os.open(folder, os.O_RDONLY), frozenset())
+        for share, kept in ((1.0, ""), (0.0, "kept")):
+            monkeypatch.setattr(quarantine, "FREE_SHARE", share)
+            (folder / ".envrc").write_text("kept")
+            (found,) = names.look()
+            one = take_away(names.descriptor, str(folder), found, tmp_path / "kept")
+            assert one is not None
+            assert one.kept_at is not None
+            assert (Path(one.kept_at, ".envrc").read_text(), one.whole) == (kept, bool(kept))
+            assert os.listdir(folder) == []
+        names.close()
+    finally:
+        folder.rmdir()
 
 
 def test_more_names_than_are_noted_are_found_one_part_after_the_other(
