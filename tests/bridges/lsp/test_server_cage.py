@@ -95,3 +95,14 @@ def test_variables_of_places_that_are_not_there_are_left_out() -> None:
         "TOOLS": "/opt/tools/share",
         "GOFLAGS": "-mod=mod",
     }
+
+
+def test_variables_with_a_password_in_an_address_are_left_out() -> None:
+    """What builds a project runs in there, and what it prints is told to agents."""
+    plain = {"INDEX": "https://pypi.org/simple", "PROXY_AT": "http://proxy:3128/a@b", "WHO": "git@host:path"}
+    secret = {
+        "DATABASE_URL": "postgres://me:canary@host/db",
+        "REDIS": "redis://:canary@host",
+        "OF": "a ftp://u:p@h",
+    }
+    assert environment_inside({**plain, **secret}, []) == plain
