@@ -127,6 +127,14 @@ async def test_an_object_of_very_many_keys_is_refused_wherever_it_is(client: htt
         assert reason(await client.post("/api/v1/sessions", json=body)) == (400, "too_many_keys")
 
 
+@pytest.mark.requirement("R8.daemon.rates")
+async def test_of_too_many_attachments_none_is_looked_at(client: httpx2.AsyncClient, session_id: str) -> None:
+    body = {"content": "Look", "attachments": [{"a": 1}] * 40_000}
+    answer = await client.post(f"/api/v1/sessions/{session_id}/messages", json=body)
+    assert reason(answer) == (400, "validation_failed")
+    assert list(answer.json()["error"]["details"]["fields"]) == ["attachments"]
+
+
 async def test_an_answer_names_some_of_very_many_wrong_fields(client: httpx2.AsyncClient) -> None:
     body = {"k" * 5_000 + str(number): 1 for number in range(1_000)}
     answer = await client.post("/api/v1/sessions", json=body)

@@ -25,7 +25,8 @@ class PostMessage(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"content": "Why does test_total fail?"}})
 
     content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
-    attachments: tuple[ImageAttachment, ...] = Field(default=(), max_length=MAX_ATTACHMENTS)
+    # A list, of which the length is looked at before what is in it.
+    attachments: list[ImageAttachment] = Field(default=[], max_length=MAX_ATTACHMENTS)
     model: str | None = Field(
         default=None, max_length=200, description="An alias or `provider:model`, for the run of this message."
     )
