@@ -12,6 +12,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -112,7 +113,7 @@ class CageStarter(ChildStarter):
             child = await asyncio.shield(task)
         except asyncio.CancelledError:
             # A start that was asked for cannot be taken back: its child is ended instead.
-            task.add_done_callback(_end_unwanted)
+            task.add_done_callback(partial(_end_unwanted, ends))
             raise
         try:
             await child.connect(ends)
@@ -213,7 +214,8 @@ def _refusal(refused: Refused, fields: Mapping[str, Any]) -> str:
     return os.strerror(refused.errno)
 
 
-def _end_unwanted(task: asyncio.Task[Child]) -> None:
+def _end_unwanted(ends: Ends, task: asyncio.Task[Child]) -> None:
+    ends.close()  # its child has not taken them over
     if not task.cancelled() and task.exception() is None:
         task.result().kill()
 

@@ -119,6 +119,8 @@ async def test_a_command_cannot_touch_its_holder(cage: Caged) -> None:
 async def test_a_start_that_is_cancelled_leaves_nothing_running(cage: Caged) -> None:
     await cage.says("true")
     (holder,) = _holders()
+    await until(lambda: children_of(holder) == {})
+    before = len(descriptors())
     for delay in range(30):
         starting = asyncio.create_task(cage.start("sleep 1006", stdin="pipe"))
         for _ in range(delay):
@@ -128,6 +130,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing_running(cage: Caged) -> 
         if not isinstance(outcome, BaseException):
             await outcome.aclose()
     await until(lambda: children_of(holder) == {})
+    await until(lambda: len(descriptors()) <= before)
     assert (await cage.sh("exit 6")).exit_code == 6
 
 
