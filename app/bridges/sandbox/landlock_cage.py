@@ -118,9 +118,8 @@ class LandlockCage(ChildStarter):
             entries = variables(inside)
         except ValueError as problem:
             raise SpawnFailed(in_words(problem)) from None
-        known = self._names.known
         await self._names.settle(self.is_busy, always=True)
-        places = await asyncio.to_thread(open_places, self._real, self._real_root, self._shown, known)
+        places = await self._opened()
         self._names.learn(places.protected)
         places.protected.clear()
         self._names.began()
@@ -195,6 +194,17 @@ class LandlockCage(ChildStarter):
                 self._groups = ControlGroups.make(self.cage.limits)
                 self._own = OwnFolder()
             return self._own
+
+    async def _opened(self) -> Places:
+        """Open what the cage shows. The thread that does it goes on when this is cancelled."""
+        opening = asyncio.get_running_loop().run_in_executor(
+            None, open_places, self._real, self._real_root, self._shown, self._names.known
+        )
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            opening.add_done_callback(_close_unwanted)
+            raise
 
     def _bounds(self) -> dict[str, Any]:
         assert self._groups is not None
@@ -319,6 +329,11 @@ def _not_held(why: str) -> ToolError:
         "The operator can remove that from the cage, or run the daemon where sandbox.mode can be full.",
         detail={"tier": "landlock", "reason": why},
     )
+
+
+def _close_unwanted(opening: asyncio.Future[Places]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
 
 
 def _has_ended() -> ToolError:

@@ -91,6 +91,18 @@ async def held(children: ChildProcesses, root: Path) -> AsyncIterator[Held]:
     await cages.aclose()
 
 
+@pytest.mark.requirement("R8.kernel.landlock")
+async def test_starts_that_are_cancelled_leave_no_descriptor_open(held: Held) -> None:
+    await held.sh("true")
+    before = len(descriptors())
+    for delay in range(30):
+        starting = asyncio.create_task(held.sh("sleep 1007"))
+        await asyncio.sleep(delay / 5000)
+        starting.cancel()
+        await asyncio.wait({starting})
+    await until(lambda: len(descriptors()) <= before)
+
+
 async def test_the_machine_is_found_to_hold_it(children: ChildProcesses) -> None:
     made: list[Cages] = []
 
