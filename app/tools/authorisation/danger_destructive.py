@@ -16,7 +16,7 @@ from app.tools.authorisation.watchdog import Verdict
 _FORK_BOMB = re.compile(r"([\w:.]+)\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*;?\s*\}")
 _POWER = frozenset({"shutdown", "reboot", "halt", "poweroff"})
 _FORMATTERS = frozenset({"wipefs", "fdisk", "sfdisk", "sgdisk", "parted", "cfdisk", "mkswap", "blkdiscard"})
-_WRITERS = frozenset({"cp", "mv", "tee", "install", "shred", "truncate", "ln"})
+_WRITERS = frozenset({"cp", "mv", "tee", "install", "shred", "truncate", "ln", "sed"})
 _RAISERS = frozenset({"sudo", "doas", "su", "pkexec", "runuser"})
 _GIT_HOOKS = re.compile(
     r"(?i)(?:core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|gitproxy|askpass)|alias\.[\w-]+"
@@ -139,16 +139,29 @@ def _dd(part: Part, _root: Path) -> Verdict | None:
 
 
 def _writer(part: Part, root: Path) -> Verdict | None:
-    operands = _operands(part)
+    operands, flags = _operands(part), _flags(part)
+    if part.name == "sed" and not flags & {"i", "--in-place"}:
+        return None
     if any(is_device(path) for path in operands[-1:] if part.name != "ln"):
         return _verdict("deny", f"it would overwrite the device {operands[-1]}", part)
     if part.name in {"shred", "truncate"} and any(is_log(path) for path in operands):
         return _verdict("deny", "it would wipe what records the things that were done", part)
     if part.name == "mv" and len(operands) > 1:
-        return _at_places(part, [one for one in operands[:-1] if "*" not in one], root)
-    if operands and part.name != "shred" and is_start_up(operands[-1]):
-        return _verdict("ask", f"what is put at {operands[-1]} runs or holds beyond this session", part)
+        hit = _at_places(part, [one for one in operands[:-1] if "*" not in one], root)
+        if hit is not None:
+            return hit
+    # These change all that they name; with `-t` the place is not the last one.
+    all_of_them = part.name in {"tee", "sed", "truncate"} or flags & {"t", "--target-directory"}
+    changed = [*(operands if all_of_them else operands[-1:]), *_target_options(part)]
+    held = next((path for path in changed if is_start_up(path)), None)
+    if held is not None and part.name != "shred":
+        return _verdict("ask", f"what is put at {held} runs or holds beyond this session", part)
     return None
+
+
+def _target_options(part: Part) -> list[str]:
+    name = "--target-directory="
+    return [word.removeprefix(name) for word in part.arguments if word.startswith(name)]
 
 
 def _owner(part: Part, root: Path) -> Verdict | None:

@@ -38,7 +38,7 @@ _ALWAYS_SECRET = re.compile(
 _START_UP = re.compile(
     r"(?:^|/)\.(?:bashrc|bash_profile|bash_login|bash_logout|profile|zshrc|zprofile|zshenv|zlogin|kshrc)$"
     r"|(?:^|/)\.ssh/(?:authorized_keys|config|rc)$|(?:^|/)\.config/(?:autostart|systemd|fish)/"
-    r"|^/etc/|^/var/spool/cron|(?:^|/)LaunchAgents/|(?:^|/)\.git/(?:hooks/|config$)|(?:^|/)\.kaged/"
+    r"|^/etc/|^/var/spool/cron|(?:^|/)LaunchAgents/|(?:^|/)\.git/(?:hooks(?:/|$)|config$)|(?:^|/)\.kaged(?:/|$)"
 )
 
 
