@@ -34,6 +34,7 @@ OTHERWISE = {
     "harness/uploads/content.py": OWN,
     "harness/uploads/placement.py": OWN,
     "tools/ast_grep/snapshot.py": OWN,
+    "tools/code/loose_files.py": "whether a configuration of a language tells of its sources",
     "tools/debug/own_processes.py": PROCESSES,
     "tools/description.py": OWN,
     "tools/output.py": OWN,

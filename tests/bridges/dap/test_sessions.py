@@ -39,6 +39,7 @@ async def told_number(session: DebugSession, stop: Stop) -> int:
     async with asyncio.timeout(20):
         while not re.search(r"\d+\s", said):
             said += (await session.outcome(0.2)).output
+            await asyncio.sleep(0.01)  # output may come after its stop, which is answered at once
     return number_in(said)
 
 
