@@ -35,6 +35,8 @@ from app.tools.search.scope import Scope, open_scope
 SIDECAR_BYTES = 1024 * 1024
 MAX_PATTERN = 20_000
 LONG_LINES_SECONDS = 10.0
+MOST_LOOKED_AT_AGAIN = 200
+"""In how many lines an overlong one is looked at again: among more, nobody waits for a further search."""
 _BATCH = 256
 
 
@@ -107,7 +109,7 @@ async def search_text(
         end = time.monotonic() + limits.seconds
         ending = await _gather(searching, query, walk, scope, context, limits.seconds, gathering)
         long_lines = LongLines(gathering.rows, scope)
-        if long_lines:
+        if long_lines and len(gathering.rows) <= MOST_LOOKED_AT_AGAIN:
             left = min(max(end - time.monotonic(), 0.0), LONG_LINES_SECONDS)
             await _look_again(searching, query, walk, scope, context, left, long_lines)
     return await _answer(gathering, ending, request, limits, context, tool)
