@@ -21,6 +21,7 @@ from app.bridges.lsp.connection import ServerEnded
 from app.bridges.lsp.diagnostics import Diagnosed, Unanswered
 from app.bridges.lsp.documents import OpenText
 from app.bridges.lsp.file_uris import path_to_uri
+from app.bridges.lsp.language_entry import Behaviour
 from app.bridges.lsp.lifecycle import Lifecycle, Means
 from app.bridges.lsp.positions import Encoding
 from app.bridges.lsp.resolution import ServerTable
@@ -33,6 +34,7 @@ T = TypeVar("T")
 _ASK_AGAIN = frozenset({-32801, -32802})
 """ContentModified and ServerCancelled: the server was busy with a change."""
 _ASK_AGAIN_SECONDS = 0.05
+_ORDINARY = Behaviour()
 _WHOLE = 0.9
 _NOT_REPEATED = frozenset({"workspace/executeCommand"})
 
@@ -85,26 +87,27 @@ class LanguageServer:
     @property
     def mixes_declarations(self) -> bool:
         """Whether the server does not tell uses from declarations by itself."""
-        resolved = self.lifecycle.resolved
-        return resolved is not None and resolved.behaviour.mixes_declarations
+        return self._behaviour.mixes_declarations
 
     @property
     def config_files(self) -> frozenset[str]:
         """Without one of these above a file, the server knows of others only what is open or imported."""
-        resolved = self.lifecycle.resolved
-        return resolved.behaviour.config_files if resolved is not None else frozenset()
+        return self._behaviour.config_files
 
     @property
     def sourceless(self) -> Mapping[str, str]:
         """Those of the `config_files` that tell of no others unless this word is in them."""
-        resolved = self.lifecycle.resolved
-        return resolved.behaviour.sourceless if resolved is not None else {}
+        return self._behaviour.sourceless
 
     @property
     def most_opened(self) -> int:
         """How many files can be opened in its stead."""
+        return self._behaviour.most_opened
+
+    @property
+    def _behaviour(self) -> Behaviour:
         resolved = self.lifecycle.resolved
-        return resolved.behaviour.most_opened if resolved is not None else 0
+        return resolved.behaviour if resolved is not None else _ORDINARY
 
     def offers(self, method: str) -> bool:
         return self._offered.offers(method)
