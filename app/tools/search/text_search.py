@@ -126,19 +126,18 @@ async def _gather(
 ) -> Ending:
     """Search; for a caged caller what it may read in a cage of that, and then what it may know of."""
     take = _taker(gathering, query.mode)
-    if context.cage is None or scope.in_scratch or not searching.processes.reads_twice:
+    if not _reads_inside(searching, scope, context):
         ending = await (await run_of(searching, query, walk, scope, context, seconds)).read(take)
         gathering.finish()
         return ending
     end = time.monotonic() + seconds
     ending = "whole"
-    inside = await searching.processes.for_reading_inside(context, scope.real)
+    inside = await _run_inside(searching, query, walk, scope, context, seconds)
     if inside is not None:
         gathering.begin("inside")
-        command = searching.engine.text(query, walk)
-        ending = await EngineRun(inside, command, scope.real, context.session_id, seconds).read(take)
+        ending = await inside.read(take)
         gathering.finish()
-    if ending == "whole" and not gathering.more and context.cage.get("outside") != "none":
+    if ending == "whole" and not gathering.more and (context.cage or {}).get("outside") != "none":
         gathering.begin("outside")
         left = max(end - time.monotonic(), 0.0)
         ending = await (await run_of(searching, query, walk, scope, context, left)).read(take)
@@ -159,18 +158,32 @@ async def _look_again(
     around = replace(query, context=0, around=True)
     there = walk if walk.only else replace(walk, names=long_lines.names() or walk.names)
     try:
-        if context.cage is None or scope.in_scratch or not searching.processes.reads_twice:
-            run = await run_of(searching, around, there, scope, context, seconds)
-        else:
-            inside = await searching.processes.for_reading_inside(context, scope.real)
-            if inside is None:
-                return
-            command = searching.engine.text(around, there)
-            run = EngineRun(inside, command, scope.real, context.session_id, seconds)
-        if await run.read(long_lines.take) == "whole":
+        find = _run_inside if _reads_inside(searching, scope, context) else run_of
+        run = await find(searching, around, there, scope, context, seconds)
+        if run is not None and await run.read(long_lines.take) == "whole":
             long_lines.finish()
     except ToolError:
         return
+
+
+def _reads_inside(searching: Searching, scope: Scope, context: ToolCallContext) -> bool:
+    """Tell whether what the caller may read is searched by itself, in a cage of that."""
+    return context.cage is not None and not scope.in_scratch and searching.processes.reads_twice
+
+
+async def _run_inside(
+    searching: Searching,
+    query: TextQuery,
+    walk: Walk,
+    scope: Scope,
+    context: ToolCallContext,
+    seconds: float,
+) -> EngineRun | None:
+    """Return the search in a cage of what the caller may read, None when that is nothing."""
+    inside = await searching.processes.for_reading_inside(context, scope.real)
+    if inside is None:
+        return None
+    return EngineRun(inside, searching.engine.text(query, walk), scope.real, context.session_id, seconds)
 
 
 async def run_of(
