@@ -2,17 +2,21 @@
 
 Two ratios, each taken in one run with the sides taking turns: 200,000 lines by `shell.bash`, from
 the call to the answer, against reading them from a pipe; and `true` by the terminals, from the call
-to its end, against starting it and waiting.
+to its end, against starting it and waiting. How long the lines take when a terminal is only read, and
+what was read thrown away, is printed beside the first: that much is the kernel's.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import pty
 import statistics
 import subprocess
 import tempfile
+import termios
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +24,7 @@ from typing import BinaryIO
 from app.bridges.process import ChildProcesses
 from app.bridges.pty.manager import TERMINAL_VARIABLES, CommandSpec, TerminalManager
 from app.config import child_environment
+from app.process_memory import freeze_loaded, keep_freed_pages
 from app.tools.call import ToolCallContext
 from app.tools.call_processes import CallProcesses
 from app.tools.catalog import build_registry
@@ -56,6 +61,7 @@ async def _lines(children: ChildProcesses, terminals: TerminalManager, folder: P
     )
     command = f"seq 1 {LINES}"
     piped: list[float] = []
+    dropped: list[float] = []
     called: list[float] = []
     for number in range(LINE_ROUNDS + WARM):
         began = time.perf_counter()
@@ -67,6 +73,8 @@ async def _lines(children: ChildProcesses, terminals: TerminalManager, folder: P
             seconds=60,
             max_output=1 << 30,
         )
+        piped_at = time.perf_counter()
+        _read_and_drop(command, folder)
         between = time.perf_counter()
         fresh = replace(context, call_id=f"call_{number}")
         envelope = await service.call("shell.bash", {"command": command}, fresh, allowed=registry.names())
@@ -74,12 +82,36 @@ async def _lines(children: ChildProcesses, terminals: TerminalManager, folder: P
         assert done.stdout.count(b"\n") == LINES
         assert envelope.metadata.truncated, envelope
         if number >= WARM:
-            piped.append((between - began) * 1000)
+            piped.append((piped_at - began) * 1000)
+            dropped.append((between - piped_at) * 1000)
             called.append((ended - between) * 1000)
     print(f"{LINES} lines by a pipe: {spread(piped, 'ms')}")
+    print(f"{LINES} lines from a terminal, thrown away: {spread(dropped, 'ms')}")
     print(f"{LINES} lines by shell.bash: {spread(called, 'ms')}")
+    bare = statistics.median(dropped) / statistics.median(piped)
+    print(f"{LINES} lines thrown away, against a pipe: {bare:.3f} times")
     ratio = statistics.median(called) / statistics.median(piped)
     report(f"{LINES} lines under a terminal, against a pipe", ratio, "times", at_most=6)
+
+
+def _read_and_drop(command: str, folder: Path) -> None:
+    """Read a terminal in the modes of ours, in the simplest way: one process, blocking, nothing kept."""
+    outer, inner = pty.openpty()
+    attributes = termios.tcgetattr(inner)
+    attributes[1] &= ~termios.OPOST
+    attributes[3] &= ~(termios.ECHO | termios.ECHONL)
+    termios.tcsetattr(inner, termios.TCSANOW, attributes)
+    writer = subprocess.Popen(
+        ["/bin/sh", "-c", command], cwd=folder, stdin=subprocess.DEVNULL, stdout=inner, stderr=inner
+    )
+    os.close(inner)
+    lines = 0
+    with suppress(OSError):  # EIO: the inner side is closed
+        while chunk := os.read(outer, 1 << 16):
+            lines += chunk.count(b"\n")
+    os.close(outer)
+    writer.wait()
+    assert lines == LINES
 
 
 def _bare_spawn(folder: Path, environment: dict[str, str]) -> None:
@@ -134,4 +166,6 @@ async def _measure() -> None:
 
 
 def main() -> None:
+    keep_freed_pages()
+    freeze_loaded()
     asyncio.run(_measure())

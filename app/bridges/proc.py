@@ -81,11 +81,22 @@ def variable(pid: int, name: str) -> str | None:
 def children_of_first_thread(parent: int) -> list[int]:
     """Return the children of a process' first thread, among which are all that it adopted."""
     try:
-        with open(f"/proc/{parent}/task/{parent}/children", "rb", 0) as file:
-            content = file.read(1 << 20)
+        content = _content(f"/proc/{parent}/task/{parent}/children")
     except OSError:
         return [found.pid for found in processes() if found.parent == parent]
     return [int(pid) for pid in content.split()]
+
+
+def _content(path: str) -> bytes:
+    """Return a whole file. It is mostly short: making room for a long one costs more than reading."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts = [os.read(descriptor, _PAGE)]
+        while parts[-1]:
+            parts.append(os.read(descriptor, _PAGE))
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
 
 
 def inner_number(pid: int) -> int | None:

@@ -51,7 +51,7 @@ async def _within_bound(
     body = definition.body_field
     text = data.get(body) if body is not None and isinstance(data, dict) else None
     if isinstance(text, str):
-        if _fits(text, definition.max_output_bytes):
+        if _cut_already(result) or _fits(text, definition.max_output_bytes):
             return ToolEnvelope(type="output", data=data, metadata=_known_cut(result), body=body)
         raw = text.encode("utf-8", "replace")
         path = await asyncio.to_thread(write_sidecar, context, definition.name, raw, "txt")
@@ -63,6 +63,11 @@ async def _within_bound(
     path = await asyncio.to_thread(write_sidecar, context, definition.name, raw, "json")
     head = raw[: definition.max_output_bytes].decode("utf-8", "ignore")
     return ToolEnvelope(type="output", data={"head": head}, metadata=_cut(path), body="head")
+
+
+def _cut_already(result: BaseModel) -> bool:
+    """Tell whether the tool has cut its text itself, to what it may have, and kept the whole elsewhere."""
+    return isinstance(result, ToolResult) and result.output_path is not None
 
 
 def _fits(text: str, most: int) -> bool:

@@ -166,6 +166,17 @@ async def test_over_a_megabyte_is_cut_and_kept_whole_in_a_file(desk: Desk) -> No
     assert "200000" in lines["content"]
 
 
+async def test_output_that_is_no_text_is_cut_to_its_bounds_and_whole_in_the_file_named(desk: Desk) -> None:
+    written = 1_200_000
+    command = f"head -c {written} /dev/zero | tr '\\0' '\\377'; echo"
+    envelope = await desk.call("shell.bash", command=command)
+    shown = envelope.data["stdout"].removesuffix("\n[output truncated — 1 MB limit]")
+    assert set(shown) == {"\N{REPLACEMENT CHARACTER}"}
+    assert len(shown.encode()) <= 1024 * 1024
+    assert envelope.metadata.output_path is not None
+    assert Path(envelope.metadata.output_path).read_bytes() == b"\xff" * written + b"\n"
+
+
 @pytest.mark.requirement("R3.shell.spawn")
 async def test_a_command_that_cannot_be_started_says_why(desk: Desk) -> None:
     env = {f"V{number}": "x" * 120_000 for number in range(60)}

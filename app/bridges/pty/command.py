@@ -118,6 +118,7 @@ class Command:
         except BaseException:
             self._terminal.close()
             raise
+        self._terminal.resume()
 
     async def finish(self, seconds: float, grace_seconds: float = GRACE_SECONDS) -> None:
         """Wait until the shell has ended and its output is read; stop it all after `seconds`."""

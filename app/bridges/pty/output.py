@@ -85,11 +85,11 @@ class Output:
         self._keep(self._plain.finish())
 
     def text(self) -> str:
-        """Return the beginning of the output, up to `MAX_KEPT` bytes of plain text."""
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        """Return the beginning of the output, up to `MAX_KEPT` bytes of plain text; of output that is not
+        truncated, bytes that are no text count as one each."""
         if self.truncated:
-            return decoder.decode(bytes(self._kept))
-        return decoder.decode(bytes(self._kept) + self._plain.unfinished()[:MAX_KEPT], final=True)
+            return _within(codecs.utf_8_decode(self._kept, "replace", False)[0], MAX_KEPT)
+        return (self._kept + self._plain.unfinished()[:MAX_KEPT]).decode("utf-8", "replace")
 
     def release(self) -> None:
         """Keep the end only from now on: nobody will ask for the beginning or the live text."""
@@ -113,7 +113,7 @@ class Output:
     async def write(self) -> None:
         """Write to the file what is waiting for it. A file that cannot be written is given up."""
         async with self._writing:
-            content, self._waiting = bytes(self._waiting), bytearray()
+            content, self._waiting = self._waiting, bytearray()
             if content and not self.over:
                 self._filed += len(content)
                 await asyncio.to_thread(self._write, content)
@@ -149,7 +149,7 @@ class Output:
         else:
             self._kept += plain
 
-    def _write(self, content: bytes) -> None:
+    def _write(self, content: bytearray) -> None:
         try:
             if self._file is None:
                 self._file = self._open_file()
@@ -165,3 +165,10 @@ def _cut_front(buffer: bytearray, limit: int) -> None:
     line = buffer.find(b"\n", 0, 1024)
     if line >= 0:
         del buffer[: line + 1]
+
+
+def _within(text: str, limit: int) -> str:
+    """Return as much of a text as takes so many bytes: what stands for a byte that is no text takes three."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8")[:limit].decode("utf-8", "ignore")

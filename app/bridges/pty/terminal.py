@@ -18,10 +18,12 @@ ROWS = 40
 _CHUNK = 4096
 """As much as the kernel hands out at once; room for more would be faulted in for nothing."""
 _READS_AT_ONCE = 64
+_DEALT_WITH_AT_ONCE = 16
 
 
 class Terminal:
-    """`received` is called with every chunk of output, on the event loop; it may call `pause`.
+    """`received` is called with every chunk of output, on the event loop, from the first `resume` on; it
+    may call `pause`.
 
     Raises OSError when the system has no more terminals.
     """
@@ -36,7 +38,6 @@ class Terminal:
         try:
             _prepare(self._inner)
             os.set_blocking(self._outer, False)
-            self.resume()
         except BaseException:
             self.close()
             raise
@@ -81,15 +82,23 @@ class Terminal:
         self.ended.set()
 
     def _read(self) -> None:
-        """Read what is there, up to a bound: others want the event loop, too."""
+        """Read what is there, up to a bound: others want the event loop, too.
+
+        What was read is dealt with before the kernel, which keeps little, has no room for more.
+        """
         chunks: list[bytes] = []
         try:
-            while len(chunks) < _READS_AT_ONCE:
+            for number in range(1, _READS_AT_ONCE + 1):
                 chunk = os.read(self._outer, _CHUNK)
                 if not chunk:
                     self._end()
                     break
                 chunks.append(chunk)
+                if number % _DEALT_WITH_AT_ONCE == 0:
+                    self._received(b"".join(chunks))
+                    chunks.clear()
+                    if not self._reading:
+                        break
         except BlockingIOError:
             pass
         except OSError:  # EIO: the inner side is closed
