@@ -67,7 +67,7 @@ class LspParams(ToolParams):
         default=None, description="symbols: name to search. request: the method, textDocument/hover."
     )
     limit: PositiveInteger | None = Field(
-        default=None, description="Most results to show. Default: 50 symbols, 200 of all else."
+        default=None, description="Most results to show. Default: 50 symbols, 100 of all else."
     )
     offset: NaturalNumber = Field(default=0, description="Results to skip.")
     new_name: Annotated[WholeText, Field(max_length=4096)] | None = Field(
@@ -86,7 +86,7 @@ class LspParams(ToolParams):
     @property
     def most(self) -> int:
         """How many results to show."""
-        return min(self.limit or (50 if self.action == "symbols" else 200), MAX_SHOWN)
+        return min(self.limit or (50 if self.action == "symbols" else 100), MAX_SHOWN)
 
 
 def check(params: LspParams) -> None:

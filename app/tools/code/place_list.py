@@ -71,12 +71,9 @@ class PlaceList:
                 one.points.remove((line, column))
 
     def as_lines(self) -> bytes:
-        """Return path and line of all, a line of JSON each."""
-        told: list[str] = []
-        for one in self._files:
-            beginning = orjson.dumps({"path": one.found.shown})[:-1].decode() + ',"line":'
-            told += [f"{beginning}{line + 1}}}\n" for line, _ in one.points]
-        return "".join(told).encode()
+        """Return the lines of all, a line of JSON for each file."""
+        every = ((one.found.shown, [line + 1 for line, _ in one.points]) for one in self._files)
+        return b"".join(orjson.dumps({"path": path, "lines": lines}) + b"\n" for path, lines in every)
 
 
 def _by_uri(answer: Any) -> dict[str, list[Point]]:

@@ -90,15 +90,16 @@ async def test_references_finds_usages(desk):
 @pytest.mark.requirement("R4.tool.bounds")
 async def test_long_lists_are_cut_paged_and_kept_whole(desk):
     envelope = await desk.call("code.lsp", action="references", path="src/many.ts", line=1, symbol="many")
-    assert (len(envelope.data["references"]), envelope.data["count"]) == (200, 600)
-    assert envelope.data["truncated"] is True and "offset 200" in envelope.data["note"]
+    assert (len(envelope.data["references"]), envelope.data["count"]) == (100, 600)
+    assert envelope.data["truncated"] is True and "offset 100" in envelope.data["note"]
     assert envelope.metadata.truncated
     rows = [orjson.loads(line) for line in Path(envelope.metadata.output_path).read_bytes().splitlines()]
-    places = [{"path": one["path"], "line": one["line"]} for one in envelope.data["references"]]
-    assert len(rows) == 600 and rows[:200] == places
+    whole = [(one["path"], line) for one in rows for line in one["lines"]]
+    places = [(one["path"], one["line"]) for one in envelope.data["references"]]
+    assert len(whole) == 600 and whole[:100] == places
     rest = await desk.lsp("references", path="src/many.ts", line=1, symbol="many", offset=595, limit=10)
-    last = [{"path": one["path"], "line": one["line"]} for one in rest["references"]]
-    assert last == rows[595:] and "truncated" not in rest
+    last = [(one["path"], one["line"]) for one in rest["references"]]
+    assert last == whole[595:] and "truncated" not in rest
 
 
 @pytest.mark.requirement("R4.tool.hover")
