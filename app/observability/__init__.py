@@ -8,6 +8,7 @@ from app.observability.credential_shapes import MASK
 from app.observability.log_output import LogOutput, event_of, log_event, start_logging
 from app.observability.metrics import Metrics
 from app.observability.redactor import Redactor, without_controls
+from app.observability.secret_names import names_secret
 from app.observability.telemetry import Telemetry
 from app.observability.tracing import NO_SPAN, Span
 
@@ -21,6 +22,7 @@ __all__ = [
     "Telemetry",
     "event_of",
     "log_event",
+    "names_secret",
     "start_logging",
     "without_controls",
 ]

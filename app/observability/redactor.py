@@ -1,27 +1,20 @@
 """Takes secrets out of everything that is kept or sent: logs, audit rows, events, traces.
 
-Owns: secrets that are known by their value, keys whose values are secret, and the characters that
-steer a terminal. Never: what credentials look like (`credential_shapes`), or where the cleaned text
-goes.
+Owns: secrets that are known by their value, and the characters that steer a terminal. Never: what
+credentials look like (`credential_shapes`) or are called (`secret_names`), or where the cleaned text goes.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
 from app.observability.credential_shapes import MASK, without_shapes
+from app.observability.secret_names import names_secret
 
-_SECRET_KEY = re.compile(
-    r"^(authorization|proxy-authorization|cookie|set-cookie|password|passwd|secret|token|nonce"
-    r"|.*[_-](token|key|secret|password|nonce)|apikey)$",
-    re.IGNORECASE,
-)
-_NOT_SECRET_KEY = frozenset({"idempotency_key", "idempotency-key", "cache_key", "sort_key", "public_key"})
 _CONTROLS = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 
 
@@ -90,7 +83,7 @@ class Redactor:
         return self.text(key) if isinstance(key, str) else key
 
     def _entry(self, key: str, value: Any) -> Any:
-        if isinstance(value, str) and value and _SECRET_KEY.match(key) and key.lower() not in _NOT_SECRET_KEY:
+        if isinstance(value, str) and value and names_secret(key):
             return MASK
         return self.data(value)
 

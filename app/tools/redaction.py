@@ -5,27 +5,17 @@ Owns: that reduction. Never: changing what a tool receives.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import xxhash
 
+from app.observability import names_secret
+
 MAX_TEXT = 200
 HEAD = 80
 MAX_ITEMS = 50
 MAX_DEPTH = 6
-_SECRET = re.compile(
-    r"pass(word|wd|phrase)|secret|api[_-]?key|private[_-]?key|authorization|credential|cookie"
-    r"|(^|[_-])token(_?\d+)?$|[_-]key(_?\d+|_id)?$|[_-](pass|pwd|pat|dsn|auth|nonce)$|(?-i:[a-z\d]Token$)",
-    re.I,
-)
-_NO_SECRET = re.compile(r"(idempotency|cache|sort|public|primary|foreign)[_-]key", re.I)
-
-
-def names_secret(name: str) -> bool:
-    """Tell whether what has this name is left out of the audit trail."""
-    return _SECRET.search(name) is not None and _NO_SECRET.fullmatch(name) is None
 
 
 def redacted(value: Any, depth: int = 0) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from app.tools.redaction import names_secret
+from app.observability import names_secret
 
 MAX_VALUE = 4_096
 MAX_PLACES = 100

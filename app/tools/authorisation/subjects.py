@@ -14,13 +14,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from app.errors import ToolError
+from app.observability import names_secret
 from app.tools.authorisation.cage_policy import CagePolicy
 from app.tools.authorisation.shell_reader import read_script
 from app.tools.authorisation.shell_script import Part, Redirect, Script
 from app.tools.authorisation.subject import Subject, plain
 from app.tools.call import ToolCallContext
 from app.tools.definition import CapabilityRequirement, Effects, NetRequirement, ToolDefinition
-from app.tools.redaction import names_secret
 from app.workspace import Workspace, locate
 
 SHELL = "shell"

@@ -1,0 +1,33 @@
+"""One list of names tells what is left out, whoever asks."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.observability import MASK, Redactor, names_secret
+from app.tools.redaction import redacted
+
+SECRET = (
+    "password", "dbPassword", "DB_PASSWD", "passphrase", "client_secret", "apiKey", "API-KEY", "privatekey",
+    "Proxy-Authorization", "aws_credentials", "Set-Cookie", "token", "access_token", "token_2", "accessToken",
+    "signing_key", "key_id_key_id", "nonce", "request-nonce", "smtp_pass", "DATABASE_DSN",
+    "x" * 100 + "_secret",
+)  # fmt: skip
+PLAIN = (
+    "path", "compass", "keyboard", "tokens", "max_tokens", "token_count", "monkey", "key", "idempotency_key",
+    "cache-key", "primary_key", "author", "nonces_seen", "bypass", "x" * 100,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SECRET)
+def test_what_has_this_name_is_left_out_of_logs_and_of_the_audit_trail(name: str) -> None:
+    assert names_secret(name)
+    assert Redactor().data({name: "hunter2"}) == {name: MASK}
+    assert "hunter2" not in str(redacted({name: "hunter2"}))
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_an_ordinary_name_hides_nothing(name: str) -> None:
+    assert not names_secret(name)
+    assert Redactor().data({name: "hunter2"}) == {name: "hunter2"}
+    assert redacted({name: "hunter2"}) == {name[:80]: "hunter2"}
