@@ -5,7 +5,7 @@ Owns: the frames and their limits. Never: acting on them (`stream`).
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -81,6 +81,9 @@ class Answer(ClientFrame):
 
 
 OneFrame = Ack | Ping | Subscribe | Cancel | Pause | Answer
+_FRAMES: dict[str, type[BaseModel]] = {
+    get_args(frame.model_fields["type"].annotation)[0]: frame for frame in get_args(OneFrame)
+}
 CLIENT_FRAMES: TypeAdapter[OneFrame] = TypeAdapter(Annotated[OneFrame, Field(discriminator="type")])
 
 
@@ -94,7 +97,10 @@ def parse_client_frame(text: str) -> OneFrame:
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
         # A place begins with the frame's type, which is no field.
-        raise validation_error([{**one, "loc": one["loc"][1:] or ("type",)} for one in found]) from None
+        frame = _FRAMES.get(str(found[0]["loc"][0])) if found[0]["loc"] else None
+        raise validation_error(
+            [{**one, "loc": one["loc"][1:] or ("type",)} for one in found], frame
+        ) from None
 
 
 class Pong(BaseModel):

@@ -18,6 +18,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 from starlette.websockets import WebSocket
 
+from app.api.known_fields import unknown_field
 from app.api.web.sign_in import sign_in_page
 from app.errors import (
     BadRequest,
@@ -115,24 +116,25 @@ def close_reason(error: KagedError) -> str:
     return reason.encode()[:123].decode(errors="ignore")
 
 
-def validation_error(errors: list[Any]) -> ValidationFailed:
-    """Turn pydantic's findings into one error that maps each field to what is wrong."""
+def validation_error(errors: list[Any], shape: Any = None) -> ValidationFailed:
+    """Turn pydantic's findings into one error that maps each field to what is wrong; `shape` is the type of
+    the body, whose fields are named beside an unknown one."""
     fields = {}
     for finding in errors[:MAX_FIELDS]:
         location = list(finding.get("loc", ()))
         if len(location) > 1 and location[0] in _LOCATIONS:
             location = location[1:]
         name = ".".join(str(part)[:MAX_NAME] for part in location) or "body"
-        fields[name] = _sentence(finding)
+        fields[name] = _sentence(finding, shape, location)
     noun = "field is" if len(errors) == 1 else "fields are"
     names = ", ".join(fields) + (", ..." if len(errors) > MAX_FIELDS else "")
     return ValidationFailed(f"{len(errors)} {noun} not valid: {names}.", fields=fields)
 
 
-def _sentence(finding: Any) -> str:
+def _sentence(finding: Any, shape: Any, location: list[int | str]) -> str:
     match finding.get("type"):
         case "extra_forbidden":
-            return "unknown field"
+            return unknown_field(shape, location)
         case "missing":
             return "is required"
         case _:
@@ -191,7 +193,9 @@ def _methods_at(connection: Any) -> list[str]:
 
 async def _answer_validation(connection: Any, error: Exception) -> Any:
     assert isinstance(error, RequestValidationError | WebSocketRequestValidationError)
-    return await _answer(connection, validation_error(list(error.errors())))
+    body = getattr(connection.scope.get("route"), "body_field", None)
+    shape = body.field_info.annotation if body is not None else None
+    return await _answer(connection, validation_error(list(error.errors()), shape))
 
 
 async def _answer(connection: HTTPConnection, error: KagedError) -> Response | None:

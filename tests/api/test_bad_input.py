@@ -11,6 +11,8 @@ import httpx2
 import orjson
 import pytest
 
+from app.api.client_frames import parse_client_frame
+from app.errors import ValidationFailed
 from app.ids import is_id
 from tests.api.daemon import Daemon, running_daemon
 
@@ -161,9 +163,31 @@ async def test_unknown_missing_and_wrong_fields_are_named_all_at_once(client: ht
     error = error_of(answer, 400, "validation_failed")
     assert error["details"]["fields"] == {
         "project_id": "is required",
-        "titel": "unknown field",
+        "titel": "unknown field (known: project_id, title, issue_number, headless, overrides); "
+        "did you mean title?",
         "issue_number": "Input should be a valid integer, unable to parse string as an integer",
     }
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "place", "known"),
+    [
+        ("/sessions", {"overrides": {"modle": 1}}, "overrides.modle", "model, max_steps, max_output_tokens"),
+        (
+            "/sessions/ses_1/messages",
+            {"content": "x", "attachments": [{"zzz": 1}]},
+            "attachments.0.zzz",
+            "type, media_type, data",
+        ),
+        ("/sessions/ses_1/pause", {"zzz": 1}, "zzz", "reason)"),
+        ("/sessions", {"x" * 1_000_000: 1}, "x" * 100, "project_id"),
+    ],
+)
+async def test_beside_an_unknown_field_stand_those_that_are_known_there(
+    client: httpx2.AsyncClient, path: str, body: dict[str, Any], place: str, known: str
+) -> None:
+    error = error_of(await client.post(f"/api/v1{path}", json=body), 400, "validation_failed")
+    assert error["details"]["fields"][place].startswith(f"unknown field (known: {known}")
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "cursor=broken", "state=asleep"])
@@ -305,3 +329,16 @@ async def test_twenty_bad_requests_at_once_get_twenty_answers(daemon: Daemon) ->
         )
     assert {answer.status_code for answer in answers} == {400}
     assert len({answer.headers["x-request-id"] for answer in answers}) == 20
+
+
+@pytest.mark.parametrize(
+    ("frame", "known"),
+    [
+        ('{"type": "ping", "idd": 1}', "type, id); did you mean id?"),
+        ('{"type": "cancel", "zzz": 1}', "type)"),
+    ],
+)
+def test_a_frame_with_an_unknown_field_is_told_those_of_its_type(frame: str, known: str) -> None:
+    with pytest.raises(ValidationFailed) as told:
+        parse_client_frame(frame)
+    assert list(told.value.details["fields"].values()) == [f"unknown field (known: {known}"]
