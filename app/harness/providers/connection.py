@@ -89,13 +89,15 @@ class Connection:
             async with aclosing(self._chunks(response, model)) as chunks:
                 async for chunk in chunks:
                     for event in self._split(splitter, chunk, model):
-                        if event.data == _DONE:
+                        data = event.data.strip()
+                        if data == _DONE:
                             await self._drain(chunks)
                             return
-                        yield self._decode(event, model)
+                        if data:  # an empty one keeps the connection alive
+                            yield self._decode(event, model)
             for event in splitter.finish():
-                if event.data != _DONE and (last := _loads(event.data)) is not None:
-                    yield StreamEvent(event.name, last)
+                if event.data != _DONE and _loads(event.data) is not None:
+                    yield self._decode(event, model)
 
     async def get_json(self, path: str, *, headers: Mapping[str, str], model: str = "") -> Any:
         """GET a small JSON document. Raises `ProviderError`."""
@@ -264,12 +266,17 @@ class Connection:
         if payload is None:
             start = event.data[:200].decode("utf-8", "replace")
             raise self.error("unknown", f"sent an event that is not a JSON object: {start}", model)
+        if event.name == "error":
+            raise self.stream_error(payload, model)
         return StreamEvent(event.name, payload)
 
 
 def _loads(data: bytes) -> dict[str, Any] | None:
     try:
         value = wire_json.load(data)
+    except UnicodeDecodeError:
+        # An event stream is UTF-8, read with replacement: one broken character is no broken answer.
+        return _loads(data.decode("utf-8", "replace").encode())
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
+_LINE_COST = 64
+"""What a held line takes beside its bytes: an event of millions of empty lines is stopped, too."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -28,11 +30,13 @@ class ServerSentEvent:
 
 class EventSplitter:
     """Turns chunks of bytes into events. Lines may end in LF, CR LF or CR; comments, `id` and
-    `retry` are dropped, and so are events without data."""
+    `retry` are dropped, and so are events without data. A field `error`, which the standard does not
+    know, is the data of an event of that name: so older servers of llama.cpp tell a failure."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self._held = 0
+        self._data_size = 0
         self._name = ""
         self._data: list[bytes] = []
         self._started = False
@@ -61,7 +65,7 @@ class EventSplitter:
         rest = lines.pop() + held
         self._rest = [rest] if rest else []
         events = self._take(lines)
-        self._held = len(rest) + sum(map(len, self._data))
+        self._held = len(rest) + self._data_size
         self._check_size()
         return events
 
@@ -88,9 +92,15 @@ class EventSplitter:
                         ServerSentEvent(self._name, data[0] if len(data) == 1 else b"\n".join(data))
                     )
                     data.clear()
+                    self._data_size = 0
                 self._name = ""
             elif line.startswith(b"data:"):
                 data.append(line[6:] if line[5:6] == b" " else line[5:])
+                self._data_size += len(line) + _LINE_COST
             elif line.startswith(b"event:"):
                 self._name = line[6:].strip().decode("utf-8", "replace")
+            elif line.startswith(b"error:"):
+                self._name = "error"
+                data.append(line[6:].strip())
+                self._data_size += len(line) + _LINE_COST
         return events

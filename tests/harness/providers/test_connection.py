@@ -124,6 +124,32 @@ async def test_comments_keep_a_slow_answer_alive() -> None:
     assert any(event.payload["choices"][0]["delta"].get("content") == "done" for event in events[:-1])
 
 
+async def test_empty_events_and_blanks_around_the_end_are_no_failure() -> None:
+    beat, last = Raw(b"data: \n\ndata:\n\n"), Raw(b"data: [DONE] \n\n")
+    async with connected(Reply((beat, Text("done"), last), finish=None)) as (_, connection):
+        events = await read(connection)
+    assert events[-1].payload["choices"][0]["delta"] == {"content": "done"}
+
+
+async def test_a_character_that_is_cut_by_the_server_is_replaced() -> None:
+    halves = [Raw(b'data: {"a":"' + half + b'"}\n\n') for half in (b"x\xf0\x9f", b"\x98\x80y")]
+    async with connected(Reply(tuple(halves), finish=None)) as (_, connection):
+        events = await read(connection)
+    first, second = (event.payload["a"] for event in events[-2:])
+    assert (first[0], second[-1], set(first[1:] + second[:-1])) == ("x", "y", {"\ufffd"})
+
+
+@pytest.mark.parametrize("start", [b"event: error\ndata: ", b"error: "])
+async def test_an_event_that_is_named_an_error_is_one(start: bytes) -> None:
+    told = b'{"code":400,"message":"the request exceeds the available context size","type":"x"}\n\n'
+    async with connected(Reply((Raw(start + told), Raw(b"data: [DONE]\n\n")), finish=None)) as (
+        _,
+        connection,
+    ):
+        error = await failure(connection)
+    assert (error.kind, error.status) == ("context_length", 400)
+
+
 @pytest.mark.parametrize("body", ["<html>login</html>", {"id": "x", "choices": []}])
 async def test_an_answer_that_is_no_stream_is_an_error(body: Any) -> None:
     headers = {"content-type": "text/html" if isinstance(body, str) else "application/json"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.harness.providers.sse import EventSplitter, ServerSentEvent
+from app.harness.providers.sse import EventSplitter, EventTooLarge, ServerSentEvent
 
 
 def split(*chunks: bytes) -> list[ServerSentEvent]:
@@ -36,6 +36,7 @@ def split(*chunks: bytes) -> list[ServerSentEvent]:
         (b"\n\n\n", []),
         (b"nonsense\ndata: x\n\n", [("", b"x")]),
         (b"data: \xff\xfe\n\n", [("", b"\xff\xfe")]),
+        (b'error: {"code":400}\n\ndata: x\n\n', [("error", b'{"code":400}'), ("", b"x")]),
     ],
 )
 def test_events_are_the_same_wherever_the_bytes_are_cut(
@@ -66,3 +67,10 @@ def test_an_event_is_given_out_as_soon_as_its_blank_line_is_there() -> None:
     splitter = EventSplitter()
     assert splitter.feed(b"data: a\n") == []
     assert splitter.feed(b"\n") == [ServerSentEvent("", b"a")]
+
+
+def test_an_event_of_empty_lines_without_end_is_stopped() -> None:
+    splitter = EventSplitter()
+    with pytest.raises(EventTooLarge):
+        for _ in range(400):
+            splitter.feed(b"data:\n" * 1_000)
