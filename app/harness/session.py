@@ -130,11 +130,12 @@ class Session:
 
     async def cancel(self, actor: str) -> None:
         """Stop the run and the tasks in the background, keep their partial answers; nothing that waits
-        starts by itself after it."""
+        starts by itself after it. A compaction of the session at rest is given up."""
+        gave_up = self._runs.give_up_compaction()
         async with self._lock:
             self._still_there()
             tasks = self._runs.delegations.background_tasks()
-            if not tasks or self._record.state is not SessionState.IDLE:
+            if not (tasks or gave_up) or self._record.state is not SessionState.IDLE:
                 self._record.require(SessionEvent.CANCEL)
             self._services.capacity.withdraw(self.id)
             held = hold_all(self._runs.stop_what_waits())
@@ -342,6 +343,7 @@ class Session:
 
     async def stop_for_shutdown(self, grace: float) -> None:
         """The daemon stops: end the run, keep a checkpoint that one resume goes on from."""
+        self._runs.give_up_compaction()
         async with self._lock:
             active = self._runs.active
             if active is not None:

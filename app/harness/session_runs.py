@@ -62,6 +62,9 @@ class SessionRuns:
         self.history: History | None = None
         self.estimate = ConversationEstimate()
         self.closed = False
+        self.compacting: asyncio.Timeout | None = None
+        """The deadline of a compaction that an operator wants of the session at rest; it holds the lock."""
+        self.compaction_given_up = False
         self.generation = 0
         """Counts the operator's explicit stops: what was set going automatically before one does not
         start anything after it."""
@@ -117,6 +120,15 @@ class SessionRuns:
         """Let nothing that waits now start by itself any more; return the ids of its messages."""
         self.generation += 1
         return self.inbox.hold()
+
+    def give_up_compaction(self) -> bool:
+        """Have a compaction of the session at rest end now, so that the lock is free soon; True when there
+        was one."""
+        if self.compacting is None or self.compacting.expired():
+            return False
+        self.compaction_given_up = True
+        self.compacting.reschedule(asyncio.get_running_loop().time())
+        return True
 
     def release_place(self) -> None:
         """Give the place back, unless tasks in the background still need it."""

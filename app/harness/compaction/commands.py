@@ -49,8 +49,8 @@ class CompactionCommands:
     ) -> Compacted:
         """Compact an agent's context now, or at the next boundary of its run.
 
-        Raises `Conflict` when the agent does not run and has no context, or when no boundary comes
-        within a minute; the compaction is not done then."""
+        Raises `Conflict` when the agent does not run and has no context, when no boundary comes within a
+        minute, or when a stop cuts the compaction off; it is not done then."""
         runs = await self._find(session_id)
         await self._check(runs, strategy, agent_path)
         if runs.active is not None:
@@ -59,18 +59,7 @@ class CompactionCommands:
                 return done
         async with runs.lock:
             context = await self._at_rest(runs, agent_path, actor)
-            try:
-                async with asyncio.timeout(WORK_SECONDS):
-                    done = await Compactor(context, self._services.compaction).compact(
-                        "operator_manual", strategy
-                    )
-                    await context.settle()
-            except TimeoutError:
-                raise Conflict(
-                    f"The compaction took more than {WORK_SECONDS:.0f} s and was given up; nothing has "
-                    "changed. Try another strategy.",
-                    reason="compaction_timeout",
-                ) from None
+            done = await self._compact_at_rest(runs, context, strategy)
             if done.outcome == "completed":
                 runs.record.row = runs.record.row.model_copy(update={"context_overflow": False})
             return done
@@ -196,11 +185,15 @@ class CompactionCommands:
             raise _not_running(agent_path)
         ended = asyncio.ensure_future(active.ended())
         try:
-            async with live.compaction_requests.asked(strategy) as answer:
-                either: set[asyncio.Future[Any]] = {answer, ended}
+            async with live.compaction_requests.asked(strategy) as request:
+                either: set[asyncio.Future[Any]] = {request.answer, ended}
                 await asyncio.wait(either, timeout=BOUNDARY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                if answer.done():
-                    return cast(Compacted, answer.result())
+                if request.begun:
+                    await asyncio.wait(either, timeout=WORK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                if request.answer.done():
+                    return cast(Compacted, request.answer.result())
+                if request.begun:
+                    raise _given_up(stopped=ended.done())
                 if ended.done():
                     return None
         finally:
@@ -212,10 +205,30 @@ class CompactionCommands:
             details={"state": runs.row.state},
         )
 
+    async def _compact_at_rest(
+        self, runs: SessionRuns, context: RunContext, strategy: StrategyName | None
+    ) -> Compacted:
+        """Compact while nothing else begins. A cancel and the daemon's stop do not wait for it: they have
+        its deadline pass."""
+        generation = context.history.generation
+        try:
+            async with asyncio.timeout(WORK_SECONDS) as runs.compacting:
+                done = await Compactor(context, self._services.compaction).compact(
+                    "operator_manual", strategy
+                )
+                await context.settle()
+                return done
+        except TimeoutError:
+            stopped = runs.compaction_given_up
+            raise _given_up(stopped=stopped, changed=context.history.generation != generation) from None
+        finally:
+            runs.compacting, runs.compaction_given_up = None, False
+
     async def _at_rest(
         self, runs: SessionRuns, agent_path: str, actor: str, *, active_too: bool = False
     ) -> RunContext:
         """Return the context of the root agent while no run is active. The lock is held."""
+        self._services.refuse_when_stopping()
         if runs.closed:
             raise NotFound(f"There is no session {runs.id}.")
         if runs.record.state is SessionState.ARCHIVED:
@@ -276,6 +289,18 @@ def _live(runs: SessionRuns, agent_path: str) -> RunContext | None:
             return context
         waiting += [child.context for child in context.children.values()]
     return None
+
+
+def _given_up(*, stopped: bool, changed: bool = False) -> Conflict:
+    """Return the error of a compaction that was cut off; `changed`: it had been carried out by then."""
+    how = "was stopped" if stopped else f"took more than {WORK_SECONDS:.0f} s and was given up"
+    what = "nothing has changed. Compact again" + ("." if stopped else " with another strategy.")
+    if changed:
+        what = "the conversation had been changed by then, as its record says."
+    return Conflict(
+        f"The compaction {how}; {what}",
+        reason="compaction_stopped" if stopped else "compaction_timeout",
+    )
 
 
 def _not_running(agent_path: str) -> Conflict:

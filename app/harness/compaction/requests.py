@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Protocol
 
 from app.errors import KagedError
@@ -21,32 +22,41 @@ class _Compactor(Protocol):
     ) -> Awaitable[object]: ...
 
 
+@dataclass(slots=True, eq=False)
+class CompactionRequest:
+    """One request. `answer` ends with what the compactor returned; `begun` once it is at work on it."""
+
+    strategy: StrategyName | None
+    answer: asyncio.Future[object]
+    begun: bool = False
+
+
 class CompactionRequests:
     """The requests to one run."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[StrategyName | None, asyncio.Future[object]]] = []
+        self._waiting: list[CompactionRequest] = []
 
     @asynccontextmanager
-    async def asked(self, strategy: StrategyName | None) -> AsyncIterator[asyncio.Future[object]]:
-        """Put a request while the block runs; the future ends with what the compactor returned."""
-        future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        request = (strategy, future)
+    async def asked(self, strategy: StrategyName | None) -> AsyncIterator[CompactionRequest]:
+        """Put a request while the block runs."""
+        request = CompactionRequest(strategy, asyncio.get_running_loop().create_future())
         self._waiting.append(request)
         try:
-            yield future
+            yield request
         finally:
             if request in self._waiting:
                 self._waiting.remove(request)
-            future.cancel()
+            request.answer.cancel()
 
     async def serve(self, compactor: _Compactor) -> bool:
         """Do what waits, one after the other; true when one of them made a proposal to decide on."""
         proposed = False
         while self._waiting:
-            strategy, future = self._waiting.pop(0)
+            request = self._waiting.pop(0)
+            request.begun, future = True, request.answer
             try:
-                done = await compactor.compact("operator_manual", strategy)
+                done = await compactor.compact("operator_manual", request.strategy)
             except KagedError as problem:
                 if not future.done():
                     future.set_exception(problem)
