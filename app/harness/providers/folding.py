@@ -1,6 +1,7 @@
 """From a provider's events to deltas: the one loop that the event-based adapters share.
 
-Owns: when a stream counts as complete, and leaving the connection fit for the next call.
+Owns: when a stream counts as complete, how long a farewell may take, and leaving the connection fit for
+the next call.
 Never: what one provider's events mean (each adapter has its `Fold`), retries, encoding.
 """
 
@@ -17,6 +18,8 @@ from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import WireRequest
 
 _DRAIN_SECONDS = 0.25
+_FAREWELL_SECONDS = 15.0
+"""For what follows the reason why an answer ended: it is complete, and only counts can be missing."""
 
 
 class Fold(Protocol):
@@ -41,21 +44,34 @@ async def fold_stream(
 ) -> AsyncGenerator[Delta, None]:
     """Send `wire`, yield the deltas of its answer and then `Finished`. Raises `ProviderError`."""
     async with aclosing(connection.events(wire, model=model, headers=headers)) as events:
-        try:
-            async for event in events:
-                for delta in fold.take(event.payload):
-                    yield delta
-                if fold.complete:
-                    break
-        except ProviderError as error:
-            # What broke after the provider said how it ended is only the farewell.
-            if error.kind != "network" or fold.finish() is None:
-                raise
+        while (event := await next_event(events, ended=fold.finish() is not None)) is not None:
+            for delta in fold.take(event.payload):
+                yield delta
+            if fold.complete:
+                break
         finished = fold.finish()
         if finished is None:
             raise connection.truncated(model)
         yield finished
         await _drain(events)
+
+
+async def next_event(events: AsyncGenerator[StreamEvent, None], *, ended: bool) -> StreamEvent | None:
+    """Return the next event, or None when there is none. Raises `ProviderError`.
+
+    Once the provider has said how the answer `ended`, what breaks, or does not come soon, is only the
+    farewell: a server that keeps the connection open would hold up a whole answer."""
+    if not ended:
+        return await anext(events, None)
+    try:
+        async with asyncio.timeout(_FAREWELL_SECONDS):
+            return await anext(events, None)
+    except TimeoutError:
+        return None
+    except ProviderError as error:
+        if error.kind != "network":
+            raise
+        return None
 
 
 async def _drain(events: AsyncIterator[StreamEvent]) -> None:

@@ -6,22 +6,20 @@ Never: reading the answer (`openai_answer`), HTTP (`connection`), or repeating a
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any, Literal
-
-import httpx2
-import xxhash
 
 from app.config import ProviderSettings
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import Delta
 from app.harness.providers.driver_options import DriverOptions, read_options
 from app.harness.providers.encoded_once import EncodedOnce
-from app.harness.providers.errors import ProviderError
+from app.harness.providers.folding import next_event
 from app.harness.providers.openai_answer import AnswerReader
+from app.harness.providers.openai_servers import Server, known_server
 from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.providers.wire_json import ToolNames, arguments_to_send, dump, join_request, wire_id
+from app.harness.providers.wire_json import ToolNames, arguments_to_send, dump, join_request
 from app.messages import (
     AssistantMessage,
     ImageBlock,
@@ -36,15 +34,16 @@ from app.messages import (
 )
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
-_LONGEST_CALL_ID = 40
+_BRIDGE = dump({"role": "assistant", "content": "Noted."})
+"""Stands between a tool's message and a user's where a server takes no other order."""
 
 
 class OpenAIOptions(DriverOptions):
     """`providers.NAME.options` of this driver. `max_tokens_field` and `system_role` differ between
-    servers; `reasoning_field` names the field in which thinking goes back to the model (off unless
-    set: some servers refuse it, some demand it); `auth_header` takes the place of a bearer token.
-    `reminder_role` is that of the reminder of open tasks, which comes last (`system_role` unless set; some
-    servers take a system message only as the first)."""
+    servers; `reasoning_field` names the field in which thinking goes back to the model: some servers
+    refuse it, those that are known to demand it get it (an empty name is off); `auth_header` takes the
+    place of a bearer token. `reminder_role` is that of the reminder of open tasks, which comes last
+    (`system_role` unless set; some servers take a system message only as the first)."""
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None
     system_role: Literal["system", "developer"] = "system"
@@ -65,9 +64,12 @@ class OpenAIProvider:
         self._connection = connection
         self._options = read_options(OpenAIOptions, name, settings)
         self._credential = _credential(settings, self._options)
-        self._limit_field = self._options.max_tokens_field or _limit_field(connection.base_url)
-        self._reminder_role = "user" if _system_only_first(connection.base_url) else self._options.system_role
-        self._codec = f"{self.driver}:{self._options.reasoning_field or ''}"
+        self._server = known_server(connection.base_url)
+        self._limit_field = self._options.max_tokens_field or self._server.max_tokens_field
+        self._reminder_role = "user" if self._server.strict else self._options.system_role
+        own = self._options.reasoning_field
+        self._reasoning_field = self._server.reasoning_field if own is None else own
+        self._codec = f"{self.driver}:{self._reasoning_field or ''}:{self._server.strict}"
         self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(_tools)
         self._system: EncodedOnce[tuple[SystemBlock, ...]] = EncodedOnce(self._system_message)
 
@@ -80,23 +82,23 @@ class OpenAIProvider:
         system = self._system(request.system)
         members = (("tools", self._tools(request.tools)),) if request.tools else ()
         last = b"" if request.reminder is None else self._reminder(request.reminder)
-        body = join_request(self._head(request), members, "messages", (system, *encoded, last))
+        messages = [*encoded, last]
+        if self._server.strict:
+            messages = _bridged([*request.messages, None], messages)
+        body = join_request(self._head(request), members, "messages", (system, *messages))
         return WireRequest(self._options.path, body)
 
     async def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """Send `wire` and yield deltas, `Finished` last. Raises `ProviderError`."""
         reader = AnswerReader(self._connection, wire, request)
-        events = self._connection.events(wire, model=request.model, headers=self._credential)
-        async with aclosing(events):
-            try:
-                async for event in events:
-                    for delta in reader.read(event.payload):
-                        yield delta
-            except ProviderError as error:
-                # Complete is complete: only the token counts can be missing after a finish reason.
-                if error.kind != "network" or not reader.complete:
-                    raise
-        yield reader.finish()
+        async with aclosing(
+            self._connection.events(wire, model=request.model, headers=self._credential)
+        ) as events:
+            while (event := await next_event(events, ended=reader.complete)) is not None:
+                for delta in reader.read(event.payload):
+                    yield delta
+        for delta in reader.finish():
+            yield delta
 
     async def models(self) -> list[str]:
         """Return the names of the models that the server offers."""
@@ -125,9 +127,9 @@ class OpenAIProvider:
             content = _user_content(message)
             return dump({"role": "user", "content": content}) if content else b""
         if isinstance(message, AssistantMessage):
-            answer = _assistant(message, names, self._options.reasoning_field)
-            return dump(answer) if answer["content"] or len(answer) > 2 else b""
-        return _tool_results(message)
+            answer = _assistant(message, names, self._reasoning_field, self._server)
+            return dump(answer) if answer["content"] or "tool_calls" in answer else b""
+        return _tool_results(message, self._server)
 
 
 def _credential(settings: ProviderSettings, options: OpenAIOptions) -> dict[str, str]:
@@ -135,16 +137,6 @@ def _credential(settings: ProviderSettings, options: OpenAIOptions) -> dict[str,
         return {}
     key = settings.api_key.get_secret_value()
     return {options.auth_header.lower(): key} if options.auth_header else {"authorization": f"Bearer {key}"}
-
-
-def _limit_field(base_url: str) -> str:
-    host = httpx2.URL(base_url).host
-    official = host == "api.openai.com" or host.endswith(".openai.azure.com")
-    return "max_completion_tokens" if official else "max_tokens"
-
-
-def _system_only_first(base_url: str) -> bool:
-    return httpx2.URL(base_url).host == "api.mistral.ai"
 
 
 def _tools(tools: tuple[ToolSpec, ...]) -> bytes:
@@ -177,7 +169,9 @@ def _user_part(block: TextBlock | ImageBlock) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{block.media_type};base64,{block.data}"}}
 
 
-def _assistant(message: AssistantMessage, names: ToolNames, reasoning_field: str | None) -> dict[str, Any]:
+def _assistant(
+    message: AssistantMessage, names: ToolNames, reasoning_field: str | None, server: Server
+) -> dict[str, Any]:
     calls = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
     text = "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
     encoded: dict[str, Any] = {"role": "assistant", "content": text if text or not calls else None}
@@ -187,12 +181,13 @@ def _assistant(message: AssistantMessage, names: ToolNames, reasoning_field: str
             for block in message.blocks
             if isinstance(block, ThinkingBlock) and block.provider in (None, OpenAIProvider.driver)
         ]
-        if any(thoughts):
+        # Beside calls the field must be there, even for an answer that another model began.
+        if any(thoughts) or calls:
             encoded[reasoning_field] = "".join(thoughts)
     if calls:
         encoded["tool_calls"] = [
             {
-                "id": _call_id(call.id),
+                "id": server.call_id(call.id),
                 "type": "function",
                 "function": {
                     "name": names.to_wire(call.name),
@@ -204,25 +199,37 @@ def _assistant(message: AssistantMessage, names: ToolNames, reasoning_field: str
     return encoded
 
 
-def _tool_results(message: ToolResultsMessage) -> bytes:
+def _tool_results(message: ToolResultsMessage, server: Server) -> bytes:
     """Return one message for each result. A tool's message holds text only, so their pictures
     follow in one message behind the last of them."""
-    encoded: list[dict[str, Any]] = [
-        {"role": "tool", "tool_call_id": _call_id(result.tool_call_id), "content": result.content}
+    encoded = [
+        dump({"role": "tool", "tool_call_id": server.call_id(result.tool_call_id), "content": result.content})
         for result in message.results
     ]
     pictures: list[dict[str, Any]] = []
     for result in message.results:
         if result.images:
-            told = f"What the call {_call_id(result.tool_call_id)} of {result.name} shows:"
+            told = f"What the call {server.call_id(result.tool_call_id)} of {result.name} shows:"
             pictures.append({"type": "text", "text": told})
             pictures += [_user_part(image) for image in result.images]
     if pictures:
-        encoded.append({"role": "user", "content": pictures})
-    return b",".join(dump(one) for one in encoded)
+        encoded += [_BRIDGE] if server.strict else []
+        encoded.append(dump({"role": "user", "content": pictures}))
+    return b",".join(encoded)
 
 
-def _call_id(identifier: str) -> str:
-    if len(identifier) <= _LONGEST_CALL_ID:
-        return wire_id(identifier)
-    return "call_" + xxhash.xxh3_128_hexdigest(identifier.encode("utf-8", "replace"))
+def _bridged(messages: Sequence[ModelMessage | None], encoded: Sequence[bytes]) -> list[bytes]:
+    """Return the encoded messages with a bridge before each user's message that follows a tool's; None
+    among `messages` is the reminder, a user's, too."""
+    bridged: list[bytes] = []
+    after_tool = False
+    for message, sent in zip(messages, encoded, strict=True):
+        if not sent:
+            continue
+        if after_tool and (message is None or isinstance(message, UserMessage)):
+            bridged.append(_BRIDGE)
+        bridged.append(sent)
+        after_tool = isinstance(message, ToolResultsMessage) and not any(
+            result.images for result in message.results
+        )
+    return bridged

@@ -40,10 +40,12 @@ _STOP_REASONS: dict[str, StopReason] = {
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
+    "model_context_window_exceeded": "length",
     "tool_calls": "toolUse",
     "function_call": "toolUse",
 }
-_BROKEN_OFF = frozenset({"error", "abort", "insufficient_system_resource"})
+_BROKEN_OFF = frozenset({"error", "abort", "insufficient_system_resource", "network_error"})
+_WITHHELD = frozenset({"content_filter", "sensitive"})
 
 
 @dataclass(slots=True)
@@ -85,11 +87,17 @@ class AnswerReader:
             if not choice.get("index"):
                 yield from self._read_choice(choice)
 
-    def finish(self) -> Finished:
-        """Return the end of the answer. Raises `truncated_stream` when it never came."""
+    def finish(self) -> Iterator[Delta]:
+        """Yield the calls and the end of the answer. Raises `truncated_stream` when it never came.
+
+        The calls come this late because some servers send more of them after a finish reason."""
         if self._reason is None:
             raise self._connection.truncated(self._model)
-        return Finished(self._reason, self._usage, self._answering_model, self._response_id)
+        for number, call in enumerate(self._calls):
+            identifier = call.id or self._wire.call_id(number)
+            yield ToolCallReady(read_call(identifier, call.name, "".join(call.arguments), self._names))
+        reason: StopReason = "toolUse" if self._calls and self._reason == "stop" else self._reason
+        yield Finished(reason, self._usage, self._answering_model, self._response_id)
 
     def _read_choice(self, choice: Mapping[str, Any]) -> Iterator[Delta]:
         if choice.get("error"):
@@ -99,7 +107,7 @@ class AnswerReader:
             yield from self._read_delta(delta)
         reason = choice.get("finish_reason")
         if reason and self._reason is None:
-            yield from self._close(str(reason))
+            yield from self._close(str(reason).lower())
 
     def _read_delta(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
         thought, text = _content(delta)
@@ -144,15 +152,11 @@ class AnswerReader:
 
     def _close(self, reason: str) -> Iterator[Delta]:
         yield from self._end_thinking()
-        if reason == "content_filter" or self._refusal:
+        if reason in _WITHHELD or self._refusal:
             raise self._refused(reason)
         if reason in _BROKEN_OFF:
             raise self._connection.error("overloaded", f"gave up in the middle: {reason}", self._model)
-        for number, call in enumerate(self._calls):
-            identifier = call.id or self._wire.call_id(number)
-            yield ToolCallReady(read_call(identifier, call.name, "".join(call.arguments), self._names))
-        stop = _STOP_REASONS.get(reason, "stop")
-        self._reason = "toolUse" if self._calls and stop == "stop" else stop
+        self._reason = _STOP_REASONS.get(reason, "stop")
 
     def _refused(self, reason: str) -> ProviderError:
         words = "".join(self._refusal) or f"the answer was withheld ({reason})"
@@ -177,6 +181,7 @@ def read_usage(counts: Mapping[str, Any]) -> Usage:
     prompt, completion = _count(counts, "prompt_tokens"), _count(counts, "completion_tokens")
     details = _details(counts, "prompt_tokens_details")
     cached = _count(details, "cached_tokens") or _count(counts, "prompt_cache_hit_tokens")
+    cached = cached or _count(counts, "cached_tokens")
     cached = min(cached, prompt)
     written = min(_count(details, "cache_write_tokens"), prompt - cached)
     reasoning = _count(_details(counts, "completion_tokens_details"), "reasoning_tokens")
@@ -195,7 +200,8 @@ def read_usage(counts: Mapping[str, Any]) -> Usage:
 def _starts_another(call: _PartialCall, identifier: str, name: str) -> bool:
     """Tell whether a piece with the index of `call` begins a new call (Ollama numbers them all 0)."""
     if identifier and call.id:
-        return identifier != call.id
+        # Some servers (vLLM before 0.9) give each piece an id of its own: only a name begins a call.
+        return bool(name) and identifier != call.id
     whole = bool(name and call.name and call.arguments) and call.arguments[-1].rstrip().endswith("}")
     return whole and _is_complete("".join(call.arguments))
 

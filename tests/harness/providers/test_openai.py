@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import orjson
 import pytest
 
+from app.harness.providers import folding
 from app.harness.providers.deltas import Finished, TextDelta, ThinkingClosed, ThinkingDelta, ToolCallReady
 from app.harness.providers.openai import OpenAIProvider
 from app.harness.providers.openai_answer import read_usage
@@ -23,7 +25,17 @@ from app.messages import (
     Usage,
     UserMessage,
 )
-from tests.fakes.provider_script import Disconnect, Document, Raw, Refusal, Reply, StreamError, ToolCall
+from tests.fakes.provider_script import (
+    Delay,
+    Disconnect,
+    Document,
+    Raw,
+    Refusal,
+    Reply,
+    Stall,
+    StreamError,
+    ToolCall,
+)
 from tests.fakes.provider_script import text_reply as said
 from tests.harness.providers.contract import KEY, TOOLS, ProtocolContract, called, collect, results, user
 
@@ -72,6 +84,13 @@ class TestOpenAI(ProtocolContract):
 
     def sent(self, *messages: Any, options: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
         provider, _ = self.provider(**(options or {}))
+        value: dict[str, Any] = orjson.loads(provider.encode(self.request(*messages, **more)).body)
+        return value
+
+    def sent_to(
+        self, address: str, *messages: Any, options: Mapping[str, Any] | None = None, **more: Any
+    ) -> dict[str, Any]:
+        provider, _ = self.provider(address, **(options or {}))
         value: dict[str, Any] = orjson.loads(provider.encode(self.request(*messages, **more)).body)
         return value
 
@@ -134,6 +153,54 @@ class TestOpenAI(ProtocolContract):
         official, _ = self.provider("https://api.openai.com/v1")
         body = orjson.loads(official.encode(self.request(max_output_tokens=9)).body)
         assert (body["max_completion_tokens"], "max_tokens" in body) == (9, False)
+
+    @pytest.mark.parametrize(
+        ("address", "field"),
+        [
+            ("https://eu.api.openai.com/v1", "max_completion_tokens"),
+            ("https://mine.openai.azure.com/openai/v1", "max_completion_tokens"),
+            ("https://mine.services.ai.azure.com/openai/v1", "max_completion_tokens"),
+            ("https://mine.services.ai.azure.com/models", "max_tokens"),
+            ("https://api.openai.com.example.org/v1", "max_tokens"),
+        ],
+    )
+    def test_regions_and_azure_get_the_field_of_openai(self, address: str, field: str) -> None:
+        assert self.sent_to(address, max_output_tokens=9)[field] == 9
+
+    @pytest.mark.parametrize(
+        "address",
+        ["https://api.deepseek.com", "https://api.moonshot.ai/v1", "https://api.moonshot.cn/v1"],
+    )
+    def test_thinking_goes_back_where_the_next_step_would_be_refused_without_it(self, address: str) -> None:
+        thought = ThinkingBlock(text="hm", provider="openai")
+        own = AssistantMessage(blocks=(thought, *called("a").blocks))
+        cut = AssistantMessage(blocks=(thought,))
+        messages = (user("q"), own, results("A"), called("b", first=1), results("B", first=1), cut, user("?"))
+        sent = self.sent_to(address, *messages)["messages"]
+        assert [one.get("reasoning_content") for one in sent if one["role"] == "assistant"] == ["hm", ""]
+        plain = self.sent_to(address, *messages, options={"reasoning_field": ""})["messages"]
+        assert not any("reasoning_content" in message for message in plain)
+
+    def test_mistrals_order_of_messages_and_form_of_ids_are_kept(self) -> None:
+        picture = ImageBlock(media_type="image/png", data="aGk=")
+        shown = ToolResult(tool_call_id="c1", name="file.read", content="seen", images=(picture,))
+        messages = (user("q"), called("a"), results("A"), user("and b?"), called("b", first=1))
+        more = (ToolResultsMessage(results=(shown,)), called("c", first=2), results("C", first=2))
+        sent = self.sent_to("https://api.mistral.ai/v1", *messages, *more, reminder="Two tasks are open.")
+        conversation = self.conversation(sent)
+        pairs = pairwise(conversation)
+        assert not any((one["role"], two["role"]) == ("tool", "user") for one, two in pairs)
+        assert [one["role"] for one in conversation].count("user") == 4
+        called_ids = [call["id"] for one in conversation for call in one.get("tool_calls", ())]
+        answered = [one["tool_call_id"] for one in conversation if one["role"] == "tool"]
+        assert called_ids == answered
+        assert len(set(answered)) == 3
+        assert all(len(one) == 9 and one.isalnum() for one in answered)
+
+    def test_an_id_that_mistral_gave_goes_back_to_it(self) -> None:
+        call = AssistantMessage(blocks=(ToolCallBlock(id="D681PevKs", name="file.read"),))
+        [_, sent] = self.conversation(self.sent_to("https://api.mistral.ai/v1", user("q"), call))
+        assert sent["tool_calls"][0]["id"] == "D681PevKs"
 
     def test_options_shape_the_request(self) -> None:
         options = {
@@ -218,6 +285,33 @@ class TestOpenAI(ProtocolContract):
             assert [delta.call.arguments for delta in deltas] == [{"path": "a"}, {"path": "b"}]
             assert finished.stop_reason == "toolUse"
 
+    async def test_pieces_of_one_call_may_have_an_id_each(self) -> None:
+        def piece(number: int, text: str, **more: Any) -> Raw:
+            return call_piece(index=0, id=f"id{number}", function={"arguments": text, **more})
+
+        deltas, _ = await self.deltas_of(
+            piece(0, "", name="file_read"), piece(1, '{"path"'), piece(2, ':"a"}'), event({}, "tool_calls")
+        )
+        assert [(delta.call.id, delta.call.arguments) for delta in deltas] == [("id0", {"path": "a"})]
+
+    async def test_calls_behind_a_finish_reason_are_not_lost(self) -> None:
+        def whole(path: str, finish: str | None) -> Raw:
+            function = {"name": "file_read", "arguments": orjson.dumps({"path": path}).decode()}
+            return event({"tool_calls": [{"id": path, "function": function}]}, finish)
+
+        deltas, finished = await self.deltas_of(whole("a", "stop"), whole("b", "stop"), DONE)
+        assert [delta.call.arguments for delta in deltas] == [{"path": "a"}, {"path": "b"}]
+        assert finished.stop_reason == "toolUse"
+
+    async def test_a_server_that_never_hangs_up_does_not_hold_up_a_whole_answer(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(folding, "_FAREWELL_SECONDS", 0.3)
+        beats = tuple(part for _ in range(200) for part in (Delay(0.1), Raw(b": still here\n\n")))
+        for farewell in ((Stall(),), beats):
+            deltas, finished = await self.deltas_of(event({"content": "x"}), event({}, "stop"), *farewell)
+            assert (deltas, finished.stop_reason) == ([TextDelta("x")], "stop")
+
     async def test_arguments_that_are_an_object_are_accepted(self) -> None:
         deltas, finished = await self.deltas_of(
             call_piece(index=0, id="c", function={"name": "file_read", "arguments": {"path": "a"}}),
@@ -233,15 +327,30 @@ class TestOpenAI(ProtocolContract):
 
     @pytest.mark.parametrize(
         ("told", "expected"),
-        [("stop", "stop"), ("eos", "stop"), ("model_length", "length"), ("something_new", "stop")],
+        [
+            ("stop", "stop"),
+            ("eos", "stop"),
+            ("model_length", "length"),
+            ("MAX_TOKENS", "length"),
+            ("model_context_window_exceeded", "length"),
+            ("something_new", "stop"),
+        ],
     )
     async def test_finish_reasons_are_mapped(self, told: str, expected: str) -> None:
         _, finished = await self.deltas_of(event({"content": "x"}, told))
         assert finished.stop_reason == expected
 
-    async def test_an_answer_given_up_in_the_middle_is_an_error(self) -> None:
-        _, error = await self.failure(Reply((event({"content": "x"}, "insufficient_system_resource"),)))
-        assert error.kind == "overloaded"
+    @pytest.mark.parametrize(
+        ("told", "kind"),
+        [
+            ("insufficient_system_resource", "overloaded"),
+            ("network_error", "overloaded"),
+            ("sensitive", "content_refused"),
+        ],
+    )
+    async def test_an_answer_given_up_in_the_middle_is_an_error(self, told: str, kind: str) -> None:
+        _, error = await self.failure(Reply((event({"content": "x"}, told),)))
+        assert error.kind == kind
 
     async def test_an_error_beside_a_choice_is_an_error(self) -> None:
         broken = event({}, None, error={"code": 429, "message": "upstream is busy"})
@@ -283,6 +392,10 @@ class TestOpenAI(ProtocolContract):
         ({"prompt_tokens": 5, "completion_tokens": None}, Usage(input_tokens=5)),
         (
             {"prompt_tokens": 100, "completion_tokens": 9, "prompt_cache_hit_tokens": 60},
+            Usage(input_tokens=40, output_tokens=9, cache_read_tokens=60),
+        ),
+        (
+            {"prompt_tokens": 100, "completion_tokens": 9, "cached_tokens": 60},
             Usage(input_tokens=40, output_tokens=9, cache_read_tokens=60),
         ),
         (
