@@ -36,6 +36,9 @@ CONTEXT_LENGTH_PHRASES: tuple[tuple[str, str], ...] = (
     ("ollama", r"exceeded max context length"),
     ("vllm", r"longer than the maximum model length"),
     ("vllm", r"max_model_len|maximum model length"),
+    ("vllm", r"context length is only \d+ tokens"),
+    ("sglang", r"longer than the model's context length|the model's maximum context length"),
+    ("sglang", r"exceeds the maximum allowed length"),
     ("llama.cpp", r"exceeds? the available context size"),
     ("llama.cpp", r"context size (has been )?exceeded"),
     ("openrouter", r"endpoint's maximum context length"),
@@ -43,6 +46,9 @@ CONTEXT_LENGTH_PHRASES: tuple[tuple[str, str], ...] = (
     ("mistral", r"too large for model with .{0,20} maximum context length"),
     ("x-ai", r"maximum prompt length is"),
     ("bedrock", r"input is too long for requested model"),
+    ("moonshot", r"exceeded model token limit"),
+    ("minimax", r"context window exceeds limit"),
+    ("github copilot", r"prompt token count of \d+ exceeds the limit of"),
 )
 """Who says it, and the words (a regular expression, any case) that mean: the conversation does
 not fit the model."""
@@ -110,7 +116,7 @@ _NEVER_ABOUT_LENGTH = frozenset({401, 402, 403, 404, 429})
 """A limit of tokens per minute is told in words close to those of a full context."""
 
 _KEY_SHAPES = re.compile(
-    r"\b(?:sk|gsk|xai|pk)-?[A-Za-z0-9_*\-]{8,}|\bAIza[A-Za-z0-9_\-]{16,}|(?<=Bearer )\S+"
+    r"\b(?:sk|gsk|xai|pk)[-_][A-Za-z0-9_*\-]{8,}|\bAIza[A-Za-z0-9_\-]{16,}|(?<=Bearer )\S+"
 )
 
 

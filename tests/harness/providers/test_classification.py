@@ -46,6 +46,13 @@ TOO_LONG = (
     ("ollama", "prompt too long; exceeded max context length by 12 tokens"),
     ("vllm", "The decoder prompt (length 9000) is longer than the maximum model length of 8192."),
     ("vllm", "Make sure that `max_model_len` is no smaller than the number of text tokens"),
+    (
+        "vllm",
+        "You passed 4097 input tokens. However, the model's context length is only 4096 tokens, ...",
+    ),
+    ("sglang", "The input (61709 tokens) is longer than the model's context length (40960 tokens)."),
+    ("sglang", "Requested token count exceeds the model's maximum context length of 202752 tokens."),
+    ("sglang", "Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens)."),
     ("llama.cpp", "the request exceeds the available context size, try increasing it"),
     ("llama.cpp", "Context size has been exceeded."),
     (
@@ -56,6 +63,9 @@ TOO_LONG = (
     ("mistral", "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"),
     ("x-ai", "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
     ("bedrock", "Input is too long for requested model."),
+    ("moonshot", "Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)"),
+    ("minimax", "invalid params, context window exceeds limit (2013)"),
+    ("github copilot", "prompt token count of 129000 exceeds the limit of 128000"),
 )
 
 
@@ -185,6 +195,12 @@ def test_the_credential_is_never_in_a_message() -> None:
     assert "AIza" not in error.message
     assert error.message.count("[redacted]") == 3
     assert redact("Authorization: Bearer abc.def", ()) == "Authorization: Bearer [redacted]"
+
+
+def test_words_that_only_begin_like_a_key_stay() -> None:
+    words = "unknown fields skip_special_tokens, skeletonize and pkg_resources"
+    assert provider_error(provider="p", model="m", status=400, body={"error": words}).message.endswith(words)
+    assert redact("sk_live_abcdefgh gsk_abcdefghij pk-lf-12345678", ()) == " ".join(["[redacted]"] * 3)
 
 
 def test_words_of_the_provider_behind_a_gateway_are_passed_on() -> None:
