@@ -29,6 +29,19 @@ async def test_a_call_with_an_endless_name_and_id_is_told_and_answered_with_shor
     assert all("no tool" in m["content"] and len(m["content"]) < 1_000 for m in answered)
 
 
+@pytest.mark.requirement("R2.5.7")
+@pytest.mark.parametrize(("arrived", "place"), [("", ""), ('{"path": "a.t', "character 9")])
+async def test_a_call_that_the_limit_cut_off_is_not_run_and_the_model_is_told_why(
+    driver: Driver, fake: FakeProvider, arrived: str, place: str
+) -> None:
+    fake.script(Reply((ToolCall("file_read", arrived),), finish="length"), text_reply("Smaller, then."))
+    watch = await driver.run("Go")
+    answered = fake.requests[1].json["messages"][-1]
+    assert "reached its limit of output tokens" in answered["content"]
+    assert place in answered["content"]
+    assert watch.of("message.tool_result")[0]["payload"]["isError"] is True
+
+
 def test_what_is_saved_of_an_answer_in_flight_grows_with_the_time_and_not_with_its_square() -> None:
     def written_in(seconds: float) -> float:
         speed, at, written = 20_000, 0.0, 0.0

@@ -61,6 +61,12 @@ class Finished:
     response_id: str | None = None
 
 
+CUT_OFF = (
+    "the answer reached its limit of output tokens before they were complete; "
+    "write less in one call, or the same in several"
+)
+"""What is wrong with the arguments of a call that the limit cut off."""
+
 Delta = TextDelta | ThinkingDelta | ThinkingClosed | ToolCallReady | UsageSoFar | Finished
 
 
@@ -96,9 +102,11 @@ class BlockAssembler:
                 self._flush_thinking()
                 self._flush_text()
                 self._blocks.append(call)
-            case Finished():
+            case Finished(stop_reason):
                 self._flush_thinking()
                 self._flush_text()
+                if stop_reason == "length":
+                    self._mark_cut_off()
             case UsageSoFar():
                 pass
 
@@ -110,6 +118,14 @@ class BlockAssembler:
         if self._text:
             tail.append(TextBlock(text="".join(self._text)))
         return (*self._blocks, *tail)
+
+    def _mark_cut_off(self) -> None:
+        """Say of the last call why its arguments are none, or are missing: it must not be run without."""
+        last = self._blocks[-1] if self._blocks else None
+        if not isinstance(last, ToolCallBlock) or last.arguments:
+            return
+        where = f" ({last.argument_error})" if last.argument_error else ""
+        self._blocks[-1] = last.model_copy(update={"argument_error": CUT_OFF + where})
 
     def _flush_text(self) -> None:
         if self._text:
