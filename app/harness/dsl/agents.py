@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.harness.dsl.advice import instead_of
 from app.harness.dsl.cage_scope import AnyCage, broader, effective, rebase_cage
 from app.harness.dsl.compaction import compile_compaction
 from app.harness.dsl.compiled import CompiledAgent, CompiledCompaction, CompiledPermission
@@ -118,7 +119,7 @@ class AgentCompiler:
             return
         known = ", ".join(sorted(self.known_models)[:10]) or "none"
         hint = did_you_mean(model, self.known_models) or f"; known: {known}"
-        message = f"no model alias `{model}` in the local config{hint}, or write `provider:model`"
+        message = f"no model alias `{model}` in the local config{hint}; or write `provider:model`"
         self.bag.error("model_alias_unknown", message, node.place)
 
     def _one_name_for_tools(self, node: Node) -> Node:
@@ -137,7 +138,8 @@ class AgentCompiler:
         if subagents is None:
             return
         if not subagents.is_map:
-            self.bag.error("wrong_type", f"expected a map, found {subagents.kind}", subagents.place)
+            hint = instead_of(subagents, "a map")
+            self.bag.error("wrong_type", f"expected a map, found {subagents.kind}{hint}", subagents.place)
         if len(subagents.entries) > MAX_SUBAGENTS:
             found = f"found {len(subagents.entries)}"
             self.bag.error(

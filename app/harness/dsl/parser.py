@@ -28,6 +28,7 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
+from app.harness.dsl.advice import of_yaml
 from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import DocumentPath, Node, Place, Scalar, SourceFile
 
@@ -86,7 +87,9 @@ def parse(data: bytes, source: SourceFile, bag: DiagnosticBag) -> Node | None:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         problem = error.problem or error.context or "not YAML"
-        bag.error("yaml_syntax", f"not valid YAML: {problem}", Place(source, line, column, ()))
+        opened = error.context_mark.line if error.context_mark is not None else None
+        hint = of_yaml(problem, text, line - 1, column - 1, opened)
+        bag.error("yaml_syntax", f"not valid YAML: {problem}{hint}", Place(source, line, column, ()))
     except ReaderError as error:
         place = Place(source, *_line_and_column(text, error.position), ())
         character = (
@@ -195,7 +198,11 @@ class _Builder:
         if name in self._open_anchors:
             raise _Refused("yaml_alias", f"alias *{name} stands inside what it stands for", event)
         if name not in self._anchors:
-            raise _Refused("yaml_alias", f"alias *{name} has no anchor before it", event)
+            raise _Refused(
+                "yaml_alias",
+                f"alias *{name} has no anchor before it; put a text that begins with `*` into quotes",
+                event,
+            )
         node, weight = self._anchors[name]
         self._count(weight, event)
         path, key = self._position(event)
@@ -206,6 +213,8 @@ class _Builder:
         path, key = self._position(event)
         self._refuse_tag(event, path, key)
         place = self.place_of(event, path)
+        if key.path == path and event.style is None and not event.value:
+            place = key  # the scanner has gone on to the next line by then
         node = Node(self._resolve(event, place), place, key)
         if event.anchor:
             self._anchors[event.anchor] = (node, 1)
@@ -257,7 +266,9 @@ class _Builder:
         first = parent.entries.get(name)
         if first is not None:
             self._bag.error(
-                "duplicate_key", f"`{name}` stands here twice; first in line {first.key.line}", place
+                "duplicate_key",
+                f"`{name}` stands here twice; first in line {first.key.line}: keep one of them",
+                place,
             )
             parent.skip_value = True
 
@@ -289,17 +300,21 @@ class _Builder:
 
     def _number(self, text: str, place: Place) -> int | float:
         """A number that JSON can carry: 64 bits, finite."""
-        number: int | float = 0
+        number: int | float = 1  # fits wherever a number does, so that one mistake is one finding
         if len(text) <= 64 and _INTEGER.match(text):
             number = int(text, 0) if text[:2] in ("0o", "0x") else int(text, 10)
         elif len(text) <= 64 and _FLOAT.match(text):
             number = float(text)
         else:
-            self._bag.error("yaml_number", f"`{text[:64]}` is not a number that can be used here", place)
+            self._bag.error(
+                "yaml_number",
+                f"`{text[:64]}` is not a number that can be used here; write a finite one, or remove the key",
+                place,
+            )
         if (isinstance(number, int) and not -(2**63) <= number < 2**63) or number in (
             float("inf"),
             float("-inf"),
         ):
-            self._bag.error("yaml_number", f"`{text}` is out of range", place)
-            return 0
+            self._bag.error("yaml_number", f"`{text}` is out of range; numbers here have 64 bits", place)
+            return 1
         return number

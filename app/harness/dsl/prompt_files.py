@@ -31,7 +31,7 @@ def read_prompt(path: Path, project_root: Path) -> str:
     try:
         data = read_project_file(path, project_root, MAX_PROMPT_BYTES)
     except FileNotFoundError as error:
-        raise PromptProblem("prompt_missing", "there is no such file") from error
+        raise PromptProblem("prompt_missing", "there is no such file; create it, or name one") from error
     except (OSError, ValueError) as error:
         raise PromptProblem("prompt_unreadable", str(error)) from error
     if len(data) > MAX_PROMPT_BYTES:
@@ -78,7 +78,9 @@ class PromptFiles:
             path = next((candidate for candidate in candidates if candidate.is_file()), path)
             prompt = read_prompt(path, root)
         except (PathProblem, PromptProblem) as problem:
-            self.bag.error(problem.code, f"`{text}`: {problem.message}", node.place)
+            is_prose = problem.code == "prompt_missing" and any(mark in text.strip() for mark in " \n")
+            hint = " (a prompt is a file: put the text into one)" if is_prose else ""
+            self.bag.error(problem.code, f"`{text}`: {problem.message}{hint}", node.place)
             return PromptFile()
         except (OSError, ValueError) as error:  # a name too long for the file system
             self.bag.error("path_invalid", f"`{text[:80]}`: {error}", node.place)

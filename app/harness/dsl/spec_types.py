@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
+from app.harness.dsl.advice import known_keys
 from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import LocatedMap
 
@@ -88,7 +89,8 @@ class StrictModel(BaseModel):
             elif key == "<<":
                 info.context.error("unknown_key", "merge keys are not YAML 1.2; write the keys out", place)
             else:
-                info.context.error("unknown_key", f"unknown key `{key}`{did_you_mean(key, known)}", place)
+                hint = did_you_mean(key, known) or known_keys(known)
+                info.context.error("unknown_key", f"unknown key `{key}`{hint}", place)
         return LocatedMap({key: value for key, value in data.items() if key in known}, data.node)
 
 

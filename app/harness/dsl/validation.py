@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from app.harness.dsl.advice import instead_of, other_cage, required, shown
 from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import LocatedMap, Node, to_plain
 from app.harness.dsl.spec_types import PATTERN_MEANING, StrictModel
@@ -60,7 +61,7 @@ def validate(
     checked elsewhere.
     """
     if not node.is_map:
-        bag.error("wrong_type", f"expected a map, found {node.kind}", node.place)
+        bag.error("wrong_type", f"expected a map, found {node.kind}{instead_of(node, 'a map')}", node.place)
         return None
     plain: LocatedMap = to_plain(node)
     plain.update(given or {})
@@ -114,7 +115,8 @@ def report(error: ErrorDetails, node: Node, bag: DiagnosticBag) -> None:
     kind = error["type"]
     if kind == "missing":
         name = str(error["loc"][-1])
-        bag.error("missing_key", f"`{name}` is required here", target.place_of_missing(name))
+        hint = required(name, target.place.path)
+        bag.error("missing_key", f"`{name}` is required here{hint}", target.place_of_missing(name))
     elif "text" in context:
         at = context.get("at")
         child = target.step(at) if isinstance(at, str) else None
@@ -143,24 +145,28 @@ def _find(node: Node, location: tuple[int | str, ...]) -> tuple[Node, str]:
 def _explain(kind: str, error: ErrorDetails, node: Node, *, is_key: bool) -> tuple[str, str]:
     context = error.get("ctx", {})
     if kind in _EXPECTED:
-        return "wrong_type", f"expected {_EXPECTED[kind]}, found {node.kind}"
+        expected = _EXPECTED[kind]
+        return "wrong_type", f"expected {expected}, found {node.kind}{instead_of(node, expected)}"
     if kind == "literal_error":
         expected = str(context.get("expected", ""))
         choices = [choice.strip("'") for choice in expected.replace(" or ", ", ").split(", ")]
-        found = (
-            f", found `{node.value}`" if not isinstance(node.value, dict | tuple) else f", found {node.kind}"
-        )
+        is_plain = isinstance(node.value, str | int | float)
+        found = f", found `{shown(node)}`" if is_plain else f", found {node.kind}"
         hint = did_you_mean(node.text, choices) if node.text else ""
+        if choices == ["disabled"]:
+            hint = hint or other_cage(node.place.path)
         return "invalid_value", f"expected {expected}{found}{hint}"
     if kind == "string_pattern_mismatch":
         pattern = str(context.get("pattern", ""))
         meaning = PATTERN_MEANING.get(pattern, f"text that matches {pattern}")
-        shown = error["input"] if is_key else node.value
-        return "invalid_value", f"`{shown}` is not {meaning}"
+        written = error["input"] if is_key else node.value
+        return "invalid_value", f"`{written}` is not {meaning}"
     if kind == "too_long":
         limit = context.get("max_length")
         return "too_many", f"at most {limit} entries, found {context.get('actual_length')}"
     if kind in ("too_short", "string_too_short"):
         return "invalid_value", "must not be empty"
-    message = error["msg"]
-    return "invalid_value", message[:1].lower() + message[1:]
+    message = error["msg"].removeprefix("Input should ")
+    return "invalid_value", f"must {message}" if message != error["msg"] else message[:1].lower() + message[
+        1:
+    ]

@@ -64,7 +64,8 @@ def test_diagnostics_read_like_those_of_a_compiler(tmp_path: Path) -> None:
     assert "yaml_syntax" in codes(compiled(tmp_path / "tab", text))
     result = compiled(tmp_path / "typo", MINIMAL.replace("model: smart", "modell: smart"))
     assert result.format(prefix="/srv/app/") == (
-        "/srv/app/.kaged/project.yaml:3:1: error[missing_key]: `model` is required here\n"
+        "/srv/app/.kaged/project.yaml:3:1: error[missing_key]: `model` is required here; "
+        "write `model:` with an alias of the local config\n"
         "    3 | primary:\n"
         "      | ^\n"
         "/srv/app/.kaged/project.yaml:4:3: error[unknown_key]: unknown key `modell`; did you mean `model`?\n"
@@ -163,3 +164,104 @@ def test_ten_agents_compile_within_the_time_of_a_keystroke(tmp_path: Path) -> No
         assert compile_project(root, catalog=Catalog()).project is not None
         times.append(time.process_time() - start)
     assert min(times) < 0.05
+
+
+@pytest.mark.requirement("R2.2.1", "R2.2.2")
+@pytest.mark.parametrize(
+    ("text", "line", "column", "path"),
+    [
+        (MINIMAL.replace("model: smart", "model:"), 4, 3, "primary.model"),
+        (MINIMAL.replace("model: smart", "model:\n\n  # an alias"), 4, 3, "primary.model"),
+        (MINIMAL + "  tools:\n    file.read:\n", 8, 5, 'primary.tools["file.read"]'),
+        (MINIMAL + "workflows:\n", 7, 1, "workflows"),
+    ],
+)
+def test_a_key_without_a_value_is_reported_in_its_own_line(
+    tmp_path: Path, text: str, line: int, column: int, path: str
+) -> None:
+    result = compiled(tmp_path, text)
+    assert found(result) == [("wrong_type", line, column, path)]
+    assert "write a value behind the colon" in result.diagnostics[0].message
+
+
+@pytest.mark.requirement("R2.2.2")
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("  tools: [file.read]", "`file.read: { enabled: true }`"),
+        ("  tools:\n    file.read: true", "write `{ enabled: true }`"),
+        ("  plugins: [memory]", "`memory: { package: ./plugins/memory }`"),
+        ("  plugins: {memory: ./plugins/memory}", "write `{ package: "),
+        ("  subagents:\n    - name: coder", "below its own name"),
+        ("  subagents: {other: ../other}", "write `{ path: "),
+        ("  permissions: {shell.bash: ask}", "`- { permission: shell.bash, "),
+        ("  max_steps: '7'", "write `7`"),
+        ("  description: 7", 'write it in quotes, as `"7"`'),
+        ("  temperature: 0.2", "the keys here are model, system_prompt, cage"),
+        ("tasks: {test: make test}", "write `{ command: "),
+        ("skills: [./skills]", "write `{ paths: [...] }`"),
+        ("lsp: {servers: [{lang: python, command: pyright --stdio}]}", "as `[npx, "),
+        ("limits: {cost_usd: $5}", "write `5`"),
+        ("limits: {cost_usd: .inf}", "write a finite one"),
+        ("workflows: {w: {description: x, system_prompt: p.md, invokable_by: guest}}", "write `[guest]`"),
+        ("workflows: {w: {description: x, system_prompt: p.md, inputs: {a: text}}}", "`{ type: string }`"),
+        (
+            "workflows: {w: {description: x, system_prompt: p.md, inputs: {a: {type: text, required: yes}}}}",
+            "write `true`",
+        ),
+    ],
+)
+def test_a_value_of_another_kind_is_told_what_to_write_instead(tmp_path: Path, lines: str, says: str) -> None:
+    (tmp_path / "p.md").write_text("Do it.")
+    (diagnostic,) = compiled(tmp_path, MINIMAL + lines + "\n").diagnostics
+    assert says in diagnostic.message
+
+
+@pytest.mark.requirement("R2.2.2")
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("  tools:\n\tfile.read: { enabled: true }", "indent with spaces"),
+        ("  tools:\n    @locked: { enabled: true }", "into quotes"),
+        ("  tools:\n    *: { enabled: true }", "into quotes"),
+        ("permissions:\n  - { permission: shell.bash, pattern: *, action: ask }", "into quotes"),
+        ("  description: Does: this", "a colon in it into quotes"),
+        ("limits:\n  max_steps:4\n  tokens: 5", "line 8 needs a space behind its colon"),
+        ("  max_steps:4\n  tools: {}", "a colon and a space behind the key in line 7"),
+        (" tools: {}", "begin this line in the column"),
+        ("  description: 'it's'", "a quote within quotes"),
+        ('  description: "never closed', "close the quote that begins in line 7"),
+        ("  tools: { file.read: { enabled: true }", "close with `}` what begins in line 7"),
+        ("  description\n  max_steps: 4", "a colon and a space behind the key in line 7"),
+    ],
+)
+def test_what_is_no_yaml_is_told_what_to_do(tmp_path: Path, lines: str, says: str) -> None:
+    (diagnostic,) = compiled(tmp_path, MINIMAL + lines + "\n").diagnostics
+    assert says in diagnostic.message
+
+
+@pytest.mark.requirement("R2.2.2")
+def test_a_number_out_of_range_is_one_finding(tmp_path: Path) -> None:
+    assert found(compiled(tmp_path, MINIMAL + "  max_steps: 99999999999999999999\n")) == [
+        ("yaml_number", 7, 14, "primary.max_steps")
+    ]
+
+
+@pytest.mark.requirement("R2.2.2")
+def test_prose_in_place_of_a_prompts_file_is_told_that_a_file_is_meant(tmp_path: Path) -> None:
+    text = MINIMAL.replace("prompts/primary.md", "You are a helpful assistant.")
+    (diagnostic,) = compiled(tmp_path, text).diagnostics
+    assert (diagnostic.code, diagnostic.line) == ("prompt_missing", 5)
+    assert "put the text into one" in diagnostic.message
+
+
+@pytest.mark.requirement("R2.2.2")
+def test_another_word_for_a_cage_is_told_what_a_cage_may_be(tmp_path: Path) -> None:
+    child = MINIMAL.partition("primary:\n")[2].replace("  ", "      ").replace("disabled", "true")
+    text = MINIMAL + "  subagents:\n    coder:\n      description: Writes.\n" + child
+    wrong = [d for d in compiled(tmp_path, text).diagnostics if d.severity == "error"]
+    assert [d.message for d in wrong] == [
+        "expected 'disabled', found `true`; or write a block, as `{ fs: [...] }`"
+    ]
+    (root,) = compiled(tmp_path, MINIMAL.replace("disabled", "false")).diagnostics
+    assert root.message == "expected 'disabled', found `false`"
