@@ -150,7 +150,9 @@ class AnthropicFold:
         self._stop_reason = _STOP_REASONS.get(str(reason), "stop")
 
     def _count(self, usage: Any) -> None:
-        """Take counts over; later ones are totals, and a count that is left out has not changed."""
+        """Take counts over. Later ones are totals: a count that is left out has not changed, nor one that
+        a server which only imitates the API tells as 0 at the end."""
         counts = as_object(usage)
         for part in (counts, as_object(counts.get("output_tokens_details"))):
-            self._counts.update({key: as_count(value) for key, value in part.items() if value is not None})
+            for key, value in part.items():
+                self._counts[key] = as_count(value) or self._counts.get(key, 0)

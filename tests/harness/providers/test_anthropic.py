@@ -139,6 +139,14 @@ class TestAnthropic(ProtocolContract):
             _, finished = await collect(provider, self.request())
         assert finished.stop_reason == expected
 
+    async def test_counts_that_are_told_as_nothing_at_the_end_are_those_of_the_beginning(self) -> None:
+        late = b'{"input_tokens":0,"output_tokens":9,"cache_read_input_tokens":0}'
+        end = b'data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":%b}\n\n' % late
+        told = Usage(input_tokens=700, cache_read_tokens=50)
+        async with self.serving(Reply((Text("x"), Raw(end)), usage=told, finish=None)) as (_, provider):
+            _, finished = await collect(provider, self.request())
+        assert finished.usage == Usage(input_tokens=700, output_tokens=9, cache_read_tokens=50)
+
     async def test_a_call_cut_off_by_the_limit_is_told_as_malformed(self) -> None:
         start = b'"content_block":{"type":"tool_use","id":"c","name":"file_read","input":{}}'
         cut = (
