@@ -19,6 +19,7 @@ from app.harness.dsl.spec_sections import WorkflowSpec
 from app.harness.dsl.spec_types import reserved_plugin_name
 from app.harness.dsl.tool_resolution import ToolResolver
 from app.harness.dsl.validation import Validated, validate
+from app.harness.workflows.inputs import value_problem
 
 # Stands for the primary agent, which is checked on its own.
 _SOME_AGENT = AgentSpec(model="unknown", system_prompt="unknown", cage="disabled")
@@ -97,6 +98,7 @@ class WorkflowCompiler:
     def _workflow(self, spec: WorkflowSpec, node: Node, root_agent: CompiledAgent) -> CompiledWorkflow:
         prompt = self.prompts.resolve(node.get("system_prompt"))
         self._check_schedule(spec, node)
+        self._check_defaults(spec, node)
         return CompiledWorkflow(
             description=spec.description,
             system_prompt_file=prompt.file,
@@ -121,6 +123,19 @@ class WorkflowCompiler:
                     "give it a default, or remove `schedule`"
                 )
                 self.bag.error("schedule_input", message, entry.key)
+
+    def _check_defaults(self, spec: WorkflowSpec, node: Node) -> None:
+        """A default is a value that a run could be given."""
+        for name, declared in spec.inputs.items():
+            entry = node
+            for step in ("inputs", name, "default"):
+                entry = entry.get(step) or entry
+            if declared.default is None:
+                continue
+            problem = value_problem(declared, declared.default)
+            if problem is not None:
+                message = f"the default of `{name}` {problem}; or leave `default` out"
+                self.bag.error("invalid_value", message, entry.place)
 
     def _tools(self, spec: WorkflowSpec, node: Node, root_agent: CompiledAgent) -> tuple[str, ...]:
         """The named tools that the root agent has; an action alone only where its tool is not named."""

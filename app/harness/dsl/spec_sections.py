@@ -104,7 +104,7 @@ class WorkflowSpec(StrictModel):
     """Tool names, globs or groups, cut down to what the root agent has. Default: all of the root agent's."""
     invokable_by: list[Literal["operator", "guest"]] = Field(default=["operator"], min_length=1)
     """Who may start it."""
-    timeout_seconds: PositiveInt = 600
+    timeout_seconds: Annotated[int, Field(gt=0, le=2**31 - 1)] = 600
     """Seconds after which a run fails."""
     concurrency: Annotated[int, Field(gt=0, le=64)] = 1
     """How many runs go on at once."""

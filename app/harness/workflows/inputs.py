@@ -53,7 +53,7 @@ def checked_inputs(declared: Mapping[str, WorkflowInput], given: Mapping[str, An
             elif spec.required:
                 wrong[f"{FIELD}.{name}"] = f"required: give {_wanted(spec)}"
             continue
-        problem = _problem(spec, value)
+        problem = value_problem(spec, value)
         if problem is not None:
             wrong[f"{FIELD}.{name}"] = problem
         values[name] = int(value) if spec.type == "integer" and isinstance(value, float) else value
@@ -121,8 +121,8 @@ def _wanted(spec: WorkflowInput) -> str:
     return f"one of {', '.join(spec.options or ())}" if spec.type == "enum" else words[spec.type]
 
 
-def _problem(spec: WorkflowInput, value: Any) -> str | None:
-    """Say what is wrong with a value, None when nothing is."""
+def value_problem(spec: WorkflowInput, value: Any) -> str | None:
+    """Say what is wrong with a value of an input, None when nothing is."""
     match spec.type:
         case "boolean":
             fits = isinstance(value, bool)

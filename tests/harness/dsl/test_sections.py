@@ -191,6 +191,10 @@ def test_a_wrong_value_is_reported_with_its_path(tmp_path: Path, line: str, code
         ("schedule: '5-1 * * * *'", "schedule"),
         ("invokable_by: [everyone]", "invokable_by[0]"),
         ("concurrency: 0", "concurrency"),
+        ("timeout_seconds: 3000000000", "timeout_seconds"),
+        ("inputs: {a: {type: url, default: nope}}", "inputs.a.default"),
+        ("inputs: {a: {type: string, required: true, default: ' '}}", "inputs.a.default"),
+        ("inputs: {a: {type: integer, default: 9007199254740993}}", "inputs.a.default"),
         ("system_prompt: prompts/none.md", "system_prompt"),
     ],
 )
@@ -198,6 +202,16 @@ def test_a_wrong_workflow_is_reported_with_its_path(tmp_path: Path, field: str, 
     prompt = "" if field.startswith("system_prompt") else "system_prompt: prompts/primary.md, "
     result = compiled(tmp_path, MINIMAL + f"workflows: {{w: {{description: d, {prompt}{field}}}}}\n")
     assert [entry[3] for entry in found(result)] == [f"workflows.w.{path}"]
+
+
+def test_a_default_is_any_value_that_a_run_could_be_given(tmp_path: Path) -> None:
+    inputs = "{u: {type: url, default: 'https://example.org'}, t: {type: text, default: ''}, "
+    inputs += "n: {type: number, default: 1.5}, b: {type: boolean, required: true, default: false}}"
+    text = (
+        MINIMAL
+        + f"workflows: {{w: {{description: d, system_prompt: prompts/primary.md, inputs: {inputs}}}}}\n"
+    )
+    assert found(compiled(tmp_path, text)) == []
 
 
 def test_root_plugins_are_shorthand_for_the_primarys(tmp_path: Path) -> None:
