@@ -32,6 +32,7 @@ from app.harness.interactions.service import Interactions
 from app.harness.issues.binding import open_session
 from app.harness.issues.proposals import TodoProposals
 from app.harness.limits import Limits
+from app.harness.live_sessions import LiveSessions
 from app.harness.permissions import PermissionRules
 from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.projects import ProjectRegistry
@@ -56,9 +57,6 @@ from app.tools.call import ToolEnvelope
 from app.tools.service import ToolService
 
 T = TypeVar("T")
-
-MAX_LIVE_SESSIONS = 256
-"""Sessions kept in memory beside those that run or wait."""
 
 
 class SessionManager:
@@ -90,8 +88,7 @@ class SessionManager:
     ) -> None:
         self.capacity, self.consents = capacity, Consents(permissions, self._spawn)
         self._storage, self._hub, self._session_over = storage, hub, session_over
-        self._live: dict[str, Session] = {}
-        self._opening: dict[str, asyncio.Lock] = {}
+        self._live = LiveSessions(storage, hub, lambda: self._services)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._stopping = False
         self._imports = SessionImports(storage, projects, scratch_root)
@@ -147,7 +144,7 @@ class SessionManager:
     async def drain(self, grace: float) -> None:
         """Stop every run at a clean boundary; running tools get `grace` seconds."""
         self._stopping = True
-        await asyncio.gather(*(session.stop_for_shutdown(grace) for session in list(self._live.values())))
+        await asyncio.gather(*(session.stop_for_shutdown(grace) for session in self._live.all()))
         while self._tasks:
             await asyncio.gather(*list(self._tasks), return_exceptions=True)
 
@@ -198,7 +195,7 @@ class SessionManager:
         return made
 
     async def get(self, session_id: str) -> SessionRow:
-        live = self._live.get(session_id)
+        live = self._live.find(session_id)
         row = await self._storage.read(lambda uow: uow.sessions.get(session_id))
         if row is None:
             raise NotFound(f"There is no session {session_id}.")
@@ -206,7 +203,7 @@ class SessionManager:
 
     def states(self) -> Counter[str]:
         """Return how many of the sessions in memory are in each state."""
-        return Counter(session.row.state for session in self._live.values())
+        return Counter(session.row.state for session in self._live.all())
 
     async def list(self, **filters: Any) -> Page[SessionRow]:
         """Return a page of sessions, newest first; the filters are the repository's."""
@@ -229,7 +226,7 @@ class SessionManager:
         session = await self._session(session_id)
         await self._whole(session.delete())
         await self._close(session_id)
-        self._live.pop(session_id, None)
+        self._live.forget(session_id)
         self._hub.forget(session_id)
 
     # -- messages and runs ------------------------------------------------------------------
@@ -340,7 +337,7 @@ class SessionManager:
 
     async def prompts_changed(self, project_id: str, agents: tuple[str, ...]) -> None:
         """Tell the live sessions of a project that prompts have new texts."""
-        for session in list(self._live.values()):
+        for session in self._live.all():
             told = reloaded(session.row, agents) if session.row.project_id == project_id else None
             if told is not None and session.row.state != SessionState.ARCHIVED:
                 await session.stream.record([told[0]], told[1])
@@ -349,44 +346,13 @@ class SessionManager:
         return (await self._session(session_id)).runs
 
     async def _session(self, session_id: str) -> Session:
-        found = self._live.get(session_id)
-        if found is not None:
-            return found
-        lock = self._opening.setdefault(session_id, asyncio.Lock())
-        try:
-            async with lock:
-                return self._live.get(session_id) or await self._load(session_id)
-        finally:
-            self._opening.pop(session_id, None)
-
-    async def _load(self, session_id: str) -> Session:
-        row, waiting = await self._storage.read(
-            lambda uow: (uow.sessions.get(session_id), uow.messages.queued(session_id))
-        )
-        if row is None:
-            raise NotFound(f"There is no session {session_id}.")
-        stream = await self._hub.stream(session_id)
-        found = self._live.get(session_id)
-        if found is None:  # else who came after a failure was faster, with a lock of its own
-            found = Session(row, stream, self._services)
-            found.restore(waiting)
-            self._evict()
-            self._live[session_id] = found
-        return found
+        return await self._live.get(session_id)
 
     async def _close(self, session_id: str) -> None:
         """Let go of what tools kept for a session that is over, and tell no plugin of it any more."""
         self._services.hooks.idle.stirs(session_id)
         await self._session_over(session_id)
         await self._services.remove_scratch(session_id)
-
-    def _evict(self) -> None:
-        """Let go of sessions that do nothing; what they know is stored."""
-        for session_id in list(self._live):
-            if len(self._live) < MAX_LIVE_SESSIONS:
-                return
-            if self._live[session_id].at_rest:
-                del self._live[session_id]
 
     async def _whole(self, command: Coroutine[Any, Any, T]) -> T:
         """Carry a command out to its end, also when the client that gave it goes away."""

@@ -231,4 +231,4 @@ async def test_sessions_that_cannot_be_loaded_leave_nothing_in_memory(driver: Dr
     for number in range(5):
         with pytest.raises(StorageError):
             await sessions.change(f"ses_{number:026d}", title="Title")
-    assert not sessions._opening
+    assert not sessions._live._opening

@@ -36,7 +36,7 @@ def asking_for_a_summary(driver: Driver, *, status: int | None = None) -> asynci
 
 
 def runs_of(driver: Driver) -> Any:
-    return driver.daemon.services.sessions._live[driver.session_id].runs
+    return driver.daemon.services.sessions._live.find(driver.session_id).runs
 
 
 @pytest.mark.requirement("R6.compaction.manual")

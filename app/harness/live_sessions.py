@@ -1,0 +1,82 @@
+"""The sessions in memory: read when they are needed, let go of when they do nothing.
+
+Owns: that there is one object for each session, however many ask for it at once. Never: commands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from app.errors import NotFound
+from app.harness.session import Session
+
+if TYPE_CHECKING:
+    from app.harness.event_hub import EventHub
+    from app.harness.session_services import SessionServices
+    from app.storage.storage import Storage
+
+MAX_LIVE_SESSIONS = 256
+"""Sessions kept in memory beside those that run or wait."""
+
+
+class LiveSessions:
+    """At most `MAX_LIVE_SESSIONS`, unless more are at work."""
+
+    def __init__(self, storage: Storage, hub: EventHub, services: Callable[[], SessionServices]) -> None:
+        self._storage, self._hub, self._services = storage, hub, services
+        self._kept: dict[str, Session] = {}
+        # Also those that were let go of while a command still holds them: two objects of one session
+        # would begin two runs at once.
+        self._alive: WeakValueDictionary[str, Session] = WeakValueDictionary()
+        self._opening: dict[str, asyncio.Lock] = {}
+
+    def all(self) -> list[Session]:
+        return list(self._kept.values())
+
+    def find(self, session_id: str) -> Session | None:
+        """Return a session that is in memory; None when it would have to be read."""
+        return self._kept.get(session_id)
+
+    async def get(self, session_id: str) -> Session:
+        """Return a session, read when it is not in memory. Raises `NotFound`."""
+        found = self._kept.get(session_id)
+        if found is not None:
+            return found
+        lock = self._opening.setdefault(session_id, asyncio.Lock())
+        try:
+            async with lock:
+                return self._kept.get(session_id) or await self._load(session_id)
+        finally:
+            self._opening.pop(session_id, None)
+
+    def forget(self, session_id: str) -> None:
+        """Let go of a session that is deleted."""
+        self._kept.pop(session_id, None)
+        self._alive.pop(session_id, None)
+
+    async def _load(self, session_id: str) -> Session:
+        row, waiting = await self._storage.read(
+            lambda uow: (uow.sessions.get(session_id), uow.messages.queued(session_id))
+        )
+        if row is None:
+            raise NotFound(f"There is no session {session_id}.")
+        stream = await self._hub.stream(session_id)
+        found = self._alive.get(session_id)  # also who came after a failure, with a lock of its own
+        if found is None:
+            found = Session(row, stream, self._services())
+            found.restore(waiting)
+            self._alive[session_id] = found
+        self._make_room()
+        self._kept[session_id] = found
+        return found
+
+    def _make_room(self) -> None:
+        """Let go of sessions that do nothing; what they know is stored."""
+        for session_id in list(self._kept):
+            if len(self._kept) < MAX_LIVE_SESSIONS:
+                return
+            if self._kept[session_id].at_rest:
+                del self._kept[session_id]
