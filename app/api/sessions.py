@@ -127,7 +127,8 @@ async def archive_session(services: ServicesDep, session_id: SessionId) -> Sessi
     response_class=StreamingResponse,
 )
 async def export_session(services: ServicesDep, session_id: SessionId) -> StreamingResponse:
-    """A session that is running cannot be exported."""
+    """A session that is running, or has a task in the background, cannot be exported. One that changes
+    while it is exported breaks off: the file is not whole."""
     lines = services.sessions.export_lines(session_id)
     # What can be refused is refused with the first line, while a status can still be sent.
     first = await anext(lines)

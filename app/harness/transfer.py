@@ -25,13 +25,18 @@ PAGE = 500
 
 
 async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[bytes]:
-    """Yield the session's lines; raise `Conflict` while it runs."""
-    if row.state in (SessionState.RUNNING.value, SessionState.QUEUED.value):
+    """Yield the session's lines; raise `Conflict` while it runs, and at the end when it has changed since
+    the first line: parts of two states are no session."""
+    busy = row.state in (SessionState.RUNNING.value, SessionState.QUEUED.value)
+    if busy or await storage.read(lambda uow: uow.runs.under_way(row.id)):
         raise Conflict(
-            "Pause or cancel the session before you export it.",
+            "Pause or cancel the session before you export it."
+            if busy
+            else "A task in the background is at work: cancel it, or wait, before you export the session.",
             reason="run_in_progress",
             details={"state": row.state},
         )
+    last_seq = await storage.read(lambda uow: uow.events.last_seq(row.id))
     yield line("session", await _header(storage, row))
     ended, results = await storage.read(lambda uow: _without_waiting(uow, row.id))
     async for run in _pages(storage, lambda uow, cursor: uow.runs.list(row.id, limit=100, cursor=cursor)):
@@ -42,7 +47,8 @@ async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[byt
                 ended.get(part.id, part).model_dump() if isinstance(part, ToolCall) else part.model_dump(),
             )
     for call in await storage.read(lambda uow: uow.tool_calls.direct(row.id)):
-        yield line("tool_call", call.model_dump())
+        if call.ended_at is not None:  # else an operator's own call that is not over
+            yield line("tool_call", call.model_dump())
     async for message in _pages(
         storage,
         lambda uow, cursor: uow.messages.page(row.id, include_superseded=True, limit=100, cursor=cursor),
@@ -66,6 +72,8 @@ async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[byt
         yield line("todo_list", todos.model_dump())
     async for event in _events(storage, row.id):
         yield line("event", {**event.model_dump(exclude={"session_id"}), "frame": event.frame.decode()})
+    if await storage.read(lambda uow: uow.events.last_seq(row.id)) > last_seq:
+        raise Conflict("The session has changed while it was exported; export it again.", reason="changed")
 
 
 def _without_waiting(uow: UnitOfWork, session_id: str) -> tuple[dict[str, ToolCall], list[Message]]:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Text, func, select, type_coerce, update
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
+from app.states import RunState
 from app.storage.models import Run, Step
 from app.storage.pages import Page
 from app.storage.repositories.rows import Rows, RowsById, table_of
@@ -59,6 +60,12 @@ class RunRepository(RowsById[Run]):
         """Return every run in one of the states, the oldest first."""
         found = self.c.state.in_(list(states))
         return self._all(select(Run).where(found).order_by(self.c.created_at, self.c.id))
+
+    def under_way(self, session_id: str) -> bool:
+        """Tell whether a run of the session is pending or running, those of child agents included."""
+        states = (RunState.PENDING.value, RunState.RUNNING.value)
+        found = select(self.c.id).where(self.c.session_id == session_id, self.c.state.in_(states))
+        return self._scalar(found.limit(1)) is not None
 
     def children(self, session_id: str) -> builtins.list[Run]:
         """Return the runs of a session's child agents, the oldest first."""
