@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.errors import Conflict, KagedError
+from app.errors import Conflict
 from app.events import EventPayload, SessionStateChanged, SessionUpdated
 from app.harness.issues.binding import change_session
 from app.harness.session_stream import SessionStream
@@ -84,7 +84,7 @@ class SessionRecord:
         self.row = before.model_copy(update=values)
         try:
             await asyncio.shield(self.stream.record(told, unit, run_id=run_id, durable=durable))
-        except KagedError:
+        except Exception:
             self.row = before
             raise
         self._owed_events.clear()

@@ -175,10 +175,11 @@ class SessionRuns:
             assert active is not None
             try:
                 await self._move_on(active, outcome, closing, store)
-            except KagedError as problem:
-                log.error("the end of run %s could not be stored: %s", active.run_id, problem.message)
+            except Exception:  # whatever it was: a session must not stay running without a run
+                log.exception("the end of run %s could not be stored", active.run_id)
                 self.inbox.hold()
-                self.record.move_unstored(SessionEvent.RUN_ENDED, [closing], store)
+                if self.record.state is SessionState.RUNNING:
+                    self.record.move_unstored(SessionEvent.RUN_ENDED, [closing], store)
             if self.active is None:
                 self.release_place()
                 if self.record.state is SessionState.IDLE:
@@ -233,7 +234,7 @@ class SessionRuns:
         closed.tell(history)
         try:
             await self._begin(following, SessionEvent.RUN_ENDED_MORE_QUEUED, **flag)
-        except KagedError as problem:
+        except Exception as problem:  # noqa: BLE001 - told below; as above
             await self._cannot_run(problem, SessionEvent.RUN_ENDED, **flag)
 
     async def _start_waiting(self, generation: int) -> None:
@@ -248,13 +249,16 @@ class SessionRuns:
                 return
             try:
                 await self._begin(following, SessionEvent.CAPACITY_FREE)
-            except KagedError as problem:
+            except Exception as problem:  # noqa: BLE001 - told below; the session must not wait for ever
                 await self._cannot_run(problem, SessionEvent.CANCEL)
                 self._services.capacity.release(self.id)
 
-    async def _cannot_run(self, problem: KagedError, event: SessionEvent, **values: Any) -> None:
+    async def _cannot_run(self, problem: Exception, event: SessionEvent, **values: Any) -> None:
         """A message that waited cannot run now; it stays, and goes with the next one posted."""
-        log.warning("the queued message of %s cannot run: %s", self.id, problem.message)
+        known = isinstance(problem, KagedError)
+        log.warning(
+            "the queued message of %s cannot run: %s", self.id, problem, exc_info=None if known else problem
+        )
         held = hold_all(self.inbox.hold())
         try:
             await self.record.move(event, reason="cannot_run", work=held, **values)
