@@ -130,7 +130,8 @@ class Session:
 
     async def cancel(self, actor: str) -> None:
         """Stop the run and the tasks in the background, keep their partial answers; nothing that waits
-        starts by itself after it. A compaction of the session at rest is given up."""
+        starts by itself after it. A compaction of the session at rest is given up. A run that just ends in
+        a pause is not stopped any more: its pause is cancelled."""
         gave_up = self._runs.give_up_compaction()
         async with self._lock:
             self._still_there()
@@ -160,6 +161,8 @@ class Session:
                 await self.stream.record([], held)
         for run in stopped:
             await run.ended()
+        if active is not None and active.outcome is not None and active.outcome.pause is not None:
+            await self._leave_pause(actor)
 
     async def pause(
         self, actor: str, reason: str | None = None, *, grace: float = PAUSE_GRACE_SECONDS
@@ -272,9 +275,11 @@ class Session:
 
     async def roll_back(self, wish: RollbackWish, actor: str) -> Rollback | StagedFiles:
         """Take out of the conversation what came after a checkpoint or a message; tasks in the background
-        are stopped. With `stage` only tell what that would do to the files."""
-        self._record.require(SessionEvent.ROLLBACK)
-        if not wish.stage:
+        are stopped, unless it is refused. With `stage` only tell what that would do to the files."""
+        if not wish.stage and self._runs.delegations.background_tasks():
+            async with self._lock:
+                self._still_there()
+                await Rollbacks(self._runs, self._services).check(wish, actor)
             await self._end_tasks("cancel", by=actor)
         async with self._lock:
             self._still_there()
@@ -353,6 +358,10 @@ class Session:
             await active.ended()
 
     # -- inside -----------------------------------------------------------------------------
+
+    async def _leave_pause(self, actor: str) -> None:
+        if self._record.state is SessionState.PAUSED:
+            await self.cancel(actor)
 
     async def _enqueue(
         self, row: Message, event: SessionEvent, reason: Literal["busy", "capacity"], *, steer: bool = False

@@ -58,29 +58,13 @@ class Rollbacks:
 
         What waits is held. Raises `NotFound` and `Conflict`; nothing has changed then."""
         runs = self._runs
-        runs.record.require(SessionEvent.ROLLBACK)
-        plan = await self._storage.read(
-            lambda uow: plan_rollback(
-                uow,
-                runs.id,
-                checkpoint_id=wish.checkpoint_id,
-                message_id=wish.message_id,
-                actor=actor,
-            )
-        )
-        if not wish.files:
+        plan, file_plan = await self._planned(wish, actor)
+        if file_plan is None:
             await self._supersede(plan, actor, None)
             return plan.rollback
         files = self._files()
-        file_plan = await files.plan(plan.point, plan.checkpoint, force=wish.force)
         if wish.stage:
             return await files.stage(file_plan)
-        if wish.plan is not None and wish.plan != file_plan.digest:
-            raise Conflict(
-                "The files have changed since this was staged; stage it again and look.",
-                reason="plan_changed",
-                details={"plan": file_plan.digest},
-            )
         cursor = (await runs.conversation()).last_message_id
         kept = await files.keep_present(file_plan, cursor, actor)
         wrote = await files.restore(file_plan)
@@ -90,6 +74,10 @@ class Rollbacks:
             await self._put_back(files, file_plan)
             raise
         return plan.rollback
+
+    async def check(self, wish: RollbackWish, actor: str) -> None:
+        """Raise what would refuse it; nothing changes."""
+        await self._planned(wish, actor)
 
     async def undo(self, rollback_id: str, actor: str, *, force: bool) -> Rollback:
         """Bring back what a rollback took out, with the files that it restored, as long as nothing was
@@ -117,6 +105,30 @@ class Rollbacks:
         return await self._storage.read(lambda uow: uow.rollbacks.get(rollback_id)) or rollback
 
     # -- inside -----------------------------------------------------------------------------
+
+    async def _planned(self, wish: RollbackWish, actor: str) -> tuple[Plan, FilePlan | None]:
+        """Return what it would do to the conversation, and to the files when that is wished."""
+        runs = self._runs
+        runs.record.require(SessionEvent.ROLLBACK)
+        plan = await self._storage.read(
+            lambda uow: plan_rollback(
+                uow,
+                runs.id,
+                checkpoint_id=wish.checkpoint_id,
+                message_id=wish.message_id,
+                actor=actor,
+            )
+        )
+        if not wish.files:
+            return plan, None
+        file_plan = await self._files().plan(plan.point, plan.checkpoint, force=wish.force)
+        if not wish.stage and wish.plan is not None and wish.plan != file_plan.digest:
+            raise Conflict(
+                "The files have changed since this was staged; stage it again and look.",
+                reason="plan_changed",
+                details={"plan": file_plan.digest},
+            )
+        return plan, file_plan
 
     async def _supersede(self, plan: Plan, actor: str, files: dict[str, Any] | None) -> None:
         runs, rollback, row = self._runs, plan.rollback, self._runs.row
