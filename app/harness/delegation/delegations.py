@@ -123,6 +123,7 @@ class Delegations:
         self._seen = SeenLines()
         self._seen_lock = asyncio.Lock()
         self._agents: Counter[str] = Counter()
+        self._starting = 0
 
     async def delegate(self, parent: RunContext, call_id: str, task: ChildTask, span: Span) -> ChildAnswer:
         """Run a child of `parent` on a task and return its answer, at once when it is a background task.
@@ -132,14 +133,18 @@ class Delegations:
         if agent is None:
             known = ", ".join(map(agent_tool_name, parent.agent.children)) or "none"
             raise ToolError("agent_not_found", f"There is no subagent {task.child!r}. Subagents: {known}.")
-        if len(self.live) >= MAX_LIVE:
+        if len(self.live) + self._starting >= MAX_LIVE:
             message = f"{MAX_LIVE} subagents are at work in this session already; wait for some of them."
             raise ToolError("too_many_agents", message)
         asked = Delegation(parent, agent, call_id, task.input, prompt_of(agent, task.input), task.background)
         delegation, refusal = await self._hooks.on_start(asked)
         if refusal is not None:
             raise self._refused(delegation, refusal)
-        child = await self._start(delegation, span)
+        self._starting += 1
+        try:
+            child = await self._start(delegation, span)
+        finally:
+            self._starting -= 1
         if task.background:
             return ChildAnswer(agent_path=agent.path, run_id=child.active.run_id, state="running", message="")
         outcome = await self._end_of(child)
