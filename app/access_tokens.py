@@ -24,6 +24,7 @@ from app.access_scopes import UNBOUND, Binding, Principal, Scope
 from app.config import AuthSettings
 from app.errors import ConfigError, Conflict, NotFound, Unauthenticated, ValidationFailed
 from app.ids import new_id, now_ms
+from app.storage.file_failures import file_error
 from app.storage.models import AccessToken
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -105,12 +106,16 @@ class AccessControl:
     ) -> AccessControl:
         """Read the daemon's token from `data_dir/token`, or make it there at the first start.
 
-        Raises `ConfigError` when the file holds something that cannot be a token."""
+        Raises `ConfigError` when the file holds something that cannot be a token, `StorageError` when it
+        cannot be read or written."""
         token_file = data_dir / "token"
-        secret = await asyncio.to_thread(_read_token_file, token_file)
-        if secret is None or await _is_revoked(storage, secret):
-            secret = new_secret()
-            await asyncio.to_thread(_write_token_file, token_file, secret)
+        try:
+            secret = await asyncio.to_thread(_read_token_file, token_file)
+            if secret is None or await _is_revoked(storage, secret):
+                secret = new_secret()
+                await asyncio.to_thread(_write_token_file, token_file, secret)
+        except OSError as problem:
+            raise file_error(problem, f"the token file {token_file} cannot be used") from problem
         await _keep_daemon_row(storage, secret, clock())
         return cls(storage, settings, token_file=token_file, daemon_secret=secret, clock=clock)
 
@@ -282,10 +287,12 @@ def _read_token_file(path: Path) -> str | None:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        if os.fstat(file.fileno()).st_mode & 0o077:
-            os.fchmod(file.fileno(), 0o600)
-        content = file.read(1_024)
+    try:
+        content = os.read(descriptor, 1_024)
+        if os.fstat(descriptor).st_mode & 0o077:
+            os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
     secret = content.decode("ascii", "replace").strip()
     if len(secret) < _MIN_TOKEN_CHARACTERS or not all("!" <= character <= "~" for character in secret):
         raise ConfigError(
@@ -298,8 +305,12 @@ def _write_token_file(path: Path, secret: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(secret + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secret + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise

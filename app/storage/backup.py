@@ -7,9 +7,10 @@ may be taken while the daemon runs; upgrade and restore refuse then.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,11 +21,13 @@ from app.errors import StorageError
 from app.storage.dump import Dump, count_rows, write_dump
 from app.storage.engine import Database, SqliteDatabase, close_connection, open_database
 from app.storage.failures import translate
+from app.storage.file_failures import file_error
 from app.storage.lock import DataFolderLock
 from app.storage.schema_version import (
     HEAD,
     copy_before_migration,
     current_revision,
+    is_own_table,
     migrate,
     migration_transaction,
     require_known,
@@ -139,20 +142,46 @@ def _restore(database: Database, data_dir: Path, source: Path) -> BackupReport:
 def _restore_file(path: Path, dump: Dump) -> dict[str, int]:
     """Fill a new file beside the old one, then take its place."""
     fresh = path.with_name(path.name + ".restoring")
-    _remove(fresh)
     try:
+        _remove(fresh)
         with _connected(SqliteDatabase(fresh)) as connection, migration_transaction(connection):
             rows = _fill(connection, dump)
-        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        for suffix in _SQLITE_FILES:
-            # Not opened to fold its log in: it may be the damage that one restores from.
-            old = path.with_name(path.name + suffix)
-            if old.exists():
-                old.rename(path.with_name(f"{path.name}.backup-before-restore-{stamp}{suffix}"))
-        fresh.rename(path)
+        _take_the_place(fresh, path)
+    except OSError as problem:
+        raise file_error(problem, f"the database {path} cannot be replaced") from problem
     finally:
-        _remove(fresh)
+        with suppress(OSError):
+            _remove(fresh)
     return rows
+
+
+def _take_the_place(fresh: Path, path: Path) -> None:
+    """Keep the old files under another name, then put the new one in their place.
+
+    Whenever the process is killed here, a whole database is at `path`: an empty one would be made there by
+    the next start. The old log goes before the new file comes, which it would damage."""
+    kept = _name_to_keep(path)
+    for suffix in _SQLITE_FILES:
+        # Not opened to fold its log in: it may be the damage that one restores from.
+        old = path.with_name(path.name + suffix)
+        if old.exists():
+            try:
+                os.link(old, kept.with_name(kept.name + suffix))
+            except OSError:  # a file system without links
+                old.rename(kept.with_name(kept.name + suffix))
+    for suffix in _SQLITE_FILES[1:]:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    fresh.replace(path)
+
+
+def _name_to_keep(path: Path) -> Path:
+    """Return a name that no file has, nor one with the ending of a log."""
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    kept, number = path.with_name(f"{path.name}.backup-before-restore-{stamp}"), 1
+    while any(kept.with_name(kept.name + suffix).exists() for suffix in _SQLITE_FILES):
+        number += 1
+        kept = path.with_name(f"{path.name}.backup-before-restore-{stamp}-{number}")
+    return kept
 
 
 def _fill(connection: Connection, dump: Dump) -> dict[str, int]:
@@ -168,7 +197,7 @@ def _fill(connection: Connection, dump: Dump) -> dict[str, int]:
 def _drop_tables(connection: Connection) -> None:
     require_known(current_revision(connection))
     metadata = MetaData()
-    metadata.reflect(connection)
+    metadata.reflect(connection, only=lambda name, _: is_own_table(name))
     metadata.drop_all(connection)
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import base64
 import gzip
+import os
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,9 @@ import orjson
 from sqlalchemy import Connection, MetaData, String, Table, func, insert, select
 
 from app.errors import StorageError
+from app.storage.file_failures import file_error
 from app.storage.private_file import private
+from app.storage.schema_version import is_own_table
 from app.storage.search_tables import is_search_table
 
 FORMAT = "kaged-dump-1"
@@ -28,28 +33,38 @@ _BATCH = 500
 def write_dump(connection: Connection, revision: str, target: Path) -> dict[str, int]:
     """Write every row that the connection's transaction sees; return the rows by table.
 
-    The file appears under its name only when it is whole."""
+    The file appears under its name only when it is whole, and on the disk. Raises StorageError when it
+    cannot be written."""
     partial = target.with_name(target.name + ".partial")
     counts: dict[str, int] = {}
     try:
-        # Without a name and time inside: equal rows make equal files.
-        with (
-            open(partial, "wb", opener=private) as raw,
-            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as lines,
-        ):
-            lines.write(_line({"format": FORMAT, "schema": revision}))
-            for table in _tables(connection):
-                name = str(table.name)
-                lines.write(_line({"table": name, "columns": [str(c.name) for c in table.columns]}))
-                counts[name] = 0
-                for row in _rows(connection, table):
-                    lines.write(_line([_portable(value) for value in row]))
-                    counts[name] += 1
-            lines.write(_line({"end": True, "counts": counts}))
+        with open(partial, "wb", opener=private) as raw:
+            # Without a name and time inside: equal rows make equal files.
+            with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as lines:
+                _write_tables(connection, revision, lines, counts)
+            raw.flush()
+            os.fsync(raw.fileno())
         partial.replace(target)
+    except OSError as problem:
+        raise file_error(problem, f"the backup {target} cannot be written") from problem
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
     return counts
+
+
+def _write_tables(
+    connection: Connection, revision: str, lines: gzip.GzipFile, counts: dict[str, int]
+) -> None:
+    lines.write(_line({"format": FORMAT, "schema": revision}))
+    for table in _tables(connection):
+        name = str(table.name)
+        lines.write(_line({"table": name, "columns": [str(c.name) for c in table.columns]}))
+        counts[name] = 0
+        for row in _rows(connection, table):
+            lines.write(_line([_portable(value) for value in row]))
+            counts[name] += 1
+    lines.write(_line({"end": True, "counts": counts}))
 
 
 class Dump:
@@ -58,7 +73,7 @@ class Dump:
     def __init__(self, source: Path) -> None:
         self._source = source
         first = next(self._lines(), None)
-        if not isinstance(first, dict) or first.get("format") != FORMAT:
+        if not isinstance(first, dict) or first.get("format") != FORMAT or "schema" not in first:
             raise StorageError(f"{source} is not a backup made by `kaged db backup`")
         self.revision = str(first["schema"])
 
@@ -94,7 +109,7 @@ class Dump:
             with gzip.open(self._source, "rb") as lines:
                 for line in lines:
                     yield orjson.loads(line)
-        except (OSError, EOFError, ValueError) as failure:
+        except (OSError, EOFError, ValueError, zlib.error) as failure:
             raise StorageError(f"the backup {self._source} cannot be read: {failure}") from failure
 
 
@@ -107,9 +122,9 @@ def count_rows(connection: Connection) -> dict[str, int]:
 
 
 def _tables(connection: Connection) -> list[Table]:
-    """Return the tables, each after those that it refers to; none that is made from others."""
+    """Return kaged's tables, each after those that it refers to; none that is made from others."""
     metadata = MetaData()
-    metadata.reflect(connection, only=lambda name, _: not is_search_table(name))
+    metadata.reflect(connection, only=lambda name, _: is_own_table(name) and not is_search_table(name))
     return [table for table in metadata.sorted_tables if table.name != _VERSION_TABLE]
 
 

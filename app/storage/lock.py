@@ -6,8 +6,10 @@ that it ends with its process, however that ends; what the file says counts only
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import orjson
 
 from app.errors import Conflict
 from app.ids import now_ms
+from app.storage.file_failures import file_error
 
 LOCK_FILE = "daemon.lock"
 
@@ -39,17 +42,28 @@ class DataFolderLock:
         self._started_at = now_ms()
 
     def acquire(self, url: str | None = None) -> None:
-        """Claim the folder, which is made when missing; Conflict names the process that has it."""
-        self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Claim the folder, which is made when missing; Conflict names the process that has it.
+
+        Raises StorageError when nothing can be written there."""
+        try:
+            self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._descriptor = self._locked()
+            self.announce(url)
+        except OSError as problem:
+            self.release()
+            raise file_error(problem, f"the data folder {self._data_dir} cannot be used") from problem
+
+    def _locked(self) -> int:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as failure:
             holder = _parse(os.pread(descriptor, 4096, 0))
             os.close(descriptor)
+            if failure.errno not in (errno.EAGAIN, errno.EACCES):
+                raise
             raise _held(self._data_dir, holder) from failure
-        self._descriptor = descriptor
-        self.announce(url)
+        return descriptor
 
     def announce(self, url: str | None) -> None:
         """Write the address into the lock, once the daemon listens."""
@@ -62,10 +76,11 @@ class DataFolderLock:
 
     def release(self) -> None:
         """Give the folder up; nothing happens when it is not held."""
-        if self._descriptor is not None:
-            os.ftruncate(self._descriptor, 0)
-            os.close(self._descriptor)
-            self._descriptor = None
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            with suppress(OSError):  # what it says counts for nothing once the lock is gone
+                os.ftruncate(descriptor, 0)
+            os.close(descriptor)
 
     def __enter__(self) -> DataFolderLock:
         if self._descriptor is None:

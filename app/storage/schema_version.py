@@ -8,11 +8,12 @@ holds equal to the migrations.
 
 from __future__ import annotations
 
+import glob
 import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect
@@ -23,8 +24,9 @@ import app.storage.models
 from app.errors import StorageError
 from app.storage.engine import Database, SqliteDatabase, close_connection
 from app.storage.failures import translate
+from app.storage.file_failures import file_error
 from app.storage.private_file import make_private
-from app.storage.search_tables import create_search_tables, fill_search
+from app.storage.search_tables import create_search_tables, fill_search, is_search_table
 
 # Every revision there ever was, the oldest first; a test compares it with the migrations.
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
@@ -48,6 +50,11 @@ def current_revision(connection: Connection) -> str | None:
     if foreign:
         raise StorageError(f"the database has tables that are not kaged's ({foreign}); use another one")
     return None
+
+
+def is_own_table(name: str) -> bool:
+    """Tell whether a table is kaged's, of this or of an older schema: others may lie beside them."""
+    return name in SQLModel.metadata.tables or name == "alembic_version" or is_search_table(name)
 
 
 def require_known(revision: str | None) -> None:
@@ -155,19 +162,34 @@ def migrations_folder() -> Path:
 
 
 def copy_before_migration(path: Path, revision: str | None) -> Path:
-    """Copy a database file, WAL included, to `kaged.db.backup-<revision>-<time>`; return its path."""
+    """Copy a database file, WAL included, to `kaged.db.backup-<revision>-<time>`; return its path.
+
+    Raises StorageError; nothing of the copy is left then."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     target = path.with_name(f"{path.name}.backup-{revision or 'empty'}-{stamp}")
-    needed = path.stat().st_size
-    if shutil.disk_usage(path.parent).free < needed:
-        raise StorageError(
-            f"no room for the backup before the migration: {needed} bytes are needed in {path.parent}"
-        )
     partial = target.with_name(target.name + ".partial")
-    make_private(partial)
-    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(partial)) as copy:
-        source.backup(copy)
-    return partial.replace(target)
+    try:
+        _remove_partial_copies(path)  # of a process that was killed
+        needed = path.stat().st_size
+        if shutil.disk_usage(path.parent).free < needed:
+            raise StorageError(
+                f"no room for the backup before the migration: {needed} bytes are needed in {path.parent}"
+            )
+        make_private(partial)
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(partial)) as copy:
+            source.backup(copy)
+        return partial.replace(target)
+    except (OSError, sqlite3.Error) as failure:
+        with suppress(OSError):
+            _remove_partial_copies(path)
+        if isinstance(failure, OSError):
+            raise file_error(failure, f"the backup {target} cannot be made before the migration") from failure
+        raise translate(failure) from failure
+
+
+def _remove_partial_copies(path: Path) -> None:
+    for found in path.parent.glob(f"{glob.escape(path.name)}.backup-*.partial*"):
+        found.unlink(missing_ok=True)
 
 
 def _set_foreign_keys(connection: Connection, *, on: bool) -> None:

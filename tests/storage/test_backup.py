@@ -100,6 +100,28 @@ async def test_a_backup_moves_from_one_database_to_the_other_and_back(
     assert len(contents) == 1
 
 
+async def test_what_others_keep_in_the_same_database_is_neither_backed_up_nor_dropped(
+    storage_url: str | None, tmp_path: Path
+) -> None:
+    await filled(storage_url, tmp_path)
+    storage = await Storage.open(storage_url, tmp_path)
+    await storage.write(
+        lambda unit: unit.connection.execute(text("CREATE TABLE of_the_operator (note TEXT)"))
+    )
+    added = text("INSERT INTO of_the_operator VALUES ('mine')")
+    await storage.write(lambda unit: unit.connection.execute(added).rowcount)
+    await storage.close()
+    report = await backup(storage_url, tmp_path, tmp_path / "b.gz")
+    assert "of_the_operator" not in report.rows
+    assert (await restore(storage_url, tmp_path, tmp_path / "b.gz")).rows == report.rows
+    assert (await check(storage_url, tmp_path)).rows == report.rows
+    if storage_url is not None:  # an embedded file is kept as it was, with all that is in it
+        storage = await Storage.open(storage_url, tmp_path)
+        query = text("SELECT note FROM of_the_operator")
+        assert await storage.read(lambda unit: unit.connection.execute(query).scalars().all()) == ["mine"]
+        await storage.close()
+
+
 async def test_a_backup_beside_a_running_daemon_has_whole_units_only(
     storage_url: str | None, tmp_path: Path
 ) -> None:
@@ -153,6 +175,15 @@ def cut_bytes(whole: bytes) -> bytes:
     return whole[: len(whole) // 2]
 
 
+def bent_at_the_beginning(whole: bytes) -> bytes:
+    return whole[:10] + bytes(byte ^ 0x5A for byte in whole[10:60]) + whole[60:]
+
+
+def without_a_schema(whole: bytes) -> bytes:
+    lines = gzip.decompress(whole).split(b"\n")
+    return gzip.compress(b"\n".join([b'{"format":"kaged-dump-1"}', *lines[1:]]))
+
+
 def of_a_newer_release(whole: bytes) -> bytes:
     lines = gzip.decompress(whole).split(b"\n")
     lines[0] = orjson.dumps({**orjson.loads(lines[0]), "schema": "9999"})
@@ -164,7 +195,17 @@ def breaks_a_key(whole: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "damage", [cut_short, cut_bytes, of_a_newer_release, breaks_a_key, lambda _: b"text", lambda _: b""]
+    "damage",
+    [
+        cut_short,
+        cut_bytes,
+        bent_at_the_beginning,
+        without_a_schema,
+        of_a_newer_release,
+        breaks_a_key,
+        lambda _: b"text",
+        lambda _: b"",
+    ],
 )
 async def test_a_damaged_backup_is_refused_and_changes_nothing(
     storage_url: str | None, tmp_path: Path, damage: object
