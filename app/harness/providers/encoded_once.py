@@ -16,17 +16,19 @@ _KEPT = 32
 
 
 class EncodedOnce(Generic[Source]):
-    """`encode` runs once for each distinct source; the last 32 are kept."""
+    """`encode` runs once for each distinct source; the last 32 are kept. Threads may share it: a call is
+    encoded on the loop while another one, of the past, is encoded anew in a thread."""
 
     def __init__(self, encode: Callable[[Source], bytes]) -> None:
         self._encode = encode
         self._known: deque[tuple[Source, bytes]] = deque(maxlen=_KEPT)
 
     def __call__(self, source: Source) -> bytes:
-        for known, encoded in self._known:
+        kept = tuple(self._known)
+        for known, encoded in kept:
             if known is source:
                 return encoded
-        for known, encoded in self._known:
+        for known, encoded in kept:
             if known == source:
                 self._known.appendleft((source, encoded))
                 return encoded
