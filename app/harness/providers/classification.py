@@ -43,6 +43,7 @@ CONTEXT_LENGTH_PHRASES: tuple[tuple[str, str], ...] = (
     ("llama.cpp", r"context size (has been )?exceeded"),
     ("openrouter", r"endpoint's maximum context length"),
     ("lm studio", r"greater than the context length|context the overflows"),
+    ("lm studio", r"cannot truncate prompt with n_keep"),
     ("mistral", r"too large for model with .{0,20} maximum context length"),
     ("x-ai", r"maximum prompt length is"),
     ("bedrock", r"input is too long for requested model"),

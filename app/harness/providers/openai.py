@@ -48,7 +48,7 @@ class OpenAIOptions(DriverOptions):
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None
     system_role: Literal["system", "developer"] = "system"
     reminder_role: Literal["system", "developer", "user"] | None = None
-    include_usage: bool = True
+    include_usage: bool | None = None
     reasoning_field: str | None = None
     auth_header: str | None = None
     path: str = "/chat/completions"
@@ -69,6 +69,8 @@ class OpenAIProvider:
         self._reminder_role = "user" if self._server.strict else self._options.system_role
         own = self._options.reasoning_field
         self._reasoning_field = self._server.reasoning_field if own is None else own
+        asks = self._options.include_usage
+        self._include_usage = not self._server.strict if asks is None else asks
         self._codec = f"{self.driver}:{self._reasoning_field or ''}:{self._server.strict}"
         self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(_tools)
         self._system: EncodedOnce[tuple[SystemBlock, ...]] = EncodedOnce(self._system_message)
@@ -108,7 +110,7 @@ class OpenAIProvider:
 
     def _head(self, request: ModelRequest) -> dict[str, Any]:
         head: dict[str, Any] = {**self._options.body, "model": request.model, "stream": True}
-        if self._options.include_usage:
+        if self._include_usage:
             head["stream_options"] = {"include_usage": True}
         if request.max_output_tokens is not None:
             head[self._limit_field] = request.max_output_tokens

@@ -24,7 +24,8 @@ _WANT_REASONING_BACK = ("deepseek.com", "moonshot.ai", "moonshot.cn", "kimi.com"
 class Server:
     """`reasoning_field` is the name under which earlier thinking must go back beside tool calls: without
     it these servers refuse every step after the first. `strict` servers take a system message only as
-    the first, no user's message right behind a tool's, and ids of nine letters and digits."""
+    the first, no user's message right behind a tool's, ids of nine letters and digits, and no question
+    for token counts (which come unasked)."""
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     reasoning_field: str | None = None

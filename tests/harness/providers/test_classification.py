@@ -60,6 +60,7 @@ TOO_LONG = (
         "This endpoint's maximum context length is 32768 tokens. However, you requested about 40000",
     ),
     ("lm studio", "The number of tokens to keep from the initial prompt is greater than the context length"),
+    ("lm studio", "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"),
     ("mistral", "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"),
     ("x-ai", "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
     ("bedrock", "Input is too long for requested model."),

@@ -197,6 +197,11 @@ class TestOpenAI(ProtocolContract):
         assert len(set(answered)) == 3
         assert all(len(one) == 9 and one.isalnum() for one in answered)
 
+    def test_mistral_is_not_asked_for_counts_which_it_refuses_to_be(self) -> None:
+        address = "https://api.mistral.ai/v1"
+        assert "stream_options" not in self.sent_to(address)
+        assert "stream_options" in self.sent_to(address, options={"include_usage": True})
+
     def test_an_id_that_mistral_gave_goes_back_to_it(self) -> None:
         call = AssistantMessage(blocks=(ToolCallBlock(id="D681PevKs", name="file.read"),))
         [_, sent] = self.conversation(self.sent_to("https://api.mistral.ai/v1", user("q"), call))
