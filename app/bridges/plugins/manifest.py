@@ -6,7 +6,9 @@ instead. Never: reading files, and running anything.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -116,10 +118,8 @@ def parse_manifest(content: bytes) -> PluginManifest:
     try:
         return PluginManifest.model_validate(read_document(content))
     except ValidationError as refused:
-        problems = tuple(
-            sentence for error in refused.errors(include_url=False) for sentence in _sentences(error)
-        )[:_MAX_TOLD]
-        raise invalid_manifest(problems) from None
+        found = (one for error in refused.errors(include_url=False) for one in _sentences(error))
+        raise invalid_manifest(tuple(islice(found, _MAX_TOLD))) from None
 
 
 def invalid_manifest(problems: tuple[str, ...]) -> PluginProblem:
@@ -230,11 +230,18 @@ def _sentences(error: ErrorDetails) -> Iterator[str]:
         case "missing":
             yield f"{place}: is missing; write {hint}"
         case "extra_forbidden":
-            yield f"{place}: there is no such key; take it out"
+            yield f"{place}: there is no such key; {_instead_of_key(error['loc'])}"
         case "value_error":
             yield f"{place}: {_own_words(error['msg'])}"
         case _:
             yield f"{place}: {_what_is_wrong(error)}; write {hint or 'another value'}"
+
+
+def _instead_of_key(location: tuple[int | str, ...]) -> str:
+    """Return what to do about a key that there is not."""
+    known = list(PluginTool.model_fields if location[0] == "tools" else PluginManifest.model_fields)
+    near = difflib.get_close_matches(str(location[-1])[:64], known, n=1)
+    return f"did you mean `{near[0]}`?" if near else "take it out"
 
 
 def _own_words(message: str) -> str:

@@ -107,6 +107,8 @@ roles: []
         (("command:", "extra: !!python/name:os.system x\ncommand:"), "tags"),
         (("command:", "extra: {a: [}\ncommand:"), "line"),
         (("command:", "1: x\ncommand:"), "names as keys"),
+        (("capabilities:", "capabilites:"), "did you mean `capabilities`?"),
+        (("parameters_schema:", "parameters:"), "did you mean `parameters_schema`?"),
         (("command:", "x: " + "[" * 100 + "]" * 100 + "\ncommand:"), "nested too deeply"),
         (("command:", "x: " + "y" * 70_000 + "\ncommand:"), "too long"),
     ],
