@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -21,6 +20,7 @@ from app.cli.daemon_address import daemon_options, find_daemon
 from app.cli.output import json_option
 from app.cli.questions import ANSWERED, Questions
 from app.cli.stream_view import StreamView
+from app.cli.streams import write_data
 
 
 @click.command(name="attach")
@@ -98,8 +98,7 @@ async def _show_live(
     answered = False
     async for frame in frames:
         if as_json:
-            sys.stdout.write(frame.text + "\n")
-            sys.stdout.flush()
+            write_data(frame.text + "\n")
         else:
             view.show(frame)
             if frame.of_subagent:

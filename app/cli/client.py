@@ -82,7 +82,7 @@ class DaemonClient:
         """Send one request below `/api/v1` and return the decoded answer (None when it is empty)."""
         headers = {}
         if body is not None:
-            content = orjson.dumps(body)
+            content = _encoded(body)
             headers["content-type"] = "application/json"
         elif content is not None:
             headers["content-type"] = content_type
@@ -111,7 +111,7 @@ class DaemonClient:
             if cursor is None:
                 return
 
-    async def download(self, path: str) -> AsyncIterator[bytes]:
+    async def download(self, path: str) -> AsyncGenerator[bytes, None]:
         """Yield the body of an answer piece by piece."""
         try:
             async with self._http.stream("GET", API + path) as response:
@@ -184,6 +184,15 @@ def _parse(text: str | bytes) -> ReceivedFrame:
         run_id=data.get("run_id"),
         agent_path=data.get("agent_path"),
     )
+
+
+def _encoded(body: Any) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except orjson.JSONEncodeError as error:  # bytes of an argument or a file that are no text
+        raise CommandFailed(
+            "usage", f"what you give is not text in UTF-8 ({error}); convert it first", exit_code=2
+        ) from error
 
 
 def _refusal(status: int, body: bytes) -> CommandFailed:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import click
 
@@ -51,7 +52,7 @@ def find_daemon(
     """Return where the daemon is. The local daemon is found by its data folder, and its token is
     sent to no other address. Raises `CommandFailed` when no daemon is running there."""
     if url is not None and token is not None:
-        return DaemonAddress(_checked(url), token)
+        return DaemonAddress(_checked(url), _sound(token))
     from app.storage.lock import read_lock  # the file lock alone; no database code
 
     folder = find_data_dir(data_dir=data_dir, config_file=config_file)
@@ -65,7 +66,7 @@ def find_daemon(
     assert chosen is not None
     if token is None and chosen == running:
         token = _token_in(folder)
-    return DaemonAddress(chosen, token)
+    return DaemonAddress(chosen, None if token is None else _sound(token))
 
 
 def find_data_dir(*, data_dir: Path | None, config_file: Path | None) -> Path:
@@ -94,7 +95,30 @@ def require_project_root(folder: Path) -> Path:
 def _checked(url: str) -> str:
     if not url.startswith(("http://", "https://")):
         raise CommandFailed("usage", f"--url must begin with http:// or https://, not {url!r}", exit_code=2)
+    if not _is_address(url):
+        raise CommandFailed(
+            "usage", f"--url must be an address such as http://127.0.0.1:7777, not {url!r}", exit_code=2
+        )
     return url.rstrip("/")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        named = bool(parts.hostname) and parts.port != 0  # both raise ValueError for what is malformed
+    except ValueError:
+        return False
+    return named and url.isprintable() and not parts.query and not parts.fragment
+
+
+def _sound(token: str) -> str:
+    """Return a token without the line's end that a file may have put behind it."""
+    token = token.strip()
+    if not (token.isascii() and token.isprintable() and " " not in token):
+        raise CommandFailed(
+            "usage", "the token (--token, KAGED_TOKEN) has characters that no token has", exit_code=2
+        )
+    return token
 
 
 def _token_in(folder: Path) -> str | None:

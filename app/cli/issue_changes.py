@@ -6,6 +6,7 @@ Owns: those commands. Never: which moves are legal, which is the daemon's to say
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -207,7 +208,8 @@ def download(daemon: Connected, number: int, file: str, output: Path | None) -> 
         to = output if output is not None else Path(Path(found["name"]).name)
         if to.exists():
             raise CommandFailed("failed", f"{to} exists already; name another file with --output")
-        await save(client.download(f"/uploads/{found['id']}/content"), to)
+        async with aclosing(client.download(f"/uploads/{found['id']}/content")) as pieces:
+            await save(pieces, to)
         return found, to
 
     found, to = daemon.run(fetch)

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 import click
 import orjson
 
+from app.cli.streams import colours, write_data
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -55,8 +57,7 @@ def json_option(command: Decorated) -> Decorated:
 
 def print_json(value: Any) -> None:
     """Print one JSON document on one line of standard output."""
-    sys.stdout.write(orjson.dumps(value, default=str).decode() + "\n")
-    sys.stdout.flush()
+    write_data(orjson.dumps(value, default=str).decode() + "\n")
 
 
 def print_text(text: str, *, bold: bool = False, dim: bool = False, color: str | None = None) -> None:
@@ -75,11 +76,12 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_failure(failure: CommandFailed, flag: JsonFlag) -> None:
     """Tell a failure on standard error: a line of JSON, or text with what was found."""
+    color = colours()
     if flag.enabled:
         error = {"code": failure.code, "message": failure.message, "details": failure.details}
         sys.stderr.write(orjson.dumps({"error": error}, default=str).decode() + "\n")
         return
-    click.secho("kaged: ", fg="red", err=True, nl=False)
+    click.secho("kaged: ", fg="red", err=True, nl=False, color=color)
     click.echo(printable(failure.message), err=True)
     for field, message in failure.details.get("fields", {}).items():
         if message in failure.message:

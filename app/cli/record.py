@@ -6,7 +6,6 @@ Owns: the command. Never: the transcript's format (`app.harness.providers`).
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from app.cli.client import DaemonClient
 from app.cli.conversation import find_session, session_path
 from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
 from app.cli.output import CommandFailed, json_option, print_json, print_text
+from app.cli.streams import write_data
 from app.storage.private_file import private
 
 
@@ -52,7 +52,7 @@ def command(
 
     text = transcript_from_messages(messages, description=detail["title"])
     if output is None:
-        sys.stdout.write(text)
+        write_data(text)
         return
     try:
         with open(output, "x", encoding="utf-8", opener=private) as file:

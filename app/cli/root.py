@@ -5,13 +5,17 @@ Owns: the list of commands and the one place where errors become text. Never: a 
 
 from __future__ import annotations
 
+import difflib
 import importlib
+import itertools
+import sys
 from collections.abc import Sequence
 
 import click
 
 from app import __version__
 from app.cli.output import CommandFailed, JsonFlag, print_failure
+from app.cli.streams import abandon_output, colours, prepare_streams
 from app.errors import KagedError
 
 COMMANDS: dict[str, str] = {
@@ -42,7 +46,9 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            near = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            raise click.UsageError(f"No such command '{cmd_name}'.{hint}", ctx)
         command = importlib.import_module(f"app.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
@@ -67,18 +73,23 @@ def kaged() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 1 failed, 2 wrong use."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
     flag = JsonFlag()
+    prepare_streams()
     try:
         result = kaged.main(
-            args=None if arguments is None else list(arguments),
-            prog_name="kaged",
-            standalone_mode=False,
-            obj=flag,
+            args=arguments, prog_name="kaged", standalone_mode=False, obj=flag, color=colours()
         )
+        sys.stdout.flush()
     except click.UsageError as error:
+        flag.enabled = flag.enabled or asks_for_json(arguments)  # what is wrong may stand before it
         print_failure(CommandFailed("usage", _with_help(error), exit_code=2), flag)
         return 2
-    except (click.Abort, KeyboardInterrupt):
+    except click.Abort as end:
+        if end.__cause__ is None:  # a question at the terminal, not Ctrl-C at work
+            print_failure(CommandFailed("aborted", "the question was not answered; nothing was done"), flag)
+        return 1
+    except KeyboardInterrupt:
         return 1
     except CommandFailed as failure:
         print_failure(failure, flag)
@@ -90,8 +101,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_failure(CommandFailed("failed", error.format_message()), flag)
         return 1
     except BrokenPipeError:
+        abandon_output()
+        return 1
+    except UnicodeEncodeError:
+        told = "an argument or the text on standard input is not UTF-8; convert it first"
+        print_failure(CommandFailed("usage", told, exit_code=2), flag)
+        return 2
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        print_failure(CommandFailed("failed", f"{where}{error.strerror or error}"), flag)
+        abandon_output()
         return 1
     return result if isinstance(result, int) else 0
+
+
+def asks_for_json(arguments: Sequence[str]) -> bool:
+    """Tell whether `--json` stands among the options."""
+    return "--json" in itertools.takewhile(lambda word: word != "--", arguments)
 
 
 def _with_help(error: click.UsageError) -> str:

@@ -20,6 +20,7 @@ from app.cli.conversation import show_missed
 from app.cli.output import CommandFailed, print_text, printable
 from app.cli.questions import ASKED, Questions
 from app.cli.stream_view import StreamView
+from app.cli.streams import write_data
 
 ENDED = ("succeeded", "failed", "cancelled")
 _LOOK_SECONDS = 0.5
@@ -134,8 +135,8 @@ def print_result(run: Mapping[str, Any], *, said: bool) -> None:
     beside it how it went."""
     terminal = sys.stdout.isatty()
     if run["state"] == "succeeded" and run["output"] and not said:
-        sys.stdout.write(run["output"].rstrip("\n") + "\n")
-        sys.stdout.flush()
+        output = run["output"].rstrip("\n") + "\n"
+        write_data(printable(output) if terminal else output)
     if run["error"]:
         click.secho(printable(f"✗ {run['error']['message']}"), fg="red", err=True)
     click.secho(printable(run_line(run)), dim=True, err=not terminal)

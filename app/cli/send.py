@@ -21,6 +21,7 @@ from app.cli.daemon_address import daemon_options, find_daemon
 from app.cli.output import CommandFailed, json_option
 from app.cli.questions import ANSWERED, Questions
 from app.cli.stream_view import StreamView
+from app.cli.streams import write_data
 
 WAITS_FOR_ANSWER = "interaction"
 """Why a run has ended that goes on with the answer to a question."""
@@ -79,6 +80,9 @@ def command(
         text = sys.stdin.read()
     if not text.strip():
         raise click.UsageError("TEXT is empty; say what the agent should do.")
+    if "\0" in text:
+        raise click.UsageError("TEXT has a NUL character in it; it must be text.")
+    text.encode()  # told before a session is made for it
     if session is not None and title is not None:
         raise click.UsageError("--title is for a new session; leave out --session or --title.")
     if session is not None and issue_number is not None:
@@ -153,8 +157,7 @@ class _Answer:
     async def _take(self, frame: ReceivedFrame) -> int | None:
         """Show one frame; return the exit code when it ends what we wait for."""
         if self.as_json:
-            sys.stdout.write(frame.text + "\n")
-            sys.stdout.flush()
+            write_data(frame.text + "\n")
         else:
             await self._draw(frame)
         if self.questions is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -142,15 +143,15 @@ async def _export(address: DaemonAddress, session: str, output: Path | None) -> 
     """Return the session's id and how many bytes were written; a file appears only when it is whole."""
     async with DaemonClient(address) as client:
         session_id = (await find_session(client, session, None))["id"]
-        chunks = client.download(f"{session_path(session_id)}/export")
-        if output is None:
+        async with aclosing(client.download(f"{session_path(session_id)}/export")) as chunks:
+            if output is not None:
+                return session_id, await save(chunks, output)
             size = 0
             async for chunk in chunks:
                 size += len(chunk)
                 sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
             return session_id, size
-        return session_id, await save(chunks, output)
 
 
 async def _chunks(file: Path) -> AsyncIterator[bytes]:

@@ -282,7 +282,7 @@ class StreamView:
 
     def _erase_status(self) -> None:
         if self._status:
-            click.echo(_ERASE_LINE, nl=False)
+            sys.stdout.write(_ERASE_LINE)  # not by click, which takes it for a colour
             self._status = False
 
 

@@ -136,13 +136,13 @@ class Home:
         assert done.returncode == 0, done.stderr
         return orjson.loads(done.stdout)
 
-    def terminal(self, *arguments: str) -> pexpect.spawn:
+    def terminal(self, *arguments: str, **extra: str) -> pexpect.spawn:
         """Run one command in a terminal of its own."""
         return pexpect.spawn(
             COMMAND[0],
             [*COMMAND[1:], *arguments],
             cwd=str(self.project),
-            env=self.environment(TERM="xterm-256color"),
+            env=self.environment(TERM="xterm-256color", **extra),
             encoding="utf-8",
             timeout=WAIT_SECONDS,
             dimensions=(40, 120),
