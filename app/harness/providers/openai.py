@@ -19,6 +19,7 @@ from app.harness.providers.folding import next_event
 from app.harness.providers.openai_answer import AnswerReader
 from app.harness.providers.openai_servers import Server, known_server
 from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.providers.reasoning_details import given_back
 from app.harness.providers.wire_json import ToolNames, arguments_to_send, dump, join_request
 from app.messages import (
     AssistantMessage,
@@ -71,7 +72,7 @@ class OpenAIProvider:
         self._reasoning_field = self._server.reasoning_field if own is None else own
         asks = self._options.include_usage
         self._include_usage = not self._server.strict if asks is None else asks
-        self._codec = f"{self.driver}:{self._reasoning_field or ''}:{self._server.strict}"
+        self._codec = f"{self.driver}:{self._reasoning_field or ''}:{self._server}"
         self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(_tools)
         self._system: EncodedOnce[tuple[SystemBlock, ...]] = EncodedOnce(self._system_message)
 
@@ -92,7 +93,8 @@ class OpenAIProvider:
 
     async def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """Send `wire` and yield deltas, `Finished` last. Raises `ProviderError`."""
-        reader = AnswerReader(self._connection, wire, request)
+        keeps = self._server.reasoning_details
+        reader = AnswerReader(self._connection, wire, request, keeps_details=keeps)
         async with aclosing(
             self._connection.events(wire, model=request.model, headers=self._credential)
         ) as events:
@@ -186,6 +188,14 @@ def _assistant(
         # Beside calls the field must be there, even for an answer that another model began.
         if any(thoughts) or calls:
             encoded[reasoning_field] = "".join(thoughts)
+    if server.reasoning_details:
+        kept = [
+            block.data
+            for block in message.blocks
+            if isinstance(block, ThinkingBlock) and block.provider == OpenAIProvider.driver and block.data
+        ]
+        if details := given_back(kept):
+            encoded["reasoning_details"] = details
     if calls:
         encoded["tool_calls"] = [
             {

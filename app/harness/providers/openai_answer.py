@@ -21,6 +21,7 @@ from app.harness.providers.deltas import (
 )
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.providers.reasoning_details import ReasoningDetails
 from app.harness.providers.wire_json import (
     ToolNames,
     as_count,
@@ -58,7 +59,9 @@ class _PartialCall:
 class AnswerReader:
     """The state of one answer. `read` takes each event; `finish` ends it or says it was cut off."""
 
-    def __init__(self, connection: Connection, wire: WireRequest, request: ModelRequest) -> None:
+    def __init__(
+        self, connection: Connection, wire: WireRequest, request: ModelRequest, *, keeps_details: bool = False
+    ) -> None:
         self._connection = connection
         self._model = request.model
         self._wire = wire
@@ -66,6 +69,7 @@ class AnswerReader:
         self._calls: list[_PartialCall] = []
         self._by_index: dict[int, _PartialCall] = {}
         self._thinking = False
+        self._details = ReasoningDetails() if keeps_details else None
         self._refusal: list[str] = []
         self._reason: StopReason | None = None
         self._usage = Usage()
@@ -93,6 +97,8 @@ class AnswerReader:
         The calls come this late because some servers send more of them after a finish reason."""
         if self._reason is None:
             raise self._connection.truncated(self._model)
+        if self._details is not None and (kept := self._details.kept()) is not None:
+            yield ThinkingClosed(data=kept, provider="openai")
         for number, call in enumerate(self._calls):
             identifier = call.id or self._wire.call_id(number)
             yield ToolCallReady(read_call(identifier, call.name, "".join(call.arguments), self._names))
@@ -117,6 +123,8 @@ class AnswerReader:
         if text:
             yield from self._end_thinking()
             yield TextDelta(clean_text(text))
+        if self._details is not None:
+            self._details.add(as_objects(delta.get("reasoning_details")))
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             self._refusal.append(refusal)

@@ -25,11 +25,13 @@ class Server:
     """`reasoning_field` is the name under which earlier thinking must go back beside tool calls: without
     it these servers refuse every step after the first. `strict` servers take a system message only as
     the first, no user's message right behind a tool's, ids of nine letters and digits, and no question
-    for token counts (which come unasked)."""
+    for token counts (which come unasked). `reasoning_details`: the server tells its models' thinking in
+    such objects and wants them back."""
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     reasoning_field: str | None = None
     strict: bool = False
+    reasoning_details: bool = False
 
     def call_id(self, identifier: str) -> str:
         """Return the id of a call as the server takes it; the same one for the same call."""
@@ -47,6 +49,8 @@ def known_server(base_url: str) -> Server:
     url = httpx2.URL(base_url)
     if _is_below(url.host, "mistral.ai"):
         return Server(strict=True)
+    if _is_below(url.host, "openrouter.ai"):
+        return Server(reasoning_details=True)
     if _is_openai(url.host, url.path):
         return Server(max_tokens_field="max_completion_tokens")
     if any(_is_below(url.host, domain) for domain in _WANT_REASONING_BACK):
