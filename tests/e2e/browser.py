@@ -6,7 +6,7 @@ Owns: starting the browser, signing it in, the list of complaints. Never: what a
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,9 +53,16 @@ class Complaints:
 
 @asynccontextmanager
 async def open_page(
-    daemon: DaemonProcess, *, width: int = 1280, height: int = 800, dark: bool = False
+    daemon: DaemonProcess,
+    *,
+    width: int = 1280,
+    height: int = 800,
+    dark: bool = False,
+    through: Callable[[str], str] = str,
 ) -> AsyncIterator[tuple[Page, Complaints]]:
-    """Give a page that has followed the launch link. Skips the test where there is no Chromium."""
+    """Give a page that has followed the launch link. Skips the test where there is no Chromium.
+
+    `through` gives the daemon's addresses as the browser is to know them."""
     program = next((path for name in PROGRAMS if (path := shutil.which(name))), None)
     if program is None:
         pytest.skip("no Chromium on this machine")
@@ -66,11 +73,11 @@ async def open_page(
         )
         context.set_default_timeout(WAIT_MS)
         page = await context.new_page()
-        complaints = Complaints(urlsplit(daemon.url).netloc)
+        complaints = Complaints(urlsplit(through(daemon.url)).netloc)
         page.on("console", complaints.of_console)
         page.on("pageerror", complaints.of_page)
         page.on("request", complaints.of_request)
-        await page.goto(daemon.launch_url)
+        await page.goto(through(daemon.launch_url))
         await page.wait_for_selector("#projects button.new", state="attached")
         try:
             yield page, complaints

@@ -65,6 +65,8 @@ async def test_a_person_sees_what_is_asked_and_lets_it_happen_once(demo: Demo) -
         # Who comes to the page now sees the same.
         await page.reload()
         assert await question(page) == asked
+        await page.wait_for_selector('.session[data-asking] >> text="asks you"')
+        assert await page.inner_text("#asking") == "1"
         await page.click(".question [data-answer=once]")
         await page.wait_for_selector(f"{EDIT}[data-state=done]")
         await until_state(page, "idle")

@@ -3,6 +3,9 @@
 const BASE = "/api/v1";
 const PAGE = 100;
 
+/** The keys of requests of which nobody knows whether they arrived, by address and body. */
+const UNKNOWN = new Map();
+
 /** What the daemon (or the network) refused. `code` is the daemon's, or `unreachable`. */
 export class ApiError extends Error {
   constructor(status, { code, message, details, request_id: requestId }) {
@@ -14,12 +17,29 @@ export class ApiError extends Error {
   }
 }
 
+/** Make something new, and only one of it: asked for again after the answer was lost, the daemon gives the first
+ * answer once more. Throws `ApiError`. */
+export async function create(path, body) {
+  const what = `${path} ${JSON.stringify(body)}`;
+  const key = UNKNOWN.get(what) ?? randomKey();
+  try {
+    const made = await request("POST", path, body, { key });
+    UNKNOWN.delete(what);
+    return made;
+  } catch (error) {
+    if (error.status === 0 || error.status >= 500) UNKNOWN.set(what, key);
+    else UNKNOWN.delete(what);
+    throw error;
+  }
+}
+
 /** Return the decoded answer, null for an empty one. Throws `ApiError`. */
-export async function request(method, path, body) {
+export async function request(method, path, body, { key = null } = {}) {
   const headers = {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (method !== "GET") Object.assign(headers, csrfHeader());
-  if (method === "POST") headers["Idempotency-Key"] = randomKey();
+  // A browser repeats a request by itself whose connection was lost.
+  if (method === "POST") headers["Idempotency-Key"] = key ?? randomKey();
   let response;
   try {
     response = await fetch(BASE + path, {
@@ -69,9 +89,11 @@ export function downloadAddress(path) {
 
 /** Return the header that shows that a write comes from this page. */
 export function csrfHeader() {
-  const name = location.port ? `kaged_csrf_${location.port}` : "kaged_csrf";
-  const pair = document.cookie.split("; ").find((entry) => entry.startsWith(`${name}=`));
-  return pair ? { "X-Kaged-CSRF": decodeURIComponent(pair.slice(name.length + 1)) } : {};
+  const own = location.port ? `kaged_csrf_${location.port}` : "kaged_csrf";
+  const pairs = document.cookie.split("; ").filter((entry) => /^kaged_csrf(_\d+)?=/.test(entry));
+  // The daemon behind a proxy knows another port than this page has.
+  const pair = pairs.find((entry) => entry.startsWith(`${own}=`)) ?? (pairs.length === 1 ? pairs[0] : null);
+  return pair ? { "X-Kaged-CSRF": decodeURIComponent(pair.slice(pair.indexOf("=") + 1)) } : {};
 }
 
 function randomKey() {

@@ -5,7 +5,7 @@ import { byId, h, replace } from "/static/dom.js";
 import { IssueFiling } from "/static/issue_filing.js";
 import { IssueList } from "/static/issue_list.js";
 import { IssuePage } from "/static/issue_page.js";
-import { clearNotices, tell } from "/static/notices.js";
+import { clearNotices, forget, tell } from "/static/notices.js";
 import { routeOf, to } from "/static/routes.js";
 import { SessionView } from "/static/session_view.js";
 import { Sidebar } from "/static/sidebar.js";
@@ -25,19 +25,26 @@ const scrolled = new Map();
 let route = routeOf("");
 let hash = "";
 let opened = null;
+/** Whether the open page could not be read. */
+let broken = false;
 
 const sidebar = new Sidebar({
   onError: failed,
   onOpen: (id) => (location.hash = to.session(id)),
-  onSignedOut: signedOut,
   onFrame: (frame) => opened?.frame(frame),
-  onAgain: () => opened?.again(),
+  onAgain: () => {
+    forget("unreachable");
+    if (broken) openAddress();
+    else (opened ?? sessions).again();
+  },
 });
 const page = { title, failed, sidebar, root: view };
 const sessions = new SessionView(page);
 
 function failed(error) {
-  if (error.status === 401 || error.code === 4401) signedOut();
+  if (error.status === 401) signedOut();
+  // Where a proxy lets only the page through, signing in again would lead back here.
+  else if (error.code === 4401) request("GET", "/projects?limit=1").then(() => tell(error), failed);
   else tell(error);
 }
 
@@ -54,6 +61,7 @@ async function openAddress() {
   route = completed(routeOf(hash));
   opened?.close();
   opened = null;
+  broken = false;
   clearNotices();
   drawer("sidebar", false);
   sidebar.select(route);
@@ -90,7 +98,10 @@ async function openPage(key) {
   try {
     await made.open();
   } catch (error) {
-    if (made === opened) failed(error);
+    if (made === opened) {
+      broken = true;
+      failed(error);
+    }
   }
   if (made !== opened) return;
   view.removeAttribute("aria-busy");

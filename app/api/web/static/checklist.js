@@ -1,7 +1,7 @@
 // The checklist of an issue: steps of the plan and criteria of acceptance. What an agent says is done of a
 // criterion is a claim; here it is signed off.
 
-import { request } from "/static/api.js";
+import { create, request } from "/static/api.js";
 import { actButton, actForm } from "/static/act.js";
 import { h, redraw } from "/static/dom.js";
 import { words } from "/static/format.js";
@@ -120,7 +120,7 @@ export class Checklist {
 
   async #add(form) {
     const { content, kind } = form.elements;
-    await request("POST", `${this.path}/todos`, { content: content.value, kind: kind.value });
+    await create(`${this.path}/todos`, { content: content.value, kind: kind.value });
     content.value = "";
     await this.onChanged();
   }

@@ -1,6 +1,6 @@
 // Writing to the agent and steering its run: which buttons make sense in which state.
 
-import { request } from "/static/api.js";
+import { create, request } from "/static/api.js";
 import { byId } from "/static/dom.js";
 
 const CONTINUABLE = new Set(["length", "max_steps", "stuck"]);
@@ -100,7 +100,7 @@ export class Composer {
     if (!content.trim() || this.buttons.send.disabled) return;
     const mode = byId("mode").hidden ? "queue" : new FormData(this.form).get("mode");
     await this.#doing(async () => {
-      await request("POST", `${session.path}/messages`, { content, mode });
+      await create(`${session.path}/messages`, { content, mode });
       if (session === this.#session && this.text.value === content) this.text.value = "";
       this.#drafts.delete(session.id);
       this.#grow();

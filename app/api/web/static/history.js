@@ -1,7 +1,7 @@
 // Going back in a session: what was taken out stays readable, folded, and each point of the conversation
 // offers to go back to it or to go on from it elsewhere.
 
-import { request } from "/static/api.js";
+import { create, request } from "/static/api.js";
 import { h, replace } from "/static/dom.js";
 
 const WHY = { rbk: "rolled back", cmp: "compacted" };
@@ -77,7 +77,7 @@ export class History {
   }
 
   async #fork(id) {
-    const made = await request("POST", `${this.path()}/fork`, { message_id: id });
+    const made = await create(`${this.path()}/fork`, { message_id: id });
     this.onFork(made);
   }
 

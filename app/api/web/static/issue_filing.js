@@ -1,6 +1,6 @@
 // Filing a new issue, and the form that editing one uses as well.
 
-import { request } from "/static/api.js";
+import { create } from "/static/api.js";
 import { actForm } from "/static/act.js";
 import { h, replace } from "/static/dom.js";
 import { MarkdownView } from "/static/markdown.js";
@@ -31,7 +31,7 @@ export class IssueFiling {
 
   async #file(values) {
     const { project } = this.route;
-    const issue = await request("POST", `/projects/${encodeURIComponent(project)}/issues`, values);
+    const issue = await create(`/projects/${encodeURIComponent(project)}/issues`, values);
     DRAFTS.delete(project);
     // Going back leads to the list, not to a form that has been sent.
     location.replace(to.issue(project, issue.number));

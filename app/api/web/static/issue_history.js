@@ -1,6 +1,6 @@
 // What has happened to an issue, from the oldest to the newest, and a place to say something.
 
-import { request } from "/static/api.js";
+import { create } from "/static/api.js";
 import { actForm } from "/static/act.js";
 import { h, redraw } from "/static/dom.js";
 import { moment, words } from "/static/format.js";
@@ -24,7 +24,7 @@ export class IssueHistory {
 
   async #comment(form) {
     const { body, internal } = form.elements;
-    await request("POST", `${this.path}/comments`, { body: body.value, visibility: internal.checked ? "operator_only" : "all" });
+    await create(`${this.path}/comments`, { body: body.value, visibility: internal.checked ? "operator_only" : "all" });
     form.reset();
     await this.onChanged();
   }

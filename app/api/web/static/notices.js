@@ -13,12 +13,17 @@ export function tell(error) {
   const close = h("button", { type: "button", class: "icon", "aria-label": "Close this message" }, "✕");
   const notice = h(
     "div",
-    { class: "notice", data: { text: error.message } },
+    { class: "notice", data: { text: error.message, code: error.code ?? "" } },
     h("div", {}, h("p", {}, error.message), findings(error.details), error.requestId ? h("p", { class: "quiet" }, `Request ${error.requestId}`) : null),
     close,
   );
   close.addEventListener("click", () => notice.remove());
   root.append(notice);
+}
+
+/** Take away what was told with this code, and is not so any more. */
+export function forget(code) {
+  for (const notice of [...byId("notices").children]) if (notice.dataset.code === code) notice.remove();
 }
 
 export function clearNotices() {

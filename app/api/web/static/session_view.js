@@ -15,6 +15,7 @@ const SUGGESTIONS = ["Explain this project", "Fix the failing test", "Write a mi
 
 export class SessionView {
   #session = null;
+  #failed = null;
 
   /** `page` has `title(text)`, `failed(error)` and `sidebar`. */
   constructor(page) {
@@ -38,8 +39,14 @@ export class SessionView {
     return this.#session;
   }
 
+  /** The daemon is there again: what could not be opened is tried once more. */
+  again() {
+    if (this.#failed) this.open(this.#failed);
+  }
+
   /** Leave the open session. */
   close() {
+    this.#failed = null;
     this.#session?.close();
     this.#session = null;
     this.conversation.clear();
@@ -65,7 +72,7 @@ export class SessionView {
       onFrame: (frame) => opened === this.#session && this.#showFrame(frame),
       onStatus: showStatus,
       onReload: () => opened === this.#session && this.questions.refresh().catch(this.page.failed),
-      onError: this.page.failed,
+      onError: (error) => this.#trouble(id, error),
     });
     this.#session = opened;
     byId("conversation").setAttribute("aria-busy", "true");
@@ -81,9 +88,23 @@ export class SessionView {
       this.scroll.toEnd();
       this.composer.focus();
     } catch (error) {
-      if (opened === this.#session) this.page.failed(error);
+      if (opened === this.#session) {
+        this.#failed = id;
+        this.#trouble(id, error);
+      }
     }
     byId("conversation").removeAttribute("aria-busy");
+  }
+
+  #trouble(id, error) {
+    this.page.failed(error);
+    if (error.code !== 4404 && error.status !== 404) return;
+    // Somebody has deleted it: what was said can still be read.
+    this.page.sidebar.remove(id);
+    this.#failed = null;
+    if (this.#session?.id !== id) return;
+    this.composer.open(null);
+    byId("state").hidden = true;
   }
 
   #showDetail(detail) {
@@ -137,7 +158,7 @@ export class SessionView {
 function showStatus(status) {
   const element = byId("connection");
   element.dataset.status = status;
-  element.textContent = status === "live" ? "live" : "connecting…";
+  element.textContent = { live: "live", gone: "not connected" }[status] ?? "connecting…";
 }
 
 /** The issue that the session works on, as a link beside its title. */

@@ -1,13 +1,14 @@
 // The list on the left: the views, and the projects with what the open view has of them. It is kept up to
 // date by the stream of all sessions, and hands that stream on.
 
-import { address, allItems, request } from "/static/api.js";
+import { address, allItems, create, request } from "/static/api.js";
 import { byId, h, oncePerFrame, redraw } from "/static/dom.js";
 import { ago, words } from "/static/format.js";
 import { to } from "/static/routes.js";
 import { Stream } from "/static/stream.js";
 
 const PAGE = 50;
+const MOST = 100;
 const REFRESH_EVERY = 60_000;
 
 export class Sidebar {
@@ -15,16 +16,15 @@ export class Sidebar {
   #sessions = [];
   #cursor = null;
   #wasLive = false;
-  #asking = new Map();
+  #asked = new Map();
 
   /** `onFrame(frame)` gets what the stream of all sessions brings, `onAgain()` is called when it was away. */
-  constructor({ onError, onOpen, onSignedOut, onFrame, onAgain }) {
+  constructor({ onError, onOpen, onFrame, onAgain }) {
     this.root = byId("projects");
     this.onFrame = onFrame;
     this.onAgain = onAgain;
     this.onError = onError;
     this.onOpen = onOpen;
-    this.onSignedOut = onSignedOut;
     this.route = { view: "sessions", session: null, project: null };
     this.lastSession = null;
     this.draw = oncePerFrame(() => this.#draw());
@@ -35,7 +35,18 @@ export class Sidebar {
   }
 
   async start() {
-    await this.refresh();
+    try {
+      await this.refresh();
+    } catch (error) {
+      // The stream brings the list once it is live.
+      this.#wasLive = true;
+      throw error;
+    } finally {
+      this.#follow();
+    }
+  }
+
+  #follow() {
     setInterval(() => this.draw(), REFRESH_EVERY);
     // Projects have no stream of their own: whoever comes back to the page sees them as they are.
     addEventListener("focus", () => this.refresh().catch(this.onError));
@@ -49,7 +60,7 @@ export class Sidebar {
         }
         this.#wasLive ||= status === "live";
       },
-      onGone: this.onSignedOut,
+      onGone: (code, message) => this.onError({ code, message }),
     });
   }
 
@@ -60,12 +71,14 @@ export class Sidebar {
   async refresh() {
     const [projects, page] = await Promise.all([
       allItems("/projects"),
-      request("GET", address("/sessions", { limit: PAGE })),
+      request("GET", address("/sessions", { limit: Math.min(Math.max(this.#sessions.length, PAGE), MOST) })),
     ]);
     this.#projects = projects;
     this.#sessions = page.items;
     this.#cursor = page.next_cursor;
     this.draw();
+    const open = this.route.session;
+    if (open && !page.items.some((session) => session.id === open)) this.#fetch(open);
   }
 
   /** Return the project of what was open last: of a page outside the sessions, or of a session. */
@@ -84,7 +97,7 @@ export class Sidebar {
 
   async create(projectId) {
     try {
-      const session = await request("POST", "/sessions", { project_id: projectId });
+      const session = await create("/sessions", { project_id: projectId });
       this.#put(session);
       this.onOpen(session.id);
     } catch (error) {
@@ -109,20 +122,23 @@ export class Sidebar {
   #take(frame) {
     const { type, session_id: id, payload } = frame;
     this.onFrame(frame);
-    if (type.startsWith("permission.") || type.startsWith("interaction.")) this.#asked(type, id, payload.interaction_id);
+    if (type.startsWith("permission.") || type.startsWith("interaction.")) this.#countQuestions(id);
     if (!type.startsWith("session.") && type !== "run.started") return;
     if (!this.#sessions.some((session) => session.id === id)) this.#fetch(id);
     else if (type === "session.state") this.update(id, { state: payload.state, state_reason: payload.reason });
     else if (type === "session.updated") this.update(id, { title: payload.title });
   }
 
-  /** Note which sessions have questions that wait for a human. */
-  #asked(type, sessionId, question) {
-    const open = this.#asking.get(sessionId) ?? new Set();
-    if (type.endsWith(".requested")) open.add(question);
-    else open.delete(question);
-    this.#asking.set(sessionId, open);
-    this.draw();
+  /** Read how many questions of this session wait for a human; of several answers the newest counts. */
+  async #countQuestions(sessionId) {
+    const turn = (this.#asked.get(sessionId) ?? 0) + 1;
+    this.#asked.set(sessionId, turn);
+    try {
+      const { pending_interactions: pending } = await request("GET", `/sessions/${encodeURIComponent(sessionId)}`);
+      if (turn === this.#asked.get(sessionId)) this.update(sessionId, { pending_interactions: pending });
+    } catch {
+      // Gone meanwhile, or the list is read anew once the daemon answers.
+    }
   }
 
   async #fetch(sessionId) {
@@ -206,7 +222,7 @@ export class Sidebar {
 
   #asks(session) {
     if (session.state === "paused") return session.state_reason === "interaction";
-    return session.state === "running" && this.#asking.get(session.id)?.size > 0;
+    return session.state === "running" && session.pending_interactions > 0;
   }
 
   #section(project) {

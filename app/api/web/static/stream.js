@@ -6,6 +6,7 @@ const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 5000;
 const PING_EVERY = 25_000;
 const SILENCE = 60_000;
+const PING = '{"type":"ping"}';
 
 const FINAL = {
   4401: "This browser is not signed in any more.",
@@ -13,13 +14,17 @@ const FINAL = {
   4404: "This session is gone.",
 };
 
-/** `onFrame(frame)` for each frame, `onStatus("live" | "connecting")`, `onGone(code, words)` when it makes no
- * sense to come back. `afterSeq` null is for streams without a memory. */
+/** What is said in place of it for some reasons. */
+const WHY = { origin_not_allowed: `The daemon does not know this page's address. If it stands behind a proxy, add ${location.origin} to auth.allowed_origins.` };
+
+/** `onFrame(frame)` for each frame, `onStatus("live" | "connecting" | "gone")`, `onGone(code, words)` when it makes
+ * no sense to come back. `afterSeq` null is for streams without a memory. */
 export class Stream {
   #socket = null;
   #closed = false;
   #pause = FIRST_PAUSE;
   #heardAt = 0;
+  #live = false;
   #retry = null;
   #clock = null;
 
@@ -46,38 +51,44 @@ export class Stream {
   }
 
   #connect() {
+    this.#live = false;
     this.onStatus("connecting");
     const query = this.afterSeq === null ? "" : `?after_seq=${this.afterSeq}`;
     const socket = new WebSocket(socketAddress(this.path + query));
     this.#socket = socket;
     this.#heardAt = Date.now();
     socket.onopen = () => {
-      if (socket !== this.#socket) return;
-      this.#pause = FIRST_PAUSE;
-      this.onStatus("live");
+      // A daemon that refuses opens the socket as well, to say why: the first word tells them apart.
+      if (socket === this.#socket) socket.send(PING);
     };
     socket.onmessage = (event) => {
       if (socket === this.#socket) this.#take(event.data);
     };
     socket.onclose = (event) => {
-      if (socket === this.#socket) this.#lost(event.code);
+      if (socket === this.#socket) this.#lost(event);
     };
   }
 
   #take(text) {
     this.#heardAt = Date.now();
+    if (!this.#live) {
+      this.#live = true;
+      this.#pause = FIRST_PAUSE;
+      this.onStatus("live");
+    }
     const frame = JSON.parse(text);
     if (frame.seq === undefined) return;
     if (this.afterSeq !== null) this.afterSeq = frame.type === "resync" ? frame.seq : Math.max(this.afterSeq, frame.seq);
     this.onFrame(frame);
   }
 
-  #lost(code) {
+  #lost({ code, reason }) {
     this.#socket = null;
     if (this.#closed) return;
     if (FINAL[code]) {
       this.close();
-      this.onGone(code, FINAL[code]);
+      this.onStatus("gone");
+      this.onGone(code, WHY[reason] ?? FINAL[code]);
       return;
     }
     this.onStatus("connecting");
@@ -86,13 +97,13 @@ export class Stream {
   }
 
   #watch() {
-    if (this.#socket?.readyState !== WebSocket.OPEN) return;
+    if (this.#socket === null) return;
     if (Date.now() - this.#heardAt > SILENCE) {
-      // The other side is gone without a word, as after a laptop's sleep.
+      // The other side is gone without a word, as after a laptop's sleep, or has never answered.
       this.#abandon();
       return;
     }
-    this.#socket.send('{"type":"ping"}');
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(PING);
   }
 
   #abandon() {

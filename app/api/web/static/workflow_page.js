@@ -1,6 +1,6 @@
 // One workflow: what it does, a form of its inputs that starts it, and its runs.
 
-import { allItems, request } from "/static/api.js";
+import { allItems, create, request } from "/static/api.js";
 import { actForm } from "/static/act.js";
 import { h, replace } from "/static/dom.js";
 import { Fields } from "/static/fields.js";
@@ -64,7 +64,7 @@ export class WorkflowPage {
     const values = fields.read();
     if (!values) return;
     try {
-      const run = await request("POST", `${this.path}/${encodeURIComponent(this.route.name)}/invoke`, { inputs: values, ...(issue ? { issue_number: issue } : {}) });
+      const run = await create(`${this.path}/${encodeURIComponent(this.route.name)}/invoke`, { inputs: values, ...(issue ? { issue_number: issue } : {}) });
       location.hash = to.run(run.id);
     } catch (error) {
       const rest = error.details?.fields ? fields.refuse(error.details.fields) : null;

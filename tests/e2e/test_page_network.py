@@ -1,0 +1,195 @@
+"""The web page when the network, the daemon or another page take something away: in a real Chromium."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Route, WebSocketRoute
+
+from tests.e2e.browser import conversation, new_session, open_page, send, until_state
+from tests.e2e.daemon_process import DaemonProcess
+from tests.e2e.demo_daemon import Demo
+
+REFUSALS = 6
+SHORTEST_PAUSES = 0.125 + 0.25 + 0.5 + 1 + 2
+
+
+@pytest.fixture
+async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
+    demo = Demo(tmp_path, speed=20)
+    yield demo
+    await demo.stop()
+
+
+class RenamingProxy:
+    """A proxy as most are set up first: the daemon sees its own address as `Host`, the browser another."""
+
+    def __init__(self) -> None:
+        self.daemon_port = 0
+        self.port = 0
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        server = await asyncio.start_server(self._take, "127.0.0.1", 0)
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield
+        finally:
+            server.close()
+
+    def address(self, url: str) -> str:
+        return url.replace(f":{self.daemon_port}", f":{self.port}")
+
+    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            theirs, ours = await asyncio.open_connection("127.0.0.1", self.daemon_port)
+            hosts = (f"Host: 127.0.0.1:{self.port}".encode(), f"Host: 127.0.0.1:{self.daemon_port}".encode())
+            await asyncio.gather(_pump(reader, ours, hosts), _pump(theirs, writer, None))
+
+
+async def _pump(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, renamed: tuple[bytes, bytes] | None
+) -> None:
+    try:
+        while data := await reader.read(65_536):
+            writer.write(data.replace(*renamed) if renamed else data)
+            await writer.drain()
+    finally:
+        writer.close()
+
+
+async def _ids(daemon: DaemonProcess, path: str) -> list[str]:
+    async with daemon.client() as client:
+        return [item["id"] for item in (await client.get(path)).json()["items"]]
+
+
+async def _close_once_open(socket: WebSocketRoute) -> None:
+    """Close as a daemon does that has too many requests: it opens the socket, to say why it closes it."""
+    await asyncio.sleep(0.02)
+    await socket.close(code=4429, reason="too_many_requests")
+
+
+async def test_what_is_sent_again_because_the_answer_was_lost_happens_once(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, _):
+        await new_session(page)
+        lost: list[str] = []
+
+        async def lose_the_first(route: Route) -> None:
+            if route.request.method == "POST" and not lost:
+                lost.append(route.request.url)
+                await route.fetch()
+                await route.abort()
+            else:
+                await route.continue_()
+
+        await page.route("**/messages", lose_the_first)
+        await send(page, "hello")
+        await page.wait_for_selector(".notice >> text=The daemon does not answer")
+        await page.wait_for_selector(".run-end")
+        assert await page.input_value("#message") == "hello"
+        async with page.expect_response("**/messages") as again:
+            await page.press("#message", "Control+Enter")
+        assert (await again.value).headers["idempotency-replayed"] == "true"
+        await page.wait_for_function("document.querySelector('#message').value === ''")
+        # The same words once more are a message of their own.
+        await send(page, "hello")
+        await page.wait_for_selector(".run-end >> nth=1")
+        assert await page.locator(".post .post-text").all_inner_texts() == ["hello", "hello"]
+
+
+async def test_what_was_opened_while_the_daemon_was_away_is_there_when_it_is_back(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, _):
+        await new_session(page)
+        await send(page, "hello")
+        await page.wait_for_selector(".run-end")
+        await page.goto(f"{daemon.url}/#")
+        await page.wait_for_selector(".welcome >> text=Nothing is open yet")
+        daemon.send_signal(signal.SIGKILL)
+        await daemon.process.wait()
+        await page.click("#projects .session")
+        await page.wait_for_selector(".notice >> text=The daemon does not answer")
+        daemon = await demo.start()
+        await page.wait_for_selector("#composer:not([hidden])")
+        assert "I am a replayed agent" in await conversation(page)
+        # What is not so any more is not told any more.
+        await page.wait_for_selector(".notice", state="detached")
+        await send(page, "thanks")
+        await page.wait_for_selector(".run-end >> nth=1")
+
+        daemon.send_signal(signal.SIGKILL)
+        await daemon.process.wait()
+        await page.click("#views [data-view=issues]")
+        await page.wait_for_selector(".notice >> text=The daemon does not answer")
+        await demo.start()
+        await page.wait_for_selector("#view >> text=New issue")
+        await page.wait_for_selector("#view >> text=There is no issue like this.")
+
+
+async def test_a_page_behind_a_proxy_says_what_is_to_be_allowed_and_works_then(demo: Demo) -> None:
+    proxy = RenamingProxy()
+    async with proxy.serving():
+        for allowed in (False, True):
+            if allowed:
+                await demo.stop()
+                with demo.config.open("a") as config:
+                    config.write(f'\n[auth]\nallowed_origins = ["http://127.0.0.1:{proxy.port}"]\n')
+            daemon = await demo.start()
+            proxy.daemon_port = int(daemon.url.rpartition(":")[2])
+            async with open_page(daemon, through=proxy.address) as (page, _):
+                if not allowed:
+                    notice = page.locator(".notice", has_text="auth.allowed_origins")
+                    assert f"add http://127.0.0.1:{proxy.port} to" in await notice.inner_text()
+                    await page.evaluate("window.sameDocument = true")
+                    await page.evaluate("location.hash = '#issues'")
+                    await page.wait_for_selector("#view >> text=New issue")
+                    assert await page.evaluate("window.sameDocument")
+                    continue
+                await new_session(page)
+                await send(page, "hello")
+                await page.wait_for_selector(".run-end")
+                assert await page.locator(".notice").count() == 0
+
+
+async def test_a_session_that_was_deleted_elsewhere_takes_no_more_messages(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, _), daemon.client() as client:
+        session_id = await new_session(page)
+        await send(page, "hello")
+        await until_state(page, "idle")
+        await page.wait_for_selector(".run-end")
+        assert (await client.delete(f"/sessions/{session_id}")).status_code == 204
+        await page.wait_for_selector(".notice >> text=This session is gone.")
+        assert await page.inner_text("#connection") == "not connected"
+        assert not await page.is_visible("#composer")
+        await page.wait_for_selector("#projects .session", state="detached")
+        assert "I am a replayed agent" in await conversation(page)
+
+
+async def test_a_daemon_that_refuses_is_asked_less_and_less_often(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, _):
+        tried: list[float] = []
+        enough = asyncio.Event()
+        closing: list[asyncio.Task[None]] = []
+
+        async def refuse(socket: WebSocketRoute) -> None:
+            tried.append(time.monotonic())
+            if len(tried) == REFUSALS:
+                enough.set()
+            closing.append(asyncio.create_task(_close_once_open(socket)))
+
+        session_id = await new_session(page)
+        await page.route_web_socket(f"**/sessions/{session_id}/ws*", refuse)
+        await page.reload()
+        async with asyncio.timeout(60):
+            await enough.wait()
+        assert tried[-1] - tried[0] > SHORTEST_PAUSES * 0.9
+        assert await page.inner_text("#connection") == "connecting…"
