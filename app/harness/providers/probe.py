@@ -5,6 +5,7 @@ Owns: the question asked and the shape of the result. Never: retries; the first 
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -17,6 +18,11 @@ from app.harness.providers.provider import ModelRequest, Provider
 from app.messages import SystemBlock, TextBlock, Usage, UserMessage
 
 _OUTPUT_TOKENS = 256
+_NOT_FOR_TALK = re.compile(
+    r"embed|rerank|moderation|whisper|transcribe|tts|audio|realtime|voice|speech|dall-e|image|imagen|sora|veo|ocr"
+    r"|babbage|davinci|turbo-instruct|codex|computer-use|deep-research|search|guard|\baqa\b"
+)
+"""Names of models that a server lists and that answer no question over a chat protocol."""
 _QUESTION = "This is a connection test. Reply with the single word: ok"
 
 
@@ -63,12 +69,13 @@ async def probe(provider: Provider, model: str) -> ProviderTestResult:
 
 
 async def some_model(provider: Provider) -> str:
-    """Return a model that the server offers. Raises `ValidationFailed` when none is to be found."""
+    """Return a model that the server offers, one to talk to if its name tells. Raises `ValidationFailed`
+    when none is to be found."""
     offered = await provider.models() if isinstance(provider, ListsModels) else []
     if not offered:
         message = f"Name a model of {provider.name!r}: no alias uses it and it lists none."
         raise ValidationFailed(message, fields={"model": "required for this provider"})
-    return offered[0]
+    return next((name for name in offered if not _NOT_FOR_TALK.search(name.casefold())), offered[0])
 
 
 def _since(started: float) -> int:

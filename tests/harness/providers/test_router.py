@@ -405,6 +405,11 @@ async def test_the_test_asks_the_server_for_a_model_when_no_alias_names_one() ->
         fake.script(text_reply("ok"))
         router = ProviderRouter({}, {"mine": server(fake)}, {}, retry=QUICK)
         assert (await router.test("mine")).model == "model-a"
+        fake.script(*[text_reply("ok")] * 2)
+        fake.models = ("babbage-002", "computer-use-preview", "gpt-4.1", "text-embedding-3-large")
+        assert (await router.test("mine")).model == "gpt-4.1"
+        fake.models = ("nomic-embed-text",)
+        assert (await router.test("mine")).model == "nomic-embed-text"
         fake.models = ()
         with pytest.raises(ValidationFailed, match="Name a model"):
             await router.test("mine")
