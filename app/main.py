@@ -44,7 +44,10 @@ HEALTH = orjson.dumps({"status": "ok", "version": __version__})
 
 
 def run_server(settings: Settings, *, project_paths: list[Path], json_ready: bool) -> int:
-    """Run the daemon until it is told to stop; return the process's exit code."""
+    """Run the daemon until it is told to stop; return the process's exit code.
+
+    What hinders the start is told on standard error; with `json_ready` it is raised as `KagedError`, for the
+    caller to tell as JSON."""
     keep_freed_pages()
     load_undisturbed()
     redactor = Redactor((*secret_values(settings), *environment_secrets()))
@@ -55,6 +58,8 @@ def run_server(settings: Settings, *, project_paths: list[Path], json_ready: boo
             daemon = Daemon(settings, redactor, lock, project_paths=project_paths, json_ready=json_ready)
             return asyncio.run(daemon.run())
     except ProjectFileInvalid as error:
+        if json_ready:
+            raise
         _complain(error)
         for found in error.details.get("diagnostics", ()):
             place = f"{found['file']}:{found['line']}:{found['column']}"
@@ -62,6 +67,8 @@ def run_server(settings: Settings, *, project_paths: list[Path], json_ready: boo
             click.echo(without_controls(message), err=True)
         return 1
     except KagedError as error:
+        if json_ready:
+            raise
         _complain(error)
         return 1
     finally:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import httpx2
+import orjson
 import pytest
 
 from tests.cli.kaged import DaemonProcess, Home
@@ -90,7 +91,7 @@ def test_a_daemon_that_cannot_start_says_what_to_do(
 ) -> None:
     done = home.run("serve", "--json", *arguments)
     assert (done.returncode, done.stdout) == (1, "")
-    assert expected in done.stderr
+    assert expected in orjson.loads(done.stderr.splitlines()[-1])["error"]["message"]
 
 
 @pytest.mark.requirement("R2.7.7")
@@ -121,9 +122,13 @@ def test_proxy_mode_needs_a_nonce_that_nobody_guesses(home: Home, nonce: str) ->
 
 def test_a_project_that_does_not_compile_is_named_with_its_place(home: Home) -> None:
     (home.project / ".kaged" / "project.yaml").write_text("version: 1\nproject: library\nprimry: {}\n")
-    done = home.run("serve", "--json")
+    done = home.run("serve")
     assert done.returncode == 1
     assert "project.yaml:3:1" in done.stderr
+    as_json = home.run("serve", "--json")
+    assert as_json.returncode == 1
+    error = orjson.loads(as_json.stderr.splitlines()[-1])["error"]
+    assert (error["code"], len(error["details"]["diagnostics"])) == ("dsl_invalid", 2)
 
 
 @pytest.mark.parametrize("log_format", ["json", "human"])
