@@ -5,10 +5,12 @@ Owns: parsing and answering. Never: what a session does (`harness.session_manage
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
 from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
@@ -23,7 +25,10 @@ from app.api.schemas.sessions import (
     SessionStateName,
 )
 from app.api.session_detail import session_detail
+from app.errors import KagedError
 from app.storage.models import Session as SessionRow
+
+log = logging.getLogger("kaged.api")
 
 router: APIRouter = noun_router("Sessions")
 
@@ -135,8 +140,12 @@ async def export_session(services: ServicesDep, session_id: SessionId) -> Stream
 
     async def all_lines() -> AsyncIterator[bytes]:
         yield first
-        async for line in lines:
-            yield line
+        try:
+            async for line in lines:
+                yield line
+        except KagedError as problem:
+            log.warning("the export of %s is broken off: %s", session_id, problem.message)
+            raise ClientDisconnect from None  # no status can be sent any more; the rest stays away
 
     return StreamingResponse(
         all_lines(),

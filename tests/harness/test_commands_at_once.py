@@ -6,9 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
-from app.harness import live_sessions, session_runs
+from app.harness import live_sessions, session_manager, session_runs, transfer
 from app.harness.active_run import ActiveRun
 from app.harness.delegation import delegations
 from tests.fakes.provider_script import Hold, Reply, Stall, Text, text_reply
@@ -86,18 +87,25 @@ async def test_a_session_with_a_task_in_the_background_is_not_exported(family: D
 
 
 @pytest.mark.requirement("R2.10.4")
-async def test_an_export_that_a_new_run_overtakes_breaks_off(family: Driver, cast: Cast) -> None:
+async def test_an_export_that_a_new_run_overtakes_breaks_off(
+    family: Driver, cast: Cast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its parts are of two states of the session; what has come of it is seen to be no whole file."""
     cast.script("primary", text_reply("One."), Reply((Text("Tw"), Stall())))
     await family.run("First")
-    manager = family.daemon.services.sessions
-    lines = manager.export_lines(family.session_id)
-    await anext(lines)
-    async with family.watching() as watch:
-        await family.post("Second")
-        await watch.until(lambda _: "Tw" in watch.text())
-    with pytest.raises(Exception, match="has changed while it was exported"):
-        async for _ in lines:
-            pass
+    whole = transfer.export_session
+
+    async def overtaken(*arguments: Any) -> Any:
+        async for line in whole(*arguments):
+            yield line
+            if b'"kind":"run"' in line:
+                await family.post("Second")
+
+    monkeypatch.setattr(session_manager, "export_session", overtaken)
+    with pytest.raises(httpx2.RemoteProtocolError):
+        await family.client.get(f"/api/v1/sessions/{family.session_id}/export")
+    assert "has changed while it was exported" in caplog.text
+    assert "unhandled error" not in caplog.text
 
 
 @pytest.mark.requirement("R2.7.3")
