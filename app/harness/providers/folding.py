@@ -13,13 +13,13 @@ from contextlib import aclosing
 from typing import Any, Protocol
 
 from app.harness.providers.connection import Connection, StreamEvent
-from app.harness.providers.deltas import Delta, Finished
+from app.harness.providers.deltas import Delta, Finished, UsageSoFar
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import WireRequest
 
 _DRAIN_SECONDS = 0.25
 _FAREWELL_SECONDS = 15.0
-"""For what follows the reason why an answer ended: it is complete, and only counts can be missing."""
+"""For what follows the reason why an answer ended, when that came alone: only counts can be missing."""
 
 
 class Fold(Protocol):
@@ -44,8 +44,11 @@ async def fold_stream(
 ) -> AsyncGenerator[Delta, None]:
     """Send `wire`, yield the deltas of its answer and then `Finished`. Raises `ProviderError`."""
     async with aclosing(connection.events(wire, model=model, headers=headers)) as events:
-        while (event := await next_event(events, ended=fold.finish() is not None)) is not None:
+        quiet = False
+        while (event := await next_event(events, ended=fold.finish() is not None, quiet=quiet)) is not None:
+            quiet = True
             for delta in fold.take(event.payload):
+                quiet = quiet and isinstance(delta, UsageSoFar)
                 yield delta
             if fold.complete:
                 break
@@ -56,15 +59,18 @@ async def fold_stream(
         await _drain(events)
 
 
-async def next_event(events: AsyncGenerator[StreamEvent, None], *, ended: bool) -> StreamEvent | None:
+async def next_event(
+    events: AsyncGenerator[StreamEvent, None], *, ended: bool, quiet: bool
+) -> StreamEvent | None:
     """Return the next event, or None when there is none. Raises `ProviderError`.
 
     Once the provider has said how the answer `ended`, what breaks, or does not come soon, is only the
-    farewell: a server that keeps the connection open would hold up a whole answer."""
+    farewell: a server that keeps the connection open would hold up a whole answer. A server that was not
+    `quiet` with its last event is waited for as before: some say with each piece that it is the end."""
     if not ended:
         return await anext(events, None)
     try:
-        async with asyncio.timeout(_FAREWELL_SECONDS):
+        async with asyncio.timeout(_FAREWELL_SECONDS if quiet else None):
             return await anext(events, None)
     except TimeoutError:
         return None

@@ -98,8 +98,11 @@ class OpenAIProvider:
         async with aclosing(
             self._connection.events(wire, model=request.model, headers=self._credential)
         ) as events:
-            while (event := await next_event(events, ended=reader.complete)) is not None:
+            quiet = False
+            while (event := await next_event(events, ended=reader.complete, quiet=quiet)) is not None:
+                quiet = True
                 for delta in reader.read(event.payload):
+                    quiet = False
                     yield delta
         for delta in reader.finish():
             yield delta

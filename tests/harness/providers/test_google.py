@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from app.harness.providers import folding
 from app.harness.providers.deltas import TextDelta, ThinkingDelta, UsageSoFar
 from app.harness.providers.google import GoogleProvider
 from app.messages import (
@@ -26,6 +27,7 @@ from tests.fakes.provider_script import (
     Raw,
     Refusal,
     Reply,
+    Stall,
     StreamError,
     Text,
     Thinking,
@@ -101,6 +103,15 @@ class TestGoogle(ProtocolContract):
             "thought": True,
             "thoughtSignature": "c2lnbmVk",
         }
+
+    async def test_a_server_that_never_hangs_up_does_not_hold_up_a_whole_answer(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(folding, "_FAREWELL_SECONDS", 0.2)
+        parts = (Text("x"), stopped("STOP"), Stall())
+        async with self.serving(Reply(parts, finish=None), timeout=30) as (_, provider):
+            deltas, finished = await collect(provider, self.request())
+        assert (deltas, finished.stop_reason) == ([TextDelta("x")], "stop")
 
     async def test_the_stream_is_asked_for_under_the_model(self) -> None:
         async with self.serving(text_reply("x")) as (fake, provider):

@@ -317,6 +317,12 @@ class TestOpenAI(ProtocolContract):
             deltas, finished = await self.deltas_of(event({"content": "x"}), event({}, "stop"), *farewell)
             assert (deltas, finished.stop_reason) == ([TextDelta("x")], "stop")
 
+    async def test_an_end_that_is_told_with_each_piece_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(folding, "_FAREWELL_SECONDS", 0.1)
+        first, last = event({"content": "Hel"}, "stop"), event({"content": "lo"}, "stop")
+        deltas, _ = await self.deltas_of(first, Delay(0.5), last)
+        assert deltas == [TextDelta("Hel"), TextDelta("lo")]
+
     async def test_arguments_that_are_an_object_are_accepted(self) -> None:
         deltas, finished = await self.deltas_of(
             call_piece(index=0, id="c", function={"name": "file_read", "arguments": {"path": "a"}}),
