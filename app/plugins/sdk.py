@@ -31,6 +31,10 @@ from typing import IO, Any, TypeVar
 API_VERSION = 1
 ANSWER_SECONDS = 30.0
 """How long an answer of the daemon is waited for."""
+MAX_BYTES = 1024 * 1024
+"""How large a message to the daemon may be: it takes no larger answer, and ends a plugin that sends one of
+twice the size."""
+MAX_ERROR = 4_000
 _METHOD_NOT_FOUND, _FAILED = -32601, -32000
 _HOOK = "kaged.hook."
 _LISTED = 1_000
@@ -40,6 +44,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class PluginError(Exception):
     """Raise it in a function to have the daemon told this message; or got from the daemon, which does
     not do what was asked."""
+
+
+class _DaemonGone(Exception):
+    """The daemon takes no messages any more."""
 
 
 class Call:
@@ -144,7 +152,13 @@ class Plugin:
 
     def log(self, level: str, message: str, **fields: Any) -> None:
         """Write to the daemon's log; `level` is debug, info, warning or error."""
-        self._send({"method": "kaged.log", "params": {"level": level, "message": message, "fields": fields}})
+        told = {"level": level, "message": message, "fields": fields}
+        try:
+            self._send({"method": "kaged.log", "params": told})
+        except PluginError:  # too large; the daemon keeps no more of a line than this anyway
+            self._send(
+                {"method": "kaged.log", "params": {"level": level, "message": str(message)[:MAX_ERROR]}}
+            )
 
     def run(self) -> None:
         """Serve until the daemon ends the conversation. What is printed goes to stderr, since stdout is
@@ -161,8 +175,8 @@ class Plugin:
             for line in take:
                 if line.strip():
                     self._take(json.loads(line))
-        except (BrokenPipeError, KeyboardInterrupt):
-            pass  # the daemon is gone
+        except (_DaemonGone, KeyboardInterrupt):
+            pass
 
     def _take(self, message: dict[str, Any]) -> None:
         method, number = message.get("method"), message.get("id")
@@ -217,8 +231,8 @@ class Plugin:
                 if number not in self._cancelled:
                     self._running.add(number)
                     self._done(number, work)
-            except BrokenPipeError:
-                return  # the daemon is gone
+            except _DaemonGone:
+                return
             finally:
                 self._running.discard(number)
                 self._open.discard(number)
@@ -231,21 +245,23 @@ class Plugin:
             if number is None:
                 _show_failure()
             self._fail(number, _FAILED, str(problem))
-        except BrokenPipeError:
+        except _DaemonGone:
             raise
-        except Exception as problem:  # noqa: BLE001  (whatever it is, the daemon is to be told)
+        except BaseException as problem:  # noqa: BLE001  (also SystemExit: it would end this thread unheard)
             _show_failure()
             self._fail(number, _FAILED, f"{type(problem).__name__}: {problem}")
         else:
             if number is not None:
                 try:
                     self._send({"id": number, "result": result})
-                except (TypeError, ValueError) as problem:
+                except PluginError as problem:
+                    self._fail(number, _FAILED, f"the result is too large: {problem}")
+                except (TypeError, ValueError, RecursionError) as problem:
                     self._fail(number, _FAILED, f"the result is no JSON: {problem}")
 
     def _fail(self, number: Any, code: int, message: str) -> None:
         if number is not None:
-            self._send({"id": number, "error": {"code": code, "message": message}})
+            self._send({"id": number, "error": {"code": code, "message": message[:MAX_ERROR]}})
 
     def _ask(self, method: str, params: Mapping[str, Any]) -> Any:
         if self._output is None:
@@ -271,10 +287,15 @@ class Plugin:
     def _send(self, message: dict[str, Any]) -> None:
         line = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, allow_nan=False) + "\n"
         data = line.encode("utf-8", "replace")
+        if len(data) > MAX_BYTES:
+            raise PluginError(f"{len(data)} bytes as JSON, {MAX_BYTES} are allowed")
         with self._lock:
             if self._output is not None:
-                self._output.write(data)
-                self._output.flush()
+                try:
+                    self._output.write(data)
+                    self._output.flush()
+                except BrokenPipeError:
+                    raise _DaemonGone from None
 
 
 _taken: list[IO[bytes]] = []

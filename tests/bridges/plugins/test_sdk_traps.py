@@ -41,8 +41,32 @@ def begin():
 def before(call):
     return {"role": call.role, "params": call.params}
 
+def deep():
+    value = []
+    for _ in range(100_000):
+        value = [value]
+    return value
+
 @plugin.tool("ask")
 def ask(call, what="", role=None):
+    if what == "exit":
+        sys.exit(3)
+    if what == "pipe":
+        raise BrokenPipeError("a program of its own has ended")
+    if what == "deep":
+        return deep()
+    if what == "large":
+        return "x" * 3_000_000
+    if what == "large error":
+        raise PluginError("x" * 3_000_000)
+    if what == "large line":
+        plugin.log("info", "y" * 3_000_000)
+        return "said"
+    if what == "large value":
+        try:
+            plugin.storage.set("key", "z" * 3_000_000)
+        except PluginError as problem:
+            return str(problem)
     if what == "hang":
         time.sleep(600)
     if what == "early":
@@ -112,3 +136,33 @@ async def test_a_function_that_is_slow_is_let_work(bench: Open) -> None:
         notes = it.package(MANIFEST, script=PLUGIN.replace("sleep(600)", "sleep(2)"))
         assert await it.tool(notes, "ask", what="hang", seconds=30) == [None, "observer"]
         assert it.events("failed") == []
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("exit", "SystemExit: 3"),
+        ("pipe", "BrokenPipeError: a program of its own has ended"),
+        ("deep", "no JSON"),
+        ("large", "too large"),
+        ("large error", "xxx"),
+    ],
+)
+async def test_no_function_takes_the_plugin_along(bench: Open, what: str, said: str) -> None:
+    async with bench() as it:
+        notes = it.package(MANIFEST, script=PLUGIN)
+        with pytest.raises(ToolError) as caught:
+            await it.tool(notes, "ask", what=what)
+        assert caught.value.code == "plugin_tool_failed"
+        assert said in caught.value.message
+        assert await it.tool(notes, "ask", what="next") == [None, "observer"]
+        assert not it.events("failed")
+
+
+async def test_what_is_too_large_for_the_daemon_is_not_sent_to_it(bench: Open) -> None:
+    async with bench() as it:
+        notes = it.package(MANIFEST, script=PLUGIN)
+        assert await it.tool(notes, "ask", what="large line") == "said"
+        await until(lambda: any("log: yyy" in line for line in it.lines()))
+        assert "bytes as JSON" in await it.tool(notes, "ask", what="large value")
+        assert not it.events("failed")
