@@ -77,6 +77,8 @@ def checked_form(request: dict[str, Any], given: FormValues) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, field in fields.items():
         value = given.values.get(name)
+        if field["required"] and isinstance(value, str) and not value.strip():
+            value = None
         if value is None or value == "":
             values[name] = None
             if field["required"]:

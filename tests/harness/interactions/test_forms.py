@@ -90,6 +90,7 @@ WRONG: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"title": "x" * 2_001}, {"values.title": "2000"}),
     ({"title": None}, {"values.title": "is required"}),
     ({"title": ""}, {"values.title": "is required"}),
+    ({"title": " \t"}, {"values.title": "is required"}),
     ({"notes": "x" * 50_001}, {"values.notes": "50000"}),
     ({"shop": "ftp://example.org"}, {"values.shop": "http"}),
     ({"shop": "https://"}, {"values.shop": "http"}),
