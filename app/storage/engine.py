@@ -6,12 +6,13 @@ Never: SQL about the tables, commits, threads.
 
 from __future__ import annotations
 
+import select
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Literal
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from app.errors import ConfigError, Conflict, StorageError
@@ -26,6 +27,15 @@ _BUSY_TIMEOUT_MS = 10_000
 _ADVISORY_LOCK = 0x6B61676564
 _CLAIM_TIMEOUT = "2s"
 _LOCK_NOT_AVAILABLE = "55P03"
+_ARGUMENTS: dict[str, Any] = {
+    "connect_timeout": 10,
+    "application_name": "kaged",
+    # A server that vanished without a word is noticed within a minute; by default it takes up to two hours.
+    "keepalives_idle": 20,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 50_000,
+}
 
 
 class Database(ABC):
@@ -54,6 +64,10 @@ class Database(ABC):
     @abstractmethod
     def holds(self, connection: Connection) -> bool:
         """Tell whether the open transaction still stands, so that a commit would store it."""
+
+    @abstractmethod
+    def stands(self, connection: Connection) -> bool:
+        """Tell whether a connection that waited was not closed meanwhile by the other side."""
 
     @abstractmethod
     def lost(self, connection: Connection) -> bool:
@@ -135,6 +149,9 @@ class SqliteDatabase(Database):
         # A full disk and some I/O errors make SQLite roll the whole transaction back by itself.
         return bool(driver_of(connection).in_transaction)
 
+    def stands(self, connection: Connection) -> bool:
+        return True
+
     def lost(self, connection: Connection) -> bool:
         return connection.invalidated
 
@@ -154,7 +171,7 @@ class PostgresDatabase(Database):
         return self._url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
 
     def connect(self, *, exclusive: bool = False) -> Connection:
-        engine = create_engine(self._url, poolclass=NullPool, connect_args=_postgres_arguments())
+        engine = create_engine(self._url, poolclass=NullPool, connect_args=self._arguments())
         event.listen(engine, "connect", _configure_postgres_writer)
         connection = engine.connect()
         try:
@@ -172,8 +189,12 @@ class PostgresDatabase(Database):
             max_overflow=0,
             isolation_level="REPEATABLE READ",
             execution_options={"postgresql_readonly": True},
-            connect_args=_postgres_arguments(),
+            connect_args=self._arguments(),
         )
+
+    def _arguments(self) -> dict[str, Any]:
+        """What the URL itself says counts."""
+        return {name: value for name, value in _ARGUMENTS.items() if name not in self._url.query}
 
     def _claim(self, connection: Connection) -> None:
         try:
@@ -203,6 +224,21 @@ class PostgresDatabase(Database):
         # After an error PostgreSQL answers a commit with a silent rollback.
         driver = driver_of(connection)
         return not driver.closed and driver.info.transaction_status.name == "INTRANS"
+
+    def stands(self, connection: Connection) -> bool:
+        driver = driver_of(connection)
+        if driver.closed:
+            return False
+        arrived = select.poll()
+        arrived.register(driver.fileno(), select.POLLIN)
+        if arrived.poll(0):
+            # Nothing was asked: it is a notice or the end. Rare enough for a round trip.
+            try:
+                connection.exec_driver_sql("SELECT 1")
+                connection.rollback()
+            except SQLAlchemyError:
+                return False
+        return True
 
     def lost(self, connection: Connection) -> bool:
         return connection.invalidated or connection.closed or bool(driver_of(connection).closed)
@@ -261,10 +297,6 @@ def _begin_deferred(connection: Connection) -> None:
 
 def _configure_sqlite_reader(driver: Any, _record: Any) -> None:
     driver.execute("PRAGMA query_only=ON")
-
-
-def _postgres_arguments() -> dict[str, Any]:
-    return {"connect_timeout": 10, "application_name": "kaged"}
 
 
 def _configure_postgres_writer(driver: Any, _record: Any) -> None:

@@ -210,6 +210,9 @@ class Writer:
             self._drop_connection()
 
     def _ready_connection(self) -> Connection:
+        # Before anything has run: a server that restarted meanwhile costs nobody a write.
+        if self._connection is not None and not self._database.stands(self._connection):
+            self._drop_connection()
         if self._connection is None:
             self._connection = self._database.connect(exclusive=True)
             self._unit_of_work = UnitOfWork(self._connection, self._redactor)

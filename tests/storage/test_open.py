@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import socket
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import text
 
 from app.errors import ConfigError, Conflict, KagedError, StorageError
 from app.storage.backup import upgrade
+from app.storage.engine import driver_of
 from app.storage.schema_version import HEAD
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -167,6 +172,76 @@ async def test_a_postgresql_server_that_restarts_fails_what_was_in_flight_and_is
     with pytest.raises(Conflict):
         await Storage.open(postgres_url, tmp_path / "b")
     await storage.close()
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+async def test_a_postgresql_server_that_restarted_meanwhile_costs_no_write(
+    postgres_url: str, postgres_server: PostgresServer, tmp_path: Path, mode: str
+) -> None:
+    await upgrade(postgres_url, tmp_path)
+    storage = await Storage.open(postgres_url, tmp_path)
+    await storage.write(rows.family, durable=True)
+    postgres_server.stop(mode)
+    postgres_server.start()
+    await storage.write(lambda unit: unit.messages.add(rows.message(1)), durable=True)
+    assert await storage.read(lambda unit: unit.messages.last_position("ses_00001")) == 1
+    with pytest.raises(Conflict):  # claimed again
+        await Storage.open(postgres_url, tmp_path / "b")
+    await storage.close()
+
+
+async def test_a_word_of_a_postgresql_server_that_is_not_its_end_costs_no_connection(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    await upgrade(postgres_url, tmp_path)
+    storage = await Storage.open(postgres_url, tmp_path)
+    process = text("SELECT pg_backend_pid()")
+    before = await storage.write(lambda unit: unit.connection.execute(process).scalar())
+    await storage.write(lambda unit: unit.connection.execute(text("LISTEN anything")).rowcount)
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        other.execute("NOTIFY anything")
+    assert await storage.write(lambda unit: unit.connection.execute(process).scalar()) == before
+    await storage.close()
+
+
+async def test_a_postgresql_server_that_vanishes_is_noticed_within_a_minute(
+    postgres_url: str, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    """Over TCP: a firewall or a pulled cable says nothing, and the kernel waits for hours by itself."""
+    await upgrade(postgres_url, tmp_path)
+    socket_file = postgres_server.folder / f".s.PGSQL.{postgres_server.port}"
+    forwarded: set[asyncio.Task[None]] = set()
+
+    async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        try:
+            while piece := await source.read(65_536):
+                target.write(piece)
+        finally:
+            target.close()
+
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, here = await asyncio.open_unix_connection(str(socket_file))
+        forwarded.update(map(asyncio.create_task, (pump(reader, here), pump(there, writer))))
+
+    server = await asyncio.start_server(forward, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    options = ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT", "TCP_USER_TIMEOUT")
+
+    def settings(unit: UnitOfWork) -> list[int]:
+        descriptor = os.dup(driver_of(unit.connection).fileno())
+        with socket.socket(fileno=descriptor) as connected:
+            return [connected.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in options]
+
+    for query, expected in (("", [20, 10, 3, 50_000]), ("?keepalives_idle=7", [7, 10, 3, 50_000])):
+        storage = await Storage.open(f"postgresql://kaged@127.0.0.1:{port}/postgres{query}", tmp_path)
+        try:
+            assert await storage.write(settings) == await storage.read(settings) == expected
+        finally:
+            await storage.close()
+    server.close()
+    for task in forwarded:
+        task.cancel()
+    await asyncio.gather(*forwarded, return_exceptions=True)
 
 
 def test_a_start_that_needs_no_migration_does_not_load_alembic(tmp_path: Path) -> None:
