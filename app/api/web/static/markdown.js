@@ -7,12 +7,13 @@ import { inline } from "/static/markdown_inline.js";
 const LONGEST_BLOCK = 100_000;
 const DEEPEST = 6;
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/;
-const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+// Each pattern takes a time that grows with the line, not with its square: a text may be made to be slow.
+const FENCE = /^ {0,3}(`{3,}|~{3,})[^`]*$/;
+const HEADING = /^ {0,3}(#{1,6})\s+(.*)$/;
 const RULE = /^ {0,3}([-*_])(\s*\1){2,}\s*$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(\s+|$)/;
-const TABLE_RULE = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+const TABLE_RULE = /^\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?$/;
 
 /** Shows a growing text inside `root`: only blocks that have changed are built anew. */
 export class MarkdownView {
@@ -71,7 +72,7 @@ function startsBlock(line, except = null) {
 }
 
 function isTable(lines, at) {
-  return lines[at].includes("|") && at + 1 < lines.length && lines[at + 1].includes("-") && TABLE_RULE.test(lines[at + 1]);
+  return lines[at].includes("|") && at + 1 < lines.length && lines[at + 1].includes("-") && TABLE_RULE.test(lines[at + 1].trim());
 }
 
 function runAt(kind, lines, start, goesOn) {
@@ -81,11 +82,11 @@ function runAt(kind, lines, start, goesOn) {
 }
 
 function fenceAt(lines, start) {
-  const [, mark, language] = FENCE.exec(lines[start]);
+  const [, mark] = FENCE.exec(lines[start]);
   let at = start + 1;
   const closes = (line) => line.trim().startsWith(mark) && /^[`~]+$/.test(line.trim());
   while (at < lines.length && !closes(lines[at])) at += 1;
-  return { kind: "code", language, lines: lines.slice(start, at + 1), code: lines.slice(start + 1, at), end: at + 1 };
+  return { kind: "code", lines: lines.slice(start, at + 1), code: lines.slice(start + 1, at), end: at + 1 };
 }
 
 function listAt(lines, start) {
@@ -114,7 +115,8 @@ function element(block, depth) {
     case "code":
       return codeBlock(block);
     case "heading": {
-      const [, marks, title] = HEADING.exec(block.lines[0]);
+      const [, marks, rest] = HEADING.exec(block.lines[0]);
+      const title = rest.trim().replace(/(?<!\S)#+$/, "").trim();
       // The page's own title is the first level.
       return h(`h${Math.min(marks.length + 1, 6)}`, {}, inline(title));
     }
@@ -159,7 +161,7 @@ function list(block, depth) {
   const first = Number.parseInt(block.lines[0].trim(), 10);
   return h(
     block.ordered ? "ol" : "ul",
-    { start: block.ordered && first !== 1 ? first : undefined },
+    { dir: "auto", start: block.ordered && first !== 1 ? first : undefined },
     items.map((item) => h("li", {}, itemContent(item.lines, depth))),
   );
 }
@@ -181,8 +183,10 @@ function dedented(line, width) {
 function table(lines) {
   const [head, rule, ...rows] = lines.map(cells);
   const align = rule.map((cell) => (cell.endsWith(":") ? (cell.startsWith(":") ? "center" : "right") : ""));
-  const row = (kind, values) =>
-    h("tr", {}, head.map((_, column) => h(kind, { data: { align: align[column] ?? "" } }, inline(values[column] ?? ""))));
+  const cell = (kind, value, column) => h(kind, { data: { align: align[column] ?? "" } }, inline(value));
+  // What a short row lacks is one cell: thousands of short rows below thousands of columns would be millions.
+  const rest = (values) => (values.length < head.length ? h("td", { colSpan: head.length - values.length }) : null);
+  const row = (kind, values) => h("tr", {}, values.slice(0, head.length).map((value, column) => cell(kind, value, column)), rest(values));
   return h(
     "div",
     { class: "table", tabIndex: 0 },

@@ -1,6 +1,6 @@
 // One tool call: a line that says what it does, and what it was given and answered behind it.
 
-import { append, h, replace } from "/static/dom.js";
+import { h, replace } from "/static/dom.js";
 import { duration, firstLine } from "/static/format.js";
 import { TerminalText } from "/static/terminal_text.js";
 import { result, table } from "/static/tool_result.js";
@@ -62,9 +62,19 @@ export class ToolCard {
     this.waiting = false;
     this.#set(isError ? "failed" : "done", isError ? "failed" : "done");
     this.time.textContent = duration(durationMs);
-    const shown = content.length > LONGEST_SHOWN ? `${content.slice(0, LONGEST_SHOWN)}\n…` : content;
-    replace(this.result, h("h4", {}, isError ? "Error" : "Result"), result(shown, this.given, this.live));
-    if (contentRef) append(this.result, [whole(contentRef)]);
+    const rest = contentRef ? whole(contentRef) : null;
+    this.#show(content, { title: isError ? "Error" : "Result", rest, most: LONGEST_SHOWN });
+  }
+
+  #show(content, { title, rest, most }) {
+    const limit = { most, cut: false };
+    const shown = result(content, this.given, this.live, limit);
+    const all = () => {
+      this.#show(content, { title, rest, most: Infinity });
+      this.result.querySelector("pre")?.focus({ preventScroll: true });
+    };
+    const more = limit.cut ? h("button", { type: "button", class: "link", data: { act: "all" }, onclick: all }, "Show all of it") : null;
+    replace(this.result, h("h4", {}, title), shown, more, rest);
   }
 
   /** The call will get no result any more. */

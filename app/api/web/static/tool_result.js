@@ -4,30 +4,40 @@ import { h } from "/static/dom.js";
 
 /** A result is one line of JSON, and then a text of its own where the tool has one. What it only repeats of
  * the arguments, and what is empty, is left out. Where the text was seen as it came, with its colours
- * (`live`, a TerminalText, or nothing), it stays so. */
-export function result(content, given, live) {
+ * (`live`, a TerminalText, or nothing), it stays so. No part is shown with more than `limit.most` characters;
+ * `limit.cut` becomes true when one has more. */
+export function result(content, given, live, limit) {
   const end = content.indexOf("\n");
   const head = parsed(end === -1 ? content : content.slice(0, end));
-  if (head === null) return h("pre", { tabIndex: 0 }, content);
+  if (head === null) return h("pre", { tabIndex: 0 }, shortened(content, limit));
   const entries = Object.entries(head).filter(([key, value]) => value !== "" && given?.[key] !== value);
   const [lists, rest] = [entries.filter(([, value]) => isList(value)), entries.filter(([, value]) => !isList(value))];
   return [
-    rest.length ? table(rest) : null,
-    lists.map(([key, value]) => [h("h5", {}, key), h("pre", { tabIndex: 0 }, value.map(line).join("\n"))]),
-    end === -1 ? null : body(content.slice(end + 1), live),
+    rest.length ? table(rest.map(([key, value]) => [key, shortened(worded(value), limit)])) : null,
+    lists.map(([key, value]) => [h("h5", {}, key), h("pre", { tabIndex: 0 }, shortened(value.map(line).join("\n"), limit))]),
+    end === -1 ? null : body(content.slice(end + 1), live, limit),
   ];
 }
 
 /** Names and their values in two columns. */
 export function table(entries) {
-  const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));
-  return h("dl", { class: "pairs" }, entries.map(([key, value]) => [h("dt", {}, key), h("dd", {}, shown(value))]));
+  return h("dl", { class: "pairs" }, entries.map(([key, value]) => [h("dt", {}, key), h("dd", {}, worded(value))]));
 }
 
-function body(text, live) {
+function worded(value) {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function shortened(text, limit) {
+  if (text.length <= limit.most) return text;
+  limit.cut = true;
+  return `${text.slice(0, limit.most)}\n…`;
+}
+
+function body(text, live, limit) {
   // A page that was opened late has seen only the end of it.
   if (live && live.root.textContent.trim() === text.trim()) return live.root;
-  return h("pre", { tabIndex: 0 }, text);
+  return h("pre", { tabIndex: 0 }, shortened(text, limit));
 }
 
 function isList(value) {

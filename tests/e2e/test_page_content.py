@@ -1,0 +1,137 @@
+"""What stands on the web page when it is long, odd, or made to be slow: in a real Chromium."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.browser import new_session, open_page, send
+from tests.e2e.demo_daemon import Demo
+
+LINES = 400
+LONG = f"""
+  - says: long results
+    steps:
+      - answer:
+          - tool_call:
+              name: search.grep
+              arguments: {{ pattern: needle, path: long.txt, output_mode: content, head_limit: {LINES} }}
+          - tool_call: {{ name: file.read, arguments: {{ path: long.txt, limit: {LINES} }} }}
+      - answer: [text: "That is all."]
+"""
+
+RIGHT_TO_LEFT = """
+  - says: other directions
+    steps:
+      - answer:
+          - text: |
+              مرحبا `a.py` بالعالم!
+
+              1. النقطة الأولى
+
+              Left to right.
+
+              ```
+              مرحبا = 1
+              ```
+"""
+
+
+@pytest.fixture
+async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
+    demo = Demo(tmp_path, speed=0)
+    yield demo
+    await demo.stop()
+
+
+async def test_a_long_result_can_be_read_to_its_end(demo: Demo) -> None:
+    demo.add_conversation(LONG)
+    lines = [f"needle {number} {'and more ' * 6}" for number in range(LINES)]
+    (demo.root / "long.txt").write_text("\n".join(lines))
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        await send(page, "long results")
+        for _ in ("live", "stored"):
+            await page.wait_for_selector("text=That is all.")
+            for name, first in (("search.grep", "./long.txt:1: needle 0"), ("file.read", "1: needle 0")):
+                card = page.locator(f'.tool[data-tool="{name}"]')
+                await card.locator("summary").click()
+                text = card.locator(".tool-result pre")
+                assert (await text.text_content() or "").startswith(first)
+                assert f"needle {LINES - 1} " not in (await text.text_content() or "")
+                await card.locator("button", has_text="Show all of it").click()
+                assert f"needle {LINES - 1} " in (await text.text_content() or "")
+                assert await card.locator("button").count() == 0
+                assert await text.evaluate("text => document.activeElement === text")
+            await page.reload()
+        assert complaints.found == []
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("# x" + " " * 20_000 + "y", "h2"),
+        ("a | b\n" + " " * 250_000 + "x-", "pre"),
+        ("```" + " " * 250_000 + "`x", "pre"),
+        ("a|" * 1_500 + "\n-|\n" + "|\n" * 1_500, "table"),
+    ],
+    ids=["heading", "table rule", "fence", "short rows"],
+)
+async def test_a_text_that_is_made_to_be_slow_is_shown_all_the_same(
+    demo: Demo, body: str, shown: str
+) -> None:
+    demo.add_conversation(f"""
+  - says: slow
+    steps:
+      - answer: [text: {json.dumps(body)}]
+""")
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        await send(page, "slow")
+        for _ in ("live", "stored"):
+            await page.wait_for_selector(".run-end")
+            await page.wait_for_selector(f".markdown {shown}")
+            assert await page.locator(".markdown *").count() < 50_000
+            await page.reload()
+        assert complaints.found == []
+
+
+async def test_a_heading_keeps_the_mark_that_belongs_to_its_last_word(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, _), daemon.client() as client:
+        path = f"/projects/{daemon.project_id}/issues"
+        body = "# In C#\n\n## Closed ##\n\n### In F# ###"
+        filed = (await client.post(path, json={"title": "headings", "body": body})).json()
+        await page.goto(f"{daemon.url}/#issues/{daemon.project_id}/{filed['number']}")
+        headings = page.locator(".issue-body :is(h2, h3, h4)")
+        await headings.first.wait_for()
+        assert await headings.all_inner_texts() == ["In C#", "Closed", "In F#"]
+
+
+async def test_each_paragraph_reads_in_the_direction_of_its_own_words(demo: Demo) -> None:
+    demo.add_conversation(RIGHT_TO_LEFT)
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        await send(page, "other directions")
+        await page.wait_for_selector(".run-end")
+        # Where the first letter of each stands: on the right of its block, or on the left.
+        sides = await page.evaluate("""
+            [...document.querySelectorAll(".markdown :is(p, li, pre)")].map((block) => {
+                const text = document.createTreeWalker(block, NodeFilter.SHOW_TEXT).nextNode();
+                const letter = document.createRange();
+                letter.setStart(text, 0);
+                letter.setEnd(text, 1);
+                const [at, all] = [letter.getBoundingClientRect(), block.getBoundingClientRect()];
+                return at.left - all.left > all.right - at.right ? "right" : "left";
+            })
+        """)
+        assert sides == ["right", "right", "left", "left"]
+        listed = page.locator(".markdown ol")
+        assert await listed.evaluate("list => getComputedStyle(list).direction") == "rtl"
+        assert complaints.found == []
