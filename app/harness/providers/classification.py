@@ -69,6 +69,7 @@ _KIND_BY_CODE: dict[str, ProviderErrorKind] = {
     "billing_error": "auth",
     "billing_hard_limit_reached": "auth",
     "invalid_api_key": "auth",
+    "api_key_invalid": "auth",
     "authentication_error": "auth",
     "permission_error": "auth",
     "permission_denied": "auth",
@@ -197,11 +198,15 @@ def read_failure(body: Any) -> Failure:
     nested = inner.get("innererror")
     candidates = [code, inner.get("type"), inner.get("status")]
     candidates.append(nested.get("code") if isinstance(nested, Mapping) else None)
+    details = inner.get("details")
+    if isinstance(details, list):
+        # Google answers 400 to a wrong key, and says so only here.
+        candidates += [item.get("reason") for item in details if isinstance(item, Mapping)]
     return Failure(
         message=shortened(message),
         codes=tuple(item for item in candidates if isinstance(item, str)),
         status=_status_number(code),
-        retry_after=_retry_info(inner.get("details")),
+        retry_after=_retry_info(details),
     )
 
 

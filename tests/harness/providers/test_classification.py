@@ -142,6 +142,18 @@ def test_every_row_of_the_table_is_shown_by_an_example() -> None:
         (422, {"detail": "field required"}, "bad_request"),
         (307, b"", "bad_request"),
         (400, {"error": {"code": 400, "status": "UNAUTHENTICATED", "message": "x"}}, "auth"),
+        (
+            400,
+            {
+                "error": {
+                    "code": 400,
+                    "message": "API key not valid. Please pass a valid API key.",
+                    "status": "INVALID_ARGUMENT",
+                    "details": [7, {"@type": "ErrorInfo", "reason": "API_KEY_INVALID"}],
+                }
+            },
+            "auth",
+        ),
         (None, {"type": "error", "error": {"type": "overloaded_error", "message": "x"}}, "overloaded"),
         (None, {"error": {"message": "x", "code": 429}}, "rate_limited"),
         (None, {"error": {"message": "x", "code": "502"}}, "overloaded"),
