@@ -74,8 +74,9 @@ async def trim_once(storage: Storage, hub: EventHub, settings: StorageSettings) 
     await storage.write(lambda uow: uow.access.purge_keys(at - IDEMPOTENCY_DAYS * DAY_MS))
     if trimmed:
         await hub.refresh_trim_points()
-        while await storage.write(lambda uow: uow.release_space(FREED_PAGES)):
-            pass
+    # Whatever was deleted: deleted sessions and old log entries leave room, too.
+    while await storage.write(lambda uow: uow.release_space(FREED_PAGES)):
+        pass
 
 
 async def reload_config_forever(settings: Settings, router: ProviderRouter, redactor: Redactor) -> None:

@@ -10,11 +10,16 @@ import orjson
 import pytest
 from sqlalchemy import text
 
+from app.config import StorageSettings
+from app.harness.event_hub import EventHub
+from app.harness.housekeeping import trim_once
+from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.api.daemon import Daemon, running_daemon
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.driving import driven
+from tests.storage import rows
 
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS
@@ -100,3 +105,21 @@ async def test_a_session_without_any_event_left_still_says_where_to_go_on_from(
         assert detail["last_seq"] == last
         async with daemon.websocket(f"/sessions/{session_id}/ws?after_seq={last}") as socket:
             assert orjson.loads(await socket.recv())["type"] == "sync"
+
+
+async def test_the_room_of_a_deleted_session_is_given_back_without_any_event_that_is_old(
+    sqlite_storage: Storage, tmp_path: Path
+) -> None:
+    await sqlite_storage.write(rows.family)
+    await sqlite_storage.write(
+        lambda uow: uow.messages.add_many(rows.message(n, content="x" * 20_000) for n in range(1, 200))
+    )
+
+    def pages(uow: UnitOfWork) -> int:
+        return int(uow.connection.execute(text("PRAGMA page_count")).scalar_one())
+
+    before = await sqlite_storage.read(pages)
+    assert await sqlite_storage.write(lambda uow: uow.sessions.delete("ses_00001"))
+    assert await sqlite_storage.read(pages) == before
+    await trim_once(sqlite_storage, EventHub(sqlite_storage), StorageSettings())
+    assert await sqlite_storage.read(pages) < before / 5
