@@ -127,6 +127,7 @@ class Checklist:
         if row.status == IN_PROGRESS:
             return row
         self._not_signed_off(row)
+        self._alone(row)
         self._room_for(row)
         for other in self.rows:
             if other.status == IN_PROGRESS:
@@ -146,6 +147,7 @@ class Checklist:
         if row.status == PENDING:
             return row
         self._not_signed_off(row)
+        self._alone(row)
         self._room_for(row)
         return self._move(row, PENDING)
 
@@ -209,6 +211,7 @@ class Checklist:
             raise _illegal(row, f'"{row.content}" is {row.status}: only a claim (completed) can be rejected.')
         if not comment.strip():
             raise wrong("reject.comment", "is empty: say what is missing")
+        self._alone(row)
         return self._remember(self._move(row, PENDING), comment.strip())
 
     # -- inside -----------------------------------------------------------------------------
@@ -239,6 +242,18 @@ class Checklist:
             raise wrong("items", f"the list has {MAX_LIVE} entries: drop what is not needed first")
         if row is None and len(self._rows) >= MAX_ENTRIES:
             raise wrong("items", f"{MAX_ENTRIES} entries were made for this issue: go on in a new issue")
+
+    def _alone(self, row: IssueTodo) -> None:
+        """Raise `Conflict` when an entry that is to be open again has the text of one that is open: an
+        agent could not tell them apart."""
+        same = folded(row.content)
+        if any(one.id != row.id and is_open(one) and folded(one.content) == same for one in self.rows):
+            raise Conflict(
+                f'"{row.content}" is on the list a second time, and that entry is open: '
+                "go on with that one, or reword or drop it first.",
+                reason="todo_exists",
+                details={"todo_id": row.id},
+            )
 
     def _not_signed_off(self, row: IssueTodo) -> None:
         if row.accepted_at is not None and self.hand.is_agent:

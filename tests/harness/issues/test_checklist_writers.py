@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from app.errors import Conflict
 from app.harness.issues.todos import TodoEdit
 from app.storage.storage import Storage
+from app.tools.planning.ports import TodoKind
 from tests.harness.issues.checklist_desk import OPERATOR, PROJECT, ChecklistDesk, checklist_desk
 
 pytestmark = pytest.mark.requirement("R7.todos.tool", "R7.todos.bound")
@@ -69,3 +71,26 @@ async def test_an_agent_and_operators_change_it_at_once(desk: ChecklistDesk) -> 
     assert numbers == sorted(set(numbers))
     changes = await desk.audited()
     assert len(events) == len(changes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ended", "again"),
+    [
+        ("step", TodoEdit(status="abandoned"), TodoEdit(status="pending")),
+        ("step", TodoEdit(status="completed"), TodoEdit(status="in_progress")),
+        ("criterion", TodoEdit(status="completed"), TodoEdit(reject="not so")),
+    ],
+)
+async def test_no_entry_is_opened_again_beside_an_open_one_of_the_same_text(
+    desk: ChecklistDesk, kind: TodoKind, ended: TodoEdit, again: TodoEdit
+) -> None:
+    first = await desk.todos.add(PROJECT, 1, "Mend it", OPERATOR, kind=kind)
+    await desk.todos.edit(PROJECT, 1, first.id, ended, OPERATOR)
+    second = await desk.todos.add(PROJECT, 1, "mend  IT", OPERATOR, kind=kind)
+    with pytest.raises(Conflict) as refused:
+        await desk.todos.edit(PROJECT, 1, first.id, again, OPERATOR)
+    assert refused.value.details["reason"] == "todo_exists"
+    await desk.ok("start", content="Mend it")
+    assert (await desk.entry("mend IT")).status == "in_progress"
+    await desk.todos.edit(PROJECT, 1, second.id, TodoEdit(content="Mend that"), OPERATOR)
+    await desk.todos.edit(PROJECT, 1, first.id, again, OPERATOR)
