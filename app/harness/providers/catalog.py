@@ -45,11 +45,11 @@ class Rates:
     def cost(self, usage: Usage) -> Cost | None:
         """Return the cost, or None when a rate that is needed is not known. Cache tokens without a
         rate of their own cost what input costs."""
-        plain_output = usage.output_tokens - usage.reasoning_tokens
+        reasoning = min(usage.reasoning_tokens, usage.output_tokens)  # a part of it, whatever a server says
         counted = (
             (usage.input_tokens, self.input),
-            (plain_output, self.output),
-            (usage.reasoning_tokens, self.output if self.reasoning is None else self.reasoning),
+            (usage.output_tokens - reasoning, self.output),
+            (reasoning, self.output if self.reasoning is None else self.reasoning),
             (usage.cache_read_tokens, self.input if self.cache_read is None else self.cache_read),
             (usage.cache_write_tokens, self.input if self.cache_write is None else self.cache_write),
         )

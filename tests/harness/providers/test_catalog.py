@@ -47,6 +47,13 @@ async def test_the_offline_table_knows_prices_and_window() -> None:
     assert catalog.context_window("anthropic", SONNET) == 200_000
 
 
+async def test_more_reasoning_than_output_makes_no_part_of_a_cost_negative() -> None:
+    catalog = await ready()
+    cost = catalog.cost("anthropic", SONNET, Usage(output_tokens=MILLION, reasoning_tokens=3 * MILLION))
+    assert cost is not None
+    assert (cost.output, cost.reasoning, cost.total) == (0.0, 15.0, 15.0)
+
+
 async def test_prices_that_rise_with_the_length_are_followed() -> None:
     catalog = await ready()
     short = catalog.cost("google", "gemini-2.5-pro", Usage(input_tokens=100_000))
