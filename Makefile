@@ -26,9 +26,8 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $(STAMP)
 
 run: setup ## start the daemon on a throwaway copy of the demo project (no key needed)
-	@mkdir -p $(DATA)
-	@rm -rf $(DATA)/demo && cp -R examples/demo $(DATA)/demo
-	@$(BIN)/kaged serve --config examples/demo/config.toml --project $(DATA)/demo --data-dir $(DATA)/daemon --port $(PORT)
+	@.ci/fresh-demo "$(DATA)"
+	@$(BIN)/kaged serve --config examples/demo/config.toml --project "$(DATA)/demo" --data-dir "$(DATA)/daemon" --port "$(PORT)"
 
 test: setup ## run every test (PYTEST_FLAGS="-k name" for some, TEST_PROCESSES=0 one by one)
 	@.ci/system-packages
@@ -59,4 +58,4 @@ lock: setup ## resolve the dependencies anew
 		--extra dev --extra build --upgrade --output-file requirements.lock pyproject.toml
 
 clean: ## remove the virtual environment, caches and the demo's data
-	@rm -rf $(VENV) $(DATA) .language-servers .debug-adapters .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) "$(DATA)" .language-servers .debug-adapters .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

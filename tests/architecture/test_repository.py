@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from app.storage.lock import DataFolderLock
 from tests.architecture.source_tree import ROOT
 
 
@@ -53,6 +54,27 @@ def test_make_has_the_targets_and_those_that_need_packages_call_setup() -> None:
     targets = make_targets()
     assert {"setup", "run", "test", "lint", "bench", "openapi"} <= targets.keys()
     assert all("setup" in targets[name] for name in ("run", "test", "lint", "bench", "openapi"))
+
+
+def test_the_demo_is_fresh_at_each_start_but_not_below_a_daemon_that_runs(tmp_path: Path) -> None:
+    data = tmp_path / "my data"
+    script = [ROOT / ".ci" / "fresh-demo", data]
+    subprocess.run(script, check=True)
+    work = data / "demo" / "work.txt"
+    work.write_text("an agent's")
+    with DataFolderLock(data / "daemon"):
+        refused = subprocess.run(script, capture_output=True, text=True, check=False)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert f"the process {os.getpid()}" in refused.stderr
+        assert work.exists()
+    subprocess.run(script, check=True)
+    assert not work.exists()
+    assert (data / "demo" / ".kaged" / "project.yaml").is_file()
+
+
+def test_make_is_given_folders_with_spaces_as_one_word() -> None:
+    recipes = re.findall(r"^\t.*$", (ROOT / "Makefile").read_text(), re.M)
+    assert [line for line in recipes if re.search(r'(?<!")\$\((?:DATA|PORT)\)', line)] == []
 
 
 @pytest.mark.requirement("R2.1.4")
