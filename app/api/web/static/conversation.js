@@ -16,6 +16,9 @@ export class Conversation {
   #runs = new Set();
   #places = new Map();
   #newest = new Map();
+  /** The answers whose calls may still get a result, and the answer that was made last. */
+  #unsettled = new Set();
+  #last = null;
   #at = null;
   #folded = null;
 
@@ -36,8 +39,9 @@ export class Conversation {
   clear() {
     this.root.replaceChildren();
     this.waiting.replaceChildren();
-    for (const known of [this.#answers, this.#posts, this.#cards, this.#runs, this.#places, this.#newest]) known.clear();
+    for (const known of [this.#answers, this.#posts, this.#cards, this.#runs, this.#places, this.#newest, this.#unsettled]) known.clear();
     this.#at = this.root;
+    this.#last = null;
     this.#folded = null;
   }
 
@@ -197,6 +201,8 @@ export class Conversation {
       answer.runId = runId;
       answer.gap = inTheMiddle;
       this.#answers.set(id, answer);
+      this.#unsettled.add(answer);
+      this.#last = answer;
       this.#at.append(answer.root);
       if (this.#at === this.root) answer.root.append(this.history.actions(id));
     }
@@ -239,14 +245,18 @@ export class Conversation {
     const place = this.#places.get(id) ?? this.root;
     const root = place === this.root;
     if (state === "cancelled" && root) this.#hold();
-    for (const answer of this.#answers.values()) if (answer.complete && (root || answer.runId === id)) answer.cards.forEach((card) => card.abandon());
+    for (const answer of this.#unsettled) {
+      if (!answer.complete || (!root && answer.runId !== id)) continue;
+      answer.cards.forEach((card) => card.abandon());
+      this.#unsettled.delete(answer);
+    }
     const why = reason && !["stop", state].includes(reason) ? words(reason) : "";
     const spent = usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
     const asked = reason === "interaction";
     const facts = [asked ? "Run paused for an answer" : `Run ${state}`, asked ? "" : why, `${steps} step${steps === 1 ? "" : "s"}`, spent ? tokens(spent) : "", dollars(cost), duration(took)];
     const line = h("p", { class: "run-end quiet", data: { state } }, facts.filter(Boolean).join(" · "));
     place.append(line);
-    const told = [...this.#answers.values()].at(-1)?.root.querySelector(".failure")?.textContent;
+    const told = this.#last?.root.querySelector(".failure")?.textContent;
     if (error?.message && error.message !== told) line.append(h("span", { class: "failure" }, error.message));
   }
 

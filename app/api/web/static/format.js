@@ -1,5 +1,9 @@
 // Numbers and times, written for people.
 
+// Made once: a long conversation has thousands of times and numbers.
+const CLOCK = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const NUMBER = new Intl.NumberFormat("en");
+
 export function duration(milliseconds) {
   if (milliseconds === null || milliseconds === undefined) return "";
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
@@ -8,7 +12,7 @@ export function duration(milliseconds) {
 }
 
 export function tokens(count) {
-  return `${(count ?? 0).toLocaleString("en")} token${count === 1 ? "" : "s"}`;
+  return `${NUMBER.format(count ?? 0)} token${count === 1 ? "" : "s"}`;
 }
 
 export function dollars(amount) {
@@ -26,7 +30,7 @@ export function ago(time) {
 }
 
 export function clock(time) {
-  return new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+  return CLOCK.format(new Date(time));
 }
 
 export function words(name) {
