@@ -14,6 +14,8 @@ from typing import Any
 from app.plugins.sdk import Call, Plugin, PluginError
 
 PREFIX = "note/"
+FORGOTTEN = "forgotten/"
+MOST_FORGOTTEN = 1_000
 LONGEST = 2_000
 DECISION = re.compile(r"^[ \t>*-]*(?:decision|decided)\s*:\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 IMPORTANT = re.compile(r"(?:^|\s)(?:[#!]important\b|\[important\])", re.IGNORECASE)
@@ -33,9 +35,14 @@ def notes() -> list[dict[str, Any]]:
 
 
 def keep(text: str, *, important: bool = False, source: str) -> str:
-    """Keep a note and return its id: the same words are one note, however often they are said."""
+    """Keep a note and return its id: the same words are one note, however often they are said. What was
+    forgotten comes back by the tool only: its words stand in the conversations still."""
     text = " ".join(text.split())[:LONGEST]
     number = hashlib.sha256(text.casefold().encode()).hexdigest()[:16]
+    if source == "tool":
+        plugin.storage.delete(FORGOTTEN + number)
+    elif plugin.storage.get(FORGOTTEN + number):
+        return number
     known = plugin.storage.get(PREFIX + number)
     important = important or bool(isinstance(known, dict) and known.get("important"))
     note = {"note": text, "at": time.time(), "important": important, "source": source}
@@ -74,6 +81,10 @@ def recall(call: Call, query: str = "", limit: int = 20) -> dict[str, Any]:
 def forget(call: Call, note_id: str) -> dict[str, Any]:
     if not plugin.storage.delete(PREFIX + note_id):
         raise PluginError(f"there is no note {note_id}; memory.recall gives the ids")
+    forgotten = list(plugin.storage.keys(FORGOTTEN))
+    for old in forgotten[MOST_FORGOTTEN - 1 :]:
+        plugin.storage.delete(old)
+    plugin.storage.set(FORGOTTEN + note_id, True)
     return {"forgotten": note_id}
 
 

@@ -107,3 +107,19 @@ async def test_decisions_survive_the_session_and_compactions_and_what_is_importa
     sent = orjson.dumps(fake.requests[-1].json["messages"]).decode()
     assert "sell bread #important" in sent
     assert "use SQLite." not in sent
+
+
+async def test_what_was_forgotten_is_not_kept_again_because_a_conversation_has_it(
+    fake: FakeProvider, remembering: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    fake.script(text_reply("Decision: use SQLite."), text_reply("Decision: sell bread."))
+    async with driven(tmp_path / "data", remembering.root, **settings_overrides) as driver:
+        await driver.run("Which database?")
+        assert await audited(driver, "plugin.hook.fired", 2)
+        (note,) = (await use(driver, "recall"))["notes"]
+        await use(driver, "forget", note_id=note["id"])
+        await driver.run("And what to sell?")
+        assert await audited(driver, "plugin.hook.fired", 3)
+        assert [one["note"] for one in (await use(driver, "recall"))["notes"]] == ["sell bread."]
+        assert await use(driver, "remember", note="Use SQLite.") == {"id": note["id"]}
+        assert (await use(driver, "recall", query="sqlite"))["found"] == 1
