@@ -27,7 +27,10 @@ from app.storage.search_tables import is_search_table
 
 FORMAT = "kaged-dump-1"
 _VERSION_TABLE = "alembic_version"
-_BATCH = 500
+# Rows may have ten megabytes each: few are held at once.
+_ROWS_READ = 20
+_ROWS_INSERTED = 500
+_BYTES_INSERTED = 4 * 1024 * 1024
 
 
 def write_dump(connection: Connection, revision: str, target: Path) -> dict[str, int]:
@@ -72,7 +75,7 @@ class Dump:
 
     def __init__(self, source: Path) -> None:
         self._source = source
-        first = next(self._lines(), None)
+        _, first = next(self._lines(), (0, None))
         if not isinstance(first, dict) or first.get("format") != FORMAT or "schema" not in first:
             raise StorageError(f"{source} is not a backup made by `kaged db backup`")
         self.revision = str(first["schema"])
@@ -85,13 +88,16 @@ class Dump:
         table: Table | None = None
         columns: list[str] = []
         batch: list[dict[str, Any]] = []
-        for line in self._lines():
+        held = 0
+        for size, line in self._lines():
             if isinstance(line, list) and table is not None:
                 batch.append(dict(zip(columns, map(_native, line), strict=True)))
-            if batch and table is not None and (len(batch) == _BATCH or isinstance(line, dict)):
+                held += size
+            full = len(batch) == _ROWS_INSERTED or held >= _BYTES_INSERTED
+            if batch and table is not None and (full or isinstance(line, dict)):
                 connection.execute(insert(table).inline(), batch)
                 counts[str(table.name)] += len(batch)
-                batch = []
+                batch, held = [], 0
             if isinstance(line, dict) and "table" in line:
                 table, columns = tables.get(line["table"]), line["columns"]
                 if table is None:
@@ -104,11 +110,12 @@ class Dump:
         _advance_sequences(connection, tables.values())
         return counts
 
-    def _lines(self) -> Iterator[Any]:
+    def _lines(self) -> Iterator[tuple[int, Any]]:
+        """Yield each line with its size in bytes."""
         try:
             with gzip.open(self._source, "rb") as lines:
                 for line in lines:
-                    yield orjson.loads(line)
+                    yield len(line), orjson.loads(line)
         except (OSError, EOFError, ValueError, zlib.error) as failure:
             raise StorageError(f"the backup {self._source} cannot be read: {failure}") from failure
 
@@ -138,7 +145,7 @@ def _rows(connection: Connection, table: Table) -> Iterator[Any]:
     ]
     statement = select(table).order_by(*key)
     # The rows of a table may be larger than the memory.
-    with connection.execute(statement, execution_options={"yield_per": _BATCH}) as rows:
+    with connection.execute(statement, execution_options={"yield_per": _ROWS_READ}) as rows:
         yield from rows
 
 

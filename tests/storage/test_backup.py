@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -253,3 +256,45 @@ async def test_check_says_when_the_schema_is_not_the_one_needed(
     report = await check(storage_url, tmp_path)
     assert report.schema == "0000"
     assert "the schema is 0000" in report.problems[0]
+
+
+# Prints by how many bytes the process grew for a backup and for a restore of its rows.
+_GROWTH = """
+import asyncio, resource, sys
+from pathlib import Path
+from app.storage.backup import backup, restore
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+small, large = map(Path, sys.argv[1:])
+for folder in (small, large):
+    before = peak()
+    asyncio.run(backup(None, folder, folder / "b.gz"))
+    between = peak()
+    asyncio.run(restore(None, folder, folder / "b.gz"))
+print(between - before, peak() - between)
+"""
+
+
+async def test_rows_of_many_megabytes_are_not_all_held_at_once(tmp_path: Path) -> None:
+    for name, count in (("small", 1), ("large", 100)):
+        storage = await Storage.open(None, tmp_path / name)
+        await storage.write(rows.family)
+        for number in range(1, count + 1):
+            row = rows.message(number, content="x" * 3_000_000)
+            await storage.write(lambda unit, row=row: unit.messages.add(row))  # type: ignore[misc]
+        await storage.close()
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", _GROWTH, str(tmp_path / "small"), str(tmp_path / "large")],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONPATH": "."},
+    )
+    backing_up, restoring = map(int, done.stdout.split())
+    assert backing_up < 150_000_000
+    assert restoring < 150_000_000
