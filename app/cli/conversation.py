@@ -6,13 +6,14 @@ frames look (`stream_view`).
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from app.cli.client import DaemonClient
 from app.cli.daemon_address import find_project_root, require_project_root
-from app.cli.output import CommandFailed
+from app.cli.output import CommandFailed, print_warning
 from app.cli.stream_view import StreamView
 
 LAST = "last"
@@ -21,10 +22,18 @@ LAST = "last"
 async def open_project(client: DaemonClient, folder: Path | None) -> dict[str, Any]:
     """Return the project of `folder`, or of the folder at or above this one, loading it if needed.
 
-    Without either, the daemon's only project is taken."""
+    Without either, the daemon's only project is taken. Of one whose file does not compile any more the
+    last good version is used, as the daemon does, and that is said."""
     root = find_project_root() if folder is None else require_project_root(folder)
     if root is not None:
-        loaded: dict[str, Any] = await client.request("POST", "/projects/load", body={"path": str(root)})
+        try:
+            loaded: dict[str, Any] = await client.request("POST", "/projects/load", body={"path": str(root)})
+        except CommandFailed as failure:
+            kept = await _last_good(client, root) if failure.code == "dsl_invalid" else None
+            if kept is None:
+                raise
+            print_warning(f"{failure.message}; the last good version is used (`kaged check {root}`)")
+            return kept
         return loaded
     projects = [project async for project in client.items("/projects")]
     if len(projects) == 1:
@@ -36,6 +45,16 @@ async def open_project(client: DaemonClient, folder: Path | None) -> dict[str, A
         )
     known = ", ".join(str(project["root"]) for project in projects)
     raise CommandFailed("no_project", f"say which project with --project; the daemon has {known}")
+
+
+async def _last_good(client: DaemonClient, root: Path) -> dict[str, Any] | None:
+    """Return the project of a folder as the daemon has it; None when it never had a version that compiles."""
+    real = str(await asyncio.to_thread(root.resolve))
+    found = [one async for one in client.items("/projects") if one["root"] in (str(root), real)]
+    if not found:
+        return None
+    detail: dict[str, Any] = await client.request("GET", f"/projects/{found[0]['id']}")
+    return detail if detail["compiled_digest"] is not None else None
 
 
 async def find_session(client: DaemonClient, session: str, project: Path | None) -> dict[str, Any]:

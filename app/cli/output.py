@@ -18,6 +18,9 @@ from app.cli.streams import colours, write_data
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
+MAX_DIAGNOSTICS = 20
+"""How many findings of a project file a failure shows; `kaged check` has all."""
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -83,10 +86,22 @@ def print_failure(failure: CommandFailed, flag: JsonFlag) -> None:
         return
     click.secho("kaged: ", fg="red", err=True, nl=False, color=color)
     click.echo(printable(failure.message), err=True)
+    for found in failure.details.get("diagnostics", ())[:MAX_DIAGNOSTICS]:
+        place = f"{found['file']}:{found['line']}:{found['column']}"
+        text = f"  {place}: {found['severity']}[{found['code']}]: {found['message']}"
+        click.echo(printable(text), err=True)
     for field, message in failure.details.get("fields", {}).items():
         if message in failure.message:
             continue
         click.echo(printable(f"  {field}: {message}"), err=True)
+
+
+def print_warning(text: str) -> None:
+    """Say on standard error what is not as it should be; nothing with `--json`."""
+    context = click.get_current_context(silent=True)
+    flag = context.find_object(JsonFlag) if context is not None else None
+    if flag is None or not flag.enabled:
+        click.secho(printable(f"! {text}"), fg="yellow", err=True)
 
 
 def printable(text: str) -> str:

@@ -212,3 +212,29 @@ def test_a_folder_without_a_project_says_how_to_make_one(daemon: DaemonProcess, 
 
 def test_the_only_project_of_the_daemon_is_taken_from_anywhere(daemon: DaemonProcess, tmp_path: Path) -> None:
     assert daemon.home.run("send", "please read it", cwd=tmp_path).returncode == 0
+
+
+def test_of_a_project_that_no_longer_compiles_the_last_good_version_is_used(daemon: DaemonProcess) -> None:
+    project_file = daemon.home.project / ".kaged" / "project.yaml"
+    good = project_file.read_text()
+    project_file.write_text(good.replace("primary:", "primry:"))
+    try:
+        sent = daemon.home.run("send", "please read it")
+        listed = daemon.home.run("issue", "list", "--json")
+    finally:
+        project_file.write_text(good)
+    assert (sent.returncode, listed.returncode) == (0, 0), sent.stderr + listed.stderr
+    assert "It lends books." in sent.stdout
+    assert "the last good version is used" in sent.stderr
+    assert listed.stderr == ""
+
+
+def test_of_a_project_that_never_compiled_every_finding_is_shown(
+    daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    (tmp_path / ".kaged").mkdir()
+    (tmp_path / ".kaged" / "project.yaml").write_text("version: 1\nproject: broken\nprimry: {}\n")
+    done = daemon.home.run("send", "please read it", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error[missing_key]" in done.stderr
+    assert "project.yaml:3:1: error[unknown_key]" in done.stderr

@@ -11,11 +11,6 @@ import pytest
 from tests.cli.kaged import COMMAND, WAIT_SECONDS, Home
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path)
-
-
 def shell(home: Home, line: str, **extra: str) -> subprocess.CompletedProcess[str]:
     """Run a line of bash in which `kaged` is the command; any pipe's last failure is its exit code."""
     kaged = " ".join(COMMAND)
