@@ -25,10 +25,10 @@ from app.storage.file_failures import file_error
 from app.storage.lock import DataFolderLock
 from app.storage.schema_version import (
     HEAD,
-    copy_before_migration,
     current_revision,
     is_own_table,
     migrate,
+    migrate_with_copy,
     migration_transaction,
     require_known,
     run_migrations,
@@ -108,8 +108,9 @@ def _upgrade(database: Database, data_dir: Path) -> UpgradeReport:
         copy = None
         if before != HEAD:
             if isinstance(database, SqliteDatabase) and before is not None:
-                copy = copy_before_migration(database.path, before)
-            migrate(connection)
+                copy = migrate_with_copy(database, connection, before)
+            else:
+                migrate(connection)
         return UpgradeReport(database.describe(), before, HEAD, copy)
 
 

@@ -102,8 +102,7 @@ def _bring_to_head(database: Database, connection: Connection) -> None:
             f"kaged needs {HEAD}: run `kaged db upgrade`",
             reason="schema_outdated",
         )
-    copy_before_migration(database.path, revision)
-    migrate(connection)
+    migrate_with_copy(database, connection, revision)
 
 
 def create_at_head(connection: Connection) -> None:
@@ -123,6 +122,19 @@ def migrate(connection: Connection) -> None:
     with migration_transaction(connection):
         run_migrations(connection, HEAD)
         fill_search(connection)
+
+
+def migrate_with_copy(database: SqliteDatabase, connection: Connection, revision: str | None) -> Path:
+    """Copy an embedded file, then migrate it; return the copy. Raises StorageError.
+
+    Where nothing was changed nothing is kept: a service manager would fill the disk with copies."""
+    copy = copy_before_migration(database.path, revision)
+    try:
+        migrate(connection)
+    except StorageError:
+        copy.unlink(missing_ok=True)
+        raise
+    return copy
 
 
 @contextmanager

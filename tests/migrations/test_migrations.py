@@ -172,6 +172,10 @@ async def test_a_failed_migration_leaves_nothing_half_made(
     later_release(_ADDS_A_COLUMN, failing)
     with pytest.raises(StorageError, match="undone"):
         await upgrade(storage_url, tmp_path)
+    if storage_url is None:
+        with pytest.raises(StorageError, match="undone"):
+            await Storage.open(None, tmp_path)
+    assert copies(tmp_path) == []  # started again and again, they would fill the disk
     with connected(storage_url, tmp_path) as connection:
         tables = inspect(connection).get_table_names()
         assert "half" not in tables
