@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node, Place, SourceFile
-from app.harness.dsl.overlay import merge
+from app.harness.dsl.overlay import merge, warn_of_idle_nulls
 from app.harness.dsl.parser import MAX_BYTES, parse
 from app.harness.dsl.paths import (
     CONFIG_FOLDER,
@@ -68,7 +68,9 @@ class ProjectLoader:
         if base is None or not base.is_map:
             return Document(source, None)
         if local is not None and local.is_map:
-            base = merge(base, self._without_fixed_keys(local))
+            local = self._without_fixed_keys(local)
+            warn_of_idle_nulls(base, local, self.bag)
+            base = merge(base, local)
         return Document(source, base)
 
     def _read(self, source: SourceFile, *, required: bool) -> Node | None:

@@ -1,6 +1,7 @@
 """Laying one document over another: `project.local.yaml`, and what a parent injects into a nested project.
 
-Owns: the merge. Maps merge deeply, lists and scalars replace, `null` removes. Never: reading files.
+Owns: the merge, and the warning about a `null` that removes nothing. Maps merge deeply, lists and scalars
+replace, `null` removes. Never: reading files.
 Every node keeps the place where it was written, so that a diagnostic points into the right file.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import Node, Place
 
 
@@ -27,6 +29,21 @@ def merge(below: Node | None, above: Node) -> Node:
             entries[name] = merge(entries.get(name), node)
             removed.pop(name, None)
     return replace(below, value=entries, removed=removed)
+
+
+def warn_of_idle_nulls(below: Node | None, above: Node, bag: DiagnosticBag) -> None:
+    """Warn of each `null` in `above` that removes nothing from `below`: what it was to take away stays."""
+    there = below.entries if below is not None else {}
+    for name, node in above.entries.items():
+        if node.value is not None:
+            warn_of_idle_nulls(there.get(name), node, bag)
+        elif name not in there:
+            hint = did_you_mean(name, there)
+            if not hint and above.place.path[-1:] == ("tools",):
+                hint = "; to turn a tool off write `{ enabled: false }`"
+            bag.warning(
+                "overlay_idle", f"`{name}` is not there, so that `null` removes nothing{hint}", node.key
+            )
 
 
 def _without_nulls(node: Node) -> Node:

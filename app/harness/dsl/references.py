@@ -14,7 +14,7 @@ from pathlib import Path
 from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node
 from app.harness.dsl.loader import ProjectLoader
-from app.harness.dsl.overlay import merge
+from app.harness.dsl.overlay import merge, warn_of_idle_nulls
 from app.harness.dsl.paths import PathProblem, contained, display_path, read_path
 from app.harness.dsl.spec import MAX_AGENT_DEPTH, ProjectReference
 from app.harness.dsl.validation import validate
@@ -93,6 +93,7 @@ class Flattener:
             return None
         primary = lift_project_keys(primary, document, self._bag)
         if overrides is not None:
+            warn_of_idle_nulls(primary, overrides, self._bag)
             primary = merge(primary, overrides)
         if (described := entry.get("description")) is not None:
             primary = primary.with_entries({**primary.entries, "description": described})

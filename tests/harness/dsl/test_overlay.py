@@ -74,3 +74,29 @@ def test_the_overlay_adds_an_agent_and_takes_one_away(tmp_path: Path) -> None:
 def test_the_overlay_belongs_to_the_files_to_watch_before_it_exists(tmp_path: Path) -> None:
     project = compiled(tmp_path, MINIMAL).require()
     assert str(tmp_path / ".kaged" / "project.local.yaml") in project.source_files
+
+
+@pytest.mark.requirement("R2.2.4")
+def test_a_null_that_removes_nothing_is_a_warning_where_it_stands(tmp_path: Path) -> None:
+    local = "primary:\n  tools:\n    file.raed: null\n    edit.text: null\n    file.write: null\n"
+    local += "limits: {tokens: }\n"
+    result = with_local(tmp_path, local)
+    assert [(d.severity, d.code, d.file, d.line, d.column) for d in result.diagnostics] == [
+        ("warning", "overlay_idle", ".kaged/project.local.yaml", 3, 5),
+        ("warning", "overlay_idle", ".kaged/project.local.yaml", 4, 5),
+    ]
+    assert "did you mean `file.read`" in result.diagnostics[0].message
+    assert "`{ enabled: false }`" in result.diagnostics[1].message
+
+
+def test_an_override_that_removes_nothing_is_a_warning_where_it_stands(tmp_path: Path) -> None:
+    nested = (
+        MINIMAL.replace("project: app", "project: other")
+        + "  description: Other.\n  tools: {file.read: {enabled: true}}\n"
+    )
+    files = {"other/.kaged/project.yaml": nested, "other/prompts/primary.md": "Do it."}
+    base = MINIMAL + "  subagents:\n    o: {path: other, overrides: {tools: {file.reed: null}}}\n"
+    result = compiled(tmp_path, base, files)
+    assert [(d.code, d.file, d.line) for d in result.diagnostics] == [
+        ("overlay_idle", ".kaged/project.yaml", 8)
+    ]
