@@ -30,7 +30,6 @@ _TITLES = {
     "Decisions": "decisions",
 }
 _DECISION = re.compile(r"\b(?:decided|decisions?|agreed)\b", re.IGNORECASE)
-_HEADING = re.compile(r"^\s*(?:#+\s*|\*\*)(.+?)(?:\*\*)?\s*:?\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s+")
 
 
@@ -55,9 +54,8 @@ class Facts:
         inside = False
         known = set(self.decisions)
         for line in summary.splitlines():
-            heading = _HEADING.match(line)
-            if heading is not None:
-                inside = "decision" in heading.group(1).lower()
+            if _is_heading(line):
+                inside = "decision" in line.lower()
             elif inside and (said := _BULLET.sub("", line).strip()) and said not in known:
                 known.add(said)
                 self.decisions.append(said[:_MAX_LINE])
@@ -128,7 +126,13 @@ def _decisions(text: str) -> list[str]:
     if _DECISION.search(text) is None:
         return []
     lines = (line.strip() for line in text.splitlines() if _DECISION.search(line) is not None)
-    return [_BULLET.sub("", line)[:_MAX_LINE] for line in lines if line and _HEADING.match(line) is None]
+    return [_BULLET.sub("", line)[:_MAX_LINE] for line in lines if line and not _is_heading(line)]
+
+
+def _is_heading(line: str) -> bool:
+    """Tell whether a line is a Markdown heading, or begins in bold as one."""
+    bare = line.strip()
+    return (len(bare) > 1 and bare.startswith("#")) or (len(bare) > 2 and bare.startswith("**"))
 
 
 def _cost(line: str) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 COMPLETE_REASONS = frozenset({"stop", "length"})
 """Reasons of a child's run that leave an answer; with `length` it was cut off by its model's limit."""
 _SAID = 2_000
-_TODOS = re.compile(r"^```todos[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
-_ITEM = re.compile(r"^\s*[-*]\s+\[([ xX~-])\]\s+(.+?)\s*$")
+_ITEM = re.compile(r"^\s*[-*]\s+\[([ xX~-])\]\s+(\S.*)$")
 _JSON_FENCE = re.compile(r"^\s*```(?:json)?[ \t]*\n(.*?)\n```\s*$", re.DOTALL)
 _STATUS: dict[str, Literal["pending", "in_progress", "completed"]] = {
     "x": "completed",
@@ -112,14 +112,24 @@ def _done_so_far(run: RunContext) -> str:
 
 def proposed_todos(text: str) -> list[ProposedTodo]:
     """Return the checklist in a fenced block `todos`, one `- [ ] item` in a line; empty without one."""
-    block = _TODOS.search(text)
-    items = [_ITEM.match(line) for line in block[1].splitlines()] if block is not None else []
-    found = [
-        ProposedTodo(content=item[2][:MAX_TODO_CHARACTERS], status=_STATUS.get(item[1], "pending"))
+    items = (_ITEM.match(line) for line in _fenced(text, "```todos"))
+    found = (
+        ProposedTodo(content=item[2].rstrip()[:MAX_TODO_CHARACTERS], status=_STATUS.get(item[1], "pending"))
         for item in items
         if item is not None
-    ]
-    return found[:MAX_TODOS]
+    )
+    return list(islice(found, MAX_TODOS))
+
+
+def _fenced(text: str, opening: str) -> list[str]:
+    """Return the lines of the first block that begins so; empty when it is not closed. Line by line: an
+    expression over the whole text would begin anew at each opening."""
+    lines = [line.rstrip(" \t") for line in text.split("\n")]
+    try:
+        first = lines.index(opening) + 1
+        return lines[first : lines.index("```", first)]
+    except ValueError:
+        return []
 
 
 def structured(text: str, schema: dict[str, Any] | None) -> tuple[dict[str, Any] | None, str | None]:
