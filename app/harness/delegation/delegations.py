@@ -228,7 +228,7 @@ class Delegations:
         run, candidate = active.context, active.context.route.candidates[0]
         window = self._services.catalog.context_window(candidate.provider, candidate.model)
         outside = await self._outside(run)
-        shown = forward(delegation, self._hooks, outside, window)
+        shown = await forward(delegation, self._hooks, outside, window)
         rows = []
         if shown.text:
             rows.append(forwarded_row(delegation, run, shown.text, shown.left_out))

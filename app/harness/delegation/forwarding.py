@@ -6,6 +6,7 @@ The result is stored with the child's conversation, so that it is the same in ea
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,22 +32,45 @@ class Forwarded:
     left_out: int
 
 
-def forward(
+async def forward(
     delegation: Delegation, hooks: DelegationHooks, outside: Outside, window: int | None
 ) -> Forwarded:
     """Return what the child is shown. `window` is that of its model in tokens, if it is known."""
-    shown = [one for one in map(_words, delegation.parent.history.messages) if one is not None]
-    kept = hooks.filtered(delegation, shown)
-    left_out = 0
-    parts: list[tuple[str, str]] = []
-    for message in kept:
-        text, cut = outside.without(_text(message))
-        left_out += cut
-        if text.strip():
-            parts.append(("user" if isinstance(message, UserMessage) else "assistant", text))
+    messages: Sequence[ModelMessage] = tuple(delegation.parent.history.messages)
+    if hooks.filters:  # somebody else's code, which sees words only
+        words = await asyncio.to_thread(lambda: [one for one in map(_words, messages) if one is not None])
+        messages = hooks.filtered(delegation, words)
     budget = MAX_TOKENS if window is None else min(MAX_TOKENS, window // SHARE_OF_WINDOW)
-    prompt, cut = outside.without(delegation.prompt)
-    return Forwarded(_bounded(parts, budget), prompt, left_out + cut)
+
+    def look() -> Forwarded:
+        parts = _Parts(messages, outside)
+        text = _bounded(parts, budget)
+        prompt, cut = outside.without(delegation.prompt)
+        return Forwarded(text, prompt, parts.left_out + cut)
+
+    return await asyncio.to_thread(look)
+
+
+class _Parts:
+    """The messages as a child would read them, each looked at when it is asked for: of a long
+    conversation only the newest and the first are shown."""
+
+    def __init__(self, messages: Sequence[ModelMessage], outside: Outside) -> None:
+        self.left_out = 0
+        self._messages = messages
+        self._outside = outside
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def at(self, index: int) -> tuple[str, str] | None:
+        """Return the role and the text of a message; None when nothing of it is to be shown."""
+        message = _words(self._messages[index])
+        if message is None:
+            return None
+        text, cut = self._outside.without(_text(message))
+        self.left_out += cut
+        return ("user" if isinstance(message, UserMessage) else "assistant", text) if text.strip() else None
 
 
 def _words(message: ModelMessage) -> ModelMessage | None:
@@ -62,18 +86,32 @@ def _text(message: ModelMessage) -> str:
     return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
 
 
-def _bounded(parts: list[tuple[str, str]], budget: int) -> str:
+def _bounded(parts: _Parts, budget: int) -> str:
     """Return the newest parts that fit, and the operator's first one."""
-    if not parts:
+    found = ((index, parts.at(index)) for index in range(len(parts)))
+    begin, first = next(((index, one) for index, one in found if one is not None), (0, None))
+    if first is None:
         return ""
-    told = [f"<{role}>\n{text}\n</{role}>" for role, text in parts]
-    sizes = [estimate_text(one) for one in told]
-    room = budget - min(sizes[0], budget // 2)
-    start = len(told)
-    while start > 1 and sizes[start - 1] <= room:
-        start -= 1
-        room -= sizes[start]
-    role, text = parts[0]
-    first = told[0] if sizes[0] <= budget // 2 else f"<{role}>\n{text[: budget * 2]}\n{_CUT}\n</{role}>"
-    skipped = [_SKIPPED] if start > 1 else []
-    return "\n".join([_HEAD, first, *skipped, *told[start:]])
+    opening = _told(*first)
+    size = estimate_text(opening)
+    if size > budget // 2:
+        role, text = first
+        opening = f"<{role}>\n{text[: budget * 2]}\n{_CUT}\n</{role}>"
+    room = budget - min(size, budget // 2)
+    newest: list[str] = []
+    skipped = []
+    for index in range(len(parts) - 1, begin, -1):
+        part = parts.at(index)
+        if part is None:
+            continue
+        told = _told(*part)
+        room -= estimate_text(told)
+        if room < 0:
+            skipped = [_SKIPPED]
+            break
+        newest.append(told)
+    return "\n".join([_HEAD, opening, *skipped, *reversed(newest)])
+
+
+def _told(role: str, text: str) -> str:
+    return f"<{role}>\n{text}\n</{role}>"
