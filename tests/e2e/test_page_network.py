@@ -193,3 +193,40 @@ async def test_a_daemon_that_refuses_is_asked_less_and_less_often(demo: Demo) ->
             await enough.wait()
         assert tried[-1] - tried[0] > SHORTEST_PAUSES * 0.9
         assert await page.inner_text("#connection") == "connecting…"
+
+
+async def test_what_could_not_be_read_again_is_read_when_the_daemon_is_back(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, _), daemon.client() as client:
+        session_id = await new_session(page)
+        for count, text in enumerate(("hello", "thanks")):
+            await send(page, text)
+            await page.wait_for_selector(f".run-end >> nth={count}")
+        await until_state(page, "idle")
+        first = (await client.get(f"/sessions/{session_id}/messages")).json()["items"][0]["id"]
+        await page.route("**/messages?*", lambda route: route.abort())
+        gone_back = await client.post(f"/sessions/{session_id}/rollback", json={"message_id": first})
+        assert gone_back.status_code == 201, gone_back.text
+        await page.wait_for_selector(".notice >> text=The daemon does not answer")
+        assert await page.locator(".superseded").count() == 0
+        await page.unroute("**/messages?*")
+        daemon.send_signal(signal.SIGKILL)
+        await daemon.process.wait()
+        await demo.start()
+        await page.wait_for_selector(".superseded >> text=rolled back")
+
+
+async def test_a_message_that_is_longer_than_its_frame_says_where_the_rest_is(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        await new_session(page)
+        words = "hello " * 20_000
+        await send(page, words)
+        link = page.locator(".post a", has_text="Open the whole message")
+        address = await link.get_attribute("href")
+        stored = await page.evaluate("address => fetch(address).then((answer) => answer.json())", address)
+        assert stored["content"] == words
+        await page.reload()
+        assert await page.text_content(".post-text") == words
+        assert await link.count() == 0
+        assert complaints.found == []

@@ -5,6 +5,7 @@ import { Answer } from "/static/answer.js";
 import { h } from "/static/dom.js";
 import { clock, dollars, duration, tokens, words } from "/static/format.js";
 import { answered } from "/static/question_answered.js";
+import { whole } from "/static/tool_result.js";
 
 const ACTOR = document.documentElement.dataset.actor;
 const HELD = "waits for your next message";
@@ -165,7 +166,7 @@ export class Conversation {
     }
   }
 
-  #posted({ id, role, content, delivery, queued, created_by: by, at }) {
+  #posted({ id, role, content, delivery, queued, created_by: by, at, content_ref: rest }) {
     const known = this.#posts.get(id);
     if (known !== undefined) {
       if (!queued) this.#deliver((post) => post === known);
@@ -178,6 +179,7 @@ export class Conversation {
       { class: role === "operator" ? "post" : "post from-daemon", "aria-label": who, data: { id } },
       h("header", { class: "quiet" }, `${who} · ${clock(at)}`, badge),
       h("div", { class: "post-text" }, content),
+      rest ? whole("message", rest) : null,
       this.#at === this.root ? this.history.actions(id) : null,
     );
     const post = { root, badge, delivery, queued };

@@ -12,6 +12,8 @@ export class OpenSession {
   #held = null;
   #closed = false;
   #wasLive = false;
+  /** Whether what is shown could not be read again when it had changed. */
+  #stale = false;
 
   /** `onDetail(detail)` when the session's own data changed, `onFrame(frame)` for every frame, `onReload()`
    * when everything was read again, `onError(error)`. */
@@ -58,8 +60,10 @@ export class OpenSession {
     this.#held = [];
     try {
       await this.#load();
+      this.#stale = false;
       this.handlers.onReload();
     } catch (error) {
+      this.#stale = true;
       this.handlers.onError(error);
     }
     const held = this.#held;
@@ -82,6 +86,7 @@ export class OpenSession {
   #status(status) {
     if (status === "live" && this.#wasLive) this.conversation.interrupted();
     this.#wasLive ||= status === "live";
+    if (status === "live" && this.#stale) this.reload();
     this.handlers.onStatus(status);
   }
 

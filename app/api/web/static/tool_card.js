@@ -3,7 +3,7 @@
 import { h, replace } from "/static/dom.js";
 import { duration, firstLine } from "/static/format.js";
 import { TerminalText } from "/static/terminal_text.js";
-import { result, table } from "/static/tool_result.js";
+import { result, table, whole } from "/static/tool_result.js";
 
 const TELLING = ["pattern", "path", "file", "query", "script", "expression", "expand", "command", "title", "name", "url"];
 const ICONS = { running: "◌", waiting: "?", done: "✓", failed: "✕" };
@@ -62,7 +62,7 @@ export class ToolCard {
     this.waiting = false;
     this.#set(isError ? "failed" : "done", isError ? "failed" : "done");
     this.time.textContent = duration(durationMs);
-    const rest = contentRef ? whole(contentRef) : null;
+    const rest = contentRef ? whole("result", contentRef) : null;
     this.#show(content, { title: isError ? "Error" : "Result", rest, most: LONGEST_SHOWN });
   }
 
@@ -87,11 +87,6 @@ export class ToolCard {
     this.icon.textContent = ICONS[state];
     this.outcome.textContent = words;
   }
-}
-
-function whole(address) {
-  const link = h("a", { href: address, target: "_blank", rel: "noopener" }, "Open the whole message");
-  return h("p", { class: "quiet" }, "The result is longer than what is shown here. ", link);
 }
 
 function about(given) {

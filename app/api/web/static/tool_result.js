@@ -19,6 +19,12 @@ export function result(content, given, live, limit) {
   ];
 }
 
+/** Where the rest of it can be read: `address` is that of the message. */
+export function whole(what, address) {
+  const link = h("a", { href: address, target: "_blank", rel: "noopener" }, "Open the whole message");
+  return h("p", { class: "quiet" }, `The ${what} is longer than what is shown here. `, link);
+}
+
 /** Names and their values in two columns. */
 export function table(entries) {
   return h("dl", { class: "pairs" }, entries.map(([key, value]) => [h("dt", {}, key), h("dd", {}, worded(value))]));
