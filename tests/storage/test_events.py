@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+import time
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -125,6 +127,22 @@ async def test_the_audit_is_listed_by_every_filter_newest_first(storage: Storage
     assert await listed(since=2, until=3) == [2]
     second = await storage.read(lambda unit: unit.audit.list(event="tool.denied"))
     assert second.items[0].data == {"n": [1, "ü"]}
+
+
+async def test_stars_in_an_event_stand_for_anything_and_cost_nothing(storage: Storage) -> None:
+    names = ("a", "aa", "ab", "aba", "abba", "bab", "a.b.c", "tool.call_" + "a" * 60)
+    await storage.write(lambda unit: unit.audit.add_many(rows.audit(n, event=e) for n, e in enumerate(names)))
+
+    async def found(pattern: str) -> set[str]:
+        page = await storage.read(lambda unit: unit.audit.list(event=pattern))
+        return {row.event for row in page.items}
+
+    for pattern in ("*", "a*", "*a", "a*a", "a*b*a", "*b*", "**b**", "a.*.c", "*a*a*a", "b*b", "a*aa", "x*"):
+        assert await found(pattern) == {name for name in names if fnmatchcase(name, pattern)}, pattern
+    began = time.monotonic()
+    for pattern in ("*" * 63 + "Z", "*a" * 31 + "*Z"):
+        assert await found(pattern) == set()
+    assert time.monotonic() - began < 5  # as a regular expression: for ever
 
 
 async def test_old_audit_rows_are_trimmed(storage: Storage) -> None:
