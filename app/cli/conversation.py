@@ -23,16 +23,20 @@ async def open_project(client: DaemonClient, folder: Path | None) -> dict[str, A
     """Return the project of `folder`, or of the folder at or above this one, loading it if needed.
 
     Without either, the daemon's only project is taken. Of one whose file does not compile any more the
-    last good version is used, as the daemon does, and that is said."""
+    last good version is used, as the daemon does, and that is said. A token that may only read finds the
+    projects that are loaded."""
     root = find_project_root() if folder is None else require_project_root(folder)
     if root is not None:
         try:
             loaded: dict[str, Any] = await client.request("POST", "/projects/load", body={"path": str(root)})
         except CommandFailed as failure:
-            kept = await _last_good(client, root) if failure.code == "dsl_invalid" else None
+            if failure.code not in ("dsl_invalid", "forbidden"):
+                raise
+            kept = await _loaded_before(client, root)
             if kept is None:
                 raise
-            print_warning(f"{failure.message}; the last good version is used (`kaged check {root}`)")
+            if failure.code == "dsl_invalid":
+                print_warning(f"{failure.message}; the last good version is used (`kaged check {root}`)")
             return kept
         return loaded
     projects = [project async for project in client.items("/projects")]
@@ -47,8 +51,8 @@ async def open_project(client: DaemonClient, folder: Path | None) -> dict[str, A
     raise CommandFailed("no_project", f"say which project with --project; the daemon has {known}")
 
 
-async def _last_good(client: DaemonClient, root: Path) -> dict[str, Any] | None:
-    """Return the project of a folder as the daemon has it; None when it never had a version that compiles."""
+async def _loaded_before(client: DaemonClient, root: Path) -> dict[str, Any] | None:
+    """Return the project of a folder as the daemon has it; None when no version of it ever compiled."""
     real = str(await asyncio.to_thread(root.resolve))
     found = [one async for one in client.items("/projects") if one["root"] in (str(root), real)]
     if not found:

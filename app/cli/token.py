@@ -15,6 +15,7 @@ from urllib.parse import quote
 import click
 
 from app.cli.client import DaemonClient
+from app.cli.conversation import LAST, find_session
 from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
 from app.cli.output import json_option, print_json, print_table, print_text
 
@@ -38,7 +39,7 @@ def _lifetime(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @command.command(name="create")
 @click.argument("name")
 @click.option("--read-only", is_flag=True, help="A token that may look but not change anything.")
-@click.option("--session", "session_id", help="A token of one agent: the session that it acts in.")
+@click.option("--session", "session_id", help="A token of one agent: the session that it acts in, or `last`.")
 @click.option("--agent", "agent_path", help="With --session: the agent whose tools it calls.")
 @click.option("--project-id", help="A token of one plugin: the project whose sessions it reads.")
 @click.option("--plugin", help="With --project-id: the plugin's name.")
@@ -73,7 +74,7 @@ def create(
         "expires_at": (datetime.now(UTC) + expires_in).isoformat() if expires_in is not None else None,
         **{field: value for field, value in bound.items() if value is not None},
     }
-    created = asyncio.run(_request(address, "POST", "/tokens", body))
+    created = asyncio.run(_create(address, body))
     if as_json:
         print_json(created)
         return
@@ -81,6 +82,14 @@ def create(
     click.secho(
         f"{created['id']} ({created['scope']}): keep it now, it is not shown again", dim=True, err=True
     )
+
+
+async def _create(address: DaemonAddress, body: dict[str, Any]) -> dict[str, Any]:
+    async with DaemonClient(address) as client:
+        if body.get("session_id") == LAST:
+            body = {**body, "session_id": (await find_session(client, LAST, None))["id"]}
+        created: dict[str, Any] = await client.request("POST", "/tokens", body=body)
+        return created
 
 
 def _scope(read_only: bool, bound: dict[str, str | None]) -> str:

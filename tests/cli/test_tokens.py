@@ -29,6 +29,24 @@ def test_the_list_is_a_table_for_people(daemon: DaemonProcess) -> None:
     assert any("table" in line and "read-only" in line and "valid" in line for line in lines)
 
 
+def test_a_token_of_an_agent_may_be_for_the_last_session(daemon: DaemonProcess) -> None:
+    daemon.home.run("send", "please read it")
+    created = daemon.home.json("token", "create", "bot", "--session", "last", "--agent", "primary")
+    newest = daemon.home.json("session", "list")["items"][0]
+    assert created["session_id"] == newest["id"]
+
+
+def test_a_token_that_may_only_read_lists_what_belongs_to_a_project(daemon: DaemonProcess) -> None:
+    created = daemon.home.json("token", "create", "reader", "--read-only")
+    token = ("--token", created["token"])
+    for command in (("issue", "list"), ("run",), ("runs", "list"), ("session", "list", "--project", ".")):
+        done = daemon.home.run(*command, *token)
+        assert done.returncode == 0, done.stderr
+    refused = daemon.home.run("issue", "new", "No", *token)
+    assert refused.returncode == 1
+    assert "only read" in refused.stderr
+
+
 def test_the_token_alone_is_on_standard_output(daemon: DaemonProcess) -> None:
     done = daemon.home.run("token", "create", "script")
     assert len(done.stdout.split()) == 1
