@@ -25,6 +25,7 @@ from app.harness.loop import INTERACTION
 from app.harness.session_rows import (
     Mode,
     PostedMessage,
+    at_work,
     both,
     busy,
     hold_all,
@@ -315,8 +316,9 @@ class Session:
         """Close the session for good; its messages stay readable."""
         async with self._lock:
             self._still_there()
-            if self._busy:
-                raise self._record.illegal("archive")
+            if self._busy and self._record.state is not SessionState.RUNNING:
+                raise at_work(self._record.state, "archive")
+            self._record.require(SessionEvent.ARCHIVE)
             held = hold_all(self._runs.stop_what_waits())
             closed = await close_open_calls(self._runs, self._services.storage, STOPPED)
             await self._record.move(
@@ -336,11 +338,7 @@ class Session:
         async with self._lock:
             self._still_there()
             if self._busy:
-                raise Conflict(
-                    "A run is active; cancel it before you delete the session.",
-                    reason="run_in_progress",
-                    details={"state": self.row.state},
-                )
+                raise at_work(self._record.state, "delete")
             await self._services.storage.write(lambda uow: uow.sessions.delete(self.id), durable=True)
             self._runs.closed = True
             self._services.capacity.withdraw(self.id)

@@ -127,6 +127,16 @@ def busy(state: SessionState) -> Conflict:
     )
 
 
+def at_work(state: SessionState, command: str) -> Conflict:
+    """Return the refusal of a command that must not come between a run, or a task in the background."""
+    what = "A run" if state is SessionState.RUNNING else "A task in the background"
+    return Conflict(
+        f"{what} is active; cancel it before you {command} the session.",
+        reason="run_in_progress",
+        details={"state": state.value},
+    )
+
+
 def overflow_flag(row: Session, reason: str, state: str) -> dict[str, Any]:
     """Return what becomes of the flag that says the context is too long for the model."""
     if reason == "context_overflow":

@@ -200,3 +200,16 @@ async def test_children_that_are_called_at_once_are_no_more_than_may_be(
     assert len(begun) == 3
     refused = [f for f in watch.of("message.tool_result") if "too_many_agents" in f["payload"]["content"]]
     assert len(refused) == 5
+
+
+@pytest.mark.requirement("R2.7.1", "R6.delegation.background")
+@pytest.mark.parametrize(("method", "path"), [("POST", "/archive"), ("DELETE", "")])
+async def test_what_a_task_in_the_background_forbids_says_so(
+    family: Driver, cast: Cast, method: str, path: str
+) -> None:
+    """It said that archiving was not possible while the session is idle, and possible: archiving."""
+    async with family.watching() as watch:
+        await a_task_at_work(family, watch, cast)
+        refused = (await family.session_call(method, path, status=409))["error"]
+        assert "A task in the background is active; cancel it" in refused["message"]
+        assert refused["details"] == {"reason": "run_in_progress", "state": "idle"}
