@@ -165,3 +165,40 @@ async def test_the_end_of_a_run_looks_at_each_call_of_a_long_session_only_once(d
     async with open_page(daemon) as (page, complaints):
         assert await page.evaluate(LOAD, 200) == [200, 200]
         assert complaints.found == []
+
+
+OUTSIDE = """
+    [...document.querySelectorAll("button, select, input, textarea")].filter((control) => {
+        const box = control.getBoundingClientRect();
+        return control.checkVisibility() && box.width > 1 && box.right > innerWidth + 1;
+    }).map((control) => control.id || control.textContent)
+"""
+
+
+async def test_long_words_leave_every_control_on_a_narrow_screen(tmp_path: Path) -> None:
+    demo = Demo(tmp_path, speed=1)
+    try:
+        daemon = await demo.start()
+        async with open_page(daemon, width=360, height=740) as (page, _), daemon.client() as client:
+            issues = f"/projects/{daemon.project_id}/issues"
+            number = (await client.post(issues, json={"title": "W" * 190})).json()["number"]
+            todo = {"content": "z" * 300, "kind": "criterion"}
+            assert (await client.post(f"{issues}/{number}/todos", json=todo)).status_code == 201
+            await page.goto(f"{daemon.url}/#workflows/{daemon.project_id}/fix")
+            await page.wait_for_selector("#run-issue option >> nth=1", state="attached")
+            assert await page.evaluate(OUTSIDE) == []
+
+            made = {"project_id": daemon.project_id, "issue_number": number, "title": "T" * 180}
+            session_id = (await client.post("/sessions", json=made)).json()["id"]
+            await page.goto(f"{daemon.url}/#{session_id}")
+            await page.wait_for_selector("#composer:not([hidden])")
+            await send(page, "Tell me a long story")
+            await page.wait_for_selector("#pause:not([hidden])")
+            assert await page.evaluate(OUTSIDE) == []
+            await page.click("#open-details")
+            await page.click("#tab-issue")
+            await page.wait_for_selector(".todo-acts button")
+            outside = await page.evaluate(OUTSIDE)
+            assert [name for name in outside if not name.startswith("tab-")] == []
+    finally:
+        await demo.stop()
