@@ -25,7 +25,7 @@ from app.harness.dsl.document import Node, Place, SourceFile
 from app.harness.dsl.loader import ProjectLoader, parse_document
 from app.harness.dsl.not_in_effect import warn_of_what_has_no_effect
 from app.harness.dsl.paths import CONFIG_FOLDER, PROJECT_FILE, display_path
-from app.harness.dsl.permissions import compile_permissions
+from app.harness.dsl.permissions import compile_permissions, warn_of_idle_rules
 from app.harness.dsl.plugins import PluginCatalog
 from app.harness.dsl.prompt_files import PromptFiles
 from app.harness.dsl.references import Flattener, lift_project_keys
@@ -144,6 +144,7 @@ class _Compilation:
     def run(self, document: Node) -> CompiledProject | None:
         checked = check_sections(document, self.bag)
         warn_of_what_has_no_effect(document, self.bag)
+        warn_of_idle_rules(document, self.resolver, self.bag)
         primary = document.get("primary")
         if primary is None:
             return None
@@ -164,6 +165,7 @@ class _Compilation:
 
     def _check_nested(self, document: Node) -> None:
         check_sections(document, self.bag)
+        warn_of_idle_rules(document, self.resolver, self.bag)
 
     def _project(
         self,

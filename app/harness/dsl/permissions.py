@@ -1,16 +1,27 @@
 """Permission rules of a project file.
 
-Owns: their validation and the default of `pinned`. Never: deciding a permission; the tool service does that.
+Owns: their validation, the default of `pinned`, and the warning about a rule for nothing there is. Never:
+deciding a permission; the tool service does that.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+
 from pydantic import ValidationError
 
 from app.harness.dsl.compiled import CompiledPermission
-from app.harness.dsl.diagnostics import DiagnosticBag
+from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import Node, to_plain
 from app.harness.dsl.spec_sections import PermissionRule
+from app.harness.dsl.tool_resolution import ToolResolver
+from app.tools.authorisation.rules import CAPABILITIES
+
+_OF_PROJECT_FILES = tuple(name for name in CAPABILITIES if name != "watchdog")
+_DELEGATION = "agent-"
+MAX_TOLD = 100
+"""How many different names that are not there are told."""
 
 
 def compile_permissions(rules: Node | None, *, pinned: bool) -> tuple[CompiledPermission, ...]:
@@ -29,3 +40,55 @@ def compile_permissions(rules: Node | None, *, pinned: bool) -> tuple[CompiledPe
             )
         )
     return tuple(compiled)
+
+
+def warn_of_idle_rules(document: Node, resolver: ToolResolver, bag: DiagnosticBag) -> None:
+    """Warn of each rule in a document whose `permission` names nothing there is: a misspelled denial
+    protects nothing. Tools of other servers and of referenced projects' plugins are not known here, so that
+    what could be one is let pass."""
+    primary = document.get("primary")
+    agents = [primary] if primary is not None else []
+    for agent in agents:
+        below = agent.get("subagents")
+        agents += [] if below is None else below.entries.values()
+    holders = [document, *agents]
+    plugins = {name for one in holders if (own := one.get("plugins")) is not None for name in own.entries}
+    refers = any(agent.get("path") is not None for agent in agents)
+    known = {name for tool, actions in resolver.tools.items() for name in (tool, *actions)}
+    known.update(_OF_PROJECT_FILES)
+    wired = {name.replace(".", "_"): name for name in known}
+    told: dict[str, str] = {}
+    for named in _names_of_rules(holders):
+        name = named.text or ""
+        if not name or _may_be_there(name, known, wired, plugins, refers=refers):
+            continue
+        if name not in told and len(told) < MAX_TOLD:  # looking for a similar name takes its time
+            told[name] = _says_nothing(name, known, wired)
+        if name in told:
+            bag.warning("permission_unmatched", told[name], named.place)
+
+
+def _names_of_rules(holders: Iterable[Node]) -> Iterator[Node]:
+    for holder in holders:
+        rules = holder.get("permissions")
+        for rule in rules.value if rules is not None and isinstance(rules.value, tuple) else ():
+            if (named := rule.get("permission")) is not None:
+                yield named
+
+
+def _may_be_there(
+    name: str, known: Collection[str], wired: Collection[str], plugins: Collection[str], *, refers: bool
+) -> bool:
+    if name.startswith(_DELEGATION) or any(fnmatchcase(one, name) for one in known):
+        return True
+    head, dot, _ = name.partition(".")
+    if not dot and "_" in name:  # a tool of another server, unless it is a built-in one as providers know it
+        return name not in wired
+    is_built_in = any(one.startswith(f"{head}.") for one in known)
+    return bool(dot) and (head in plugins or (refers and not is_built_in))
+
+
+def _says_nothing(name: str, known: Collection[str], wired: Mapping[str, str]) -> str:
+    hint = f"; did you mean `{wired[name]}`?" if name in wired else did_you_mean(name, known)
+    hint = hint or f"; capabilities are {', '.join(_OF_PROJECT_FILES)}"
+    return f"the rule does nothing: no tool, action or capability is called `{name}`{hint}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -170,3 +171,41 @@ def test_an_agent_without_tools_or_children_is_a_warning(tmp_path: Path) -> None
 def test_one_wrong_override_does_not_hide_the_others(tmp_path: Path) -> None:
     result = on_root(tmp_path, "{file.read: {enabled: maybe}, nothing: {enabled: true}, edit.text: null}")
     assert codes(result) == ["wrong_type", "tool_unmatched", "wrong_type"]
+
+
+@pytest.mark.requirement("R2.2.2")
+def test_a_permission_rule_for_nothing_there_is_is_a_warning_at_its_name(tmp_path: Path) -> None:
+    rules = "".join(
+        f"    - {{ permission: '{name}', pattern: '*', action: deny }}\n"
+        for name in ("file.wriet", "file_write", "kaged.issue.crate", "fil.*", "watchdog", "delete")
+    )
+    result = compiled(tmp_path, MINIMAL + "  permissions:\n" + rules)
+    assert [(d.severity, d.code, d.line, d.column) for d in result.diagnostics] == [
+        ("warning", "permission_unmatched", line, 21) for line in range(8, 14)
+    ]
+    said = [d.message for d in result.diagnostics]
+    assert all("`file.write`" in one for one in said[:2])
+    assert "`kaged.issue.create`" in said[2]
+    assert "capabilities are fs.read" in said[5]
+
+
+@pytest.mark.requirement("R2.2.2")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("*", "file.*", "read", "kaged.issue", "kaged.issue.*", "kaged.issue.create", "fs.write", "net"),
+        *("agent-coder", "memory.recall", "github_create_issue", "github_*"),
+    ],
+)
+def test_a_rule_for_what_is_there_or_may_be_is_none(tmp_path: Path, name: str) -> None:
+    rule = f"permissions: [{{permission: '{name}', pattern: '*', action: deny}}]\n"
+    text = MINIMAL + "  plugins: {memory: {package: ./plugins/memory}}\n" + rule
+    assert compiled(tmp_path, text).diagnostics == ()
+
+
+def test_thousands_of_rules_for_nothing_are_found_soon(tmp_path: Path) -> None:
+    rules = "".join(f"- {{permission: file.r{n}, pattern: x}}\n" for n in range(5_000))
+    began = time.process_time()
+    found = compiled(tmp_path, MINIMAL + "permissions:\n" + rules).diagnostics
+    assert [d.code for d in found].count("permission_unmatched") == 100
+    assert time.process_time() - began < 10
