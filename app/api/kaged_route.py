@@ -65,13 +65,16 @@ class KagedRoute(APIRoute):
             if key is None:
                 return await noted(request)
             idempotency: Idempotency = request.app.state.idempotency
-            return await idempotency.once(
+            answer = await idempotency.once(
                 request.app.state.services.storage,
                 scope=scope_of_key(request),
                 key=key,
                 body=body + b"?" + request.scope["query_string"],
-                call=lambda: noted(request),
+                call=lambda: handler(request),
             )
+            # Only now: were it not stored, the key would be given back for what has happened.
+            await note_operation(request, operation, answer)
+            return answer
 
         return strict
 

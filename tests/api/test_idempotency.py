@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from sqlalchemy import text
 
 from app.ids import now_ms
 from app.storage.models import IdempotencyKey
@@ -81,6 +82,28 @@ async def test_a_body_with_wrong_fields_is_told_so_again_and_can_be_mended(
 
 
 @pytest.mark.requirement("R2.7.10")
+async def test_what_has_happened_is_not_done_again_when_its_audit_row_could_not_be_stored(
+    daemon: Daemon, client: httpx2.AsyncClient, project_id: str
+) -> None:
+    refuse = (
+        "CREATE TRIGGER full_disk BEFORE INSERT ON audit_events WHEN new.event = 'operator.create_session' "
+        "BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    )
+
+    async def run(statement: str) -> None:
+        storage = daemon.services.storage
+        await storage.write(lambda uow: uow.connection.execute(text(statement)).close())
+
+    await run(refuse)
+    body = {"project_id": project_id}
+    first = await client.post("/api/v1/sessions", json=body, headers=KEY)
+    await run("DROP TRIGGER full_disk")
+    second = await client.post("/api/v1/sessions", json=body, headers=KEY)
+    assert (first.status_code, second.status_code) == (503, 201)
+    assert second.headers["idempotency-replayed"] == "true"
+    assert (await client.get("/api/v1/sessions")).json()["total"] == 1
+
+
 async def test_the_answer_is_remembered_over_a_restart(
     tmp_path: Path, model_settings: dict[str, Any]
 ) -> None:
