@@ -62,6 +62,8 @@ def list_runs(
         for one in page["items"]
     ]
     print_table(("ID", "STATE", "CREATED (UTC)", "ISSUE", "WORKFLOW"), rows)
+    if page["total"] > len(rows):
+        print_text(f"{len(rows)} of {page['total']}; more with --limit", dim=True)
 
 
 @command.command(name="show")

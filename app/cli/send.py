@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from app.cli.questions import ANSWERED, Questions
 from app.cli.stream_view import StreamView
 from app.cli.streams import write_data
 
+_REFUSED = ("bad_request", "validation_failed", "payload_too_large")
+"""Errors of a message that can be posted nowhere."""
 WAITS_FOR_ANSWER = "interaction"
 """Why a run has ended that goes on with the answer to a question."""
 
@@ -145,11 +147,18 @@ class _Answer:
 
     async def _post(self) -> None:
         body = {"content": self.posting.text, "model": self.posting.model, "mode": self.posting.mode}
-        posted = await self.client.request(
-            "POST",
-            f"{session_path(self.session_id)}/messages",
-            body={name: value for name, value in body.items() if value is not None},
-        )
+        path = session_path(self.session_id)
+        try:
+            posted = await self.client.request(
+                "POST",
+                f"{path}/messages",
+                body={name: value for name, value in body.items() if value is not None},
+            )
+        except CommandFailed as failure:
+            if self.posting.session is None and failure.code in _REFUSED:
+                with suppress(CommandFailed):  # the session that was made for this message
+                    await self.client.request("DELETE", path)
+            raise
         self.message_id = posted["message"]["id"]
         self.run_id = posted["run"]["id"] if posted["run"] is not None else None
         self.steering = posted["queued"] and self.posting.mode == "steer"

@@ -103,7 +103,8 @@ def _wording(detail: ErrorDetails) -> str:
     kind = detail["type"]
     if kind == "literal_error":
         return f"must be one of {detail['ctx']['expected']}"
-    return _WORDING.get(kind) or detail["msg"].replace("Input should be", "must be").replace("String", "text")
+    words = detail["msg"].removeprefix("Value error, ")
+    return _WORDING.get(kind) or words.replace("Input should be", "must be").replace("String", "text")
 
 
 def _line(problem: Mapping[str, str]) -> str:

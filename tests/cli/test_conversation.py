@@ -238,3 +238,11 @@ def test_of_a_project_that_never_compiled_every_finding_is_shown(
     assert (done.returncode, done.stdout) == (1, "")
     assert "error[missing_key]" in done.stderr
     assert "project.yaml:3:1: error[unknown_key]" in done.stderr
+
+
+def test_a_first_message_that_is_refused_leaves_no_session_behind(daemon: DaemonProcess) -> None:
+    before = daemon.home.json("session", "list")["total"]
+    done = daemon.home.run("send", "hi", "--model", "nope")
+    assert done.returncode == 1
+    assert "Known aliases: demo" in done.stderr
+    assert daemon.home.json("session", "list")["total"] == before

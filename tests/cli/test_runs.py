@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import pexpect
@@ -188,6 +189,12 @@ def test_a_detached_run_is_listed_shown_followed_and_cancelled(daemon: DaemonPro
     assert again.returncode == 1
     assert "ended already" in again.stderr
     assert f"stall cancelled · {run_id}" in daemon.home.run("runs", "show", run_id).stdout
+
+
+def test_a_list_that_is_cut_says_how_many_there_are(daemon: DaemonProcess) -> None:
+    for _ in range(2):
+        daemon.home.json("runs", "cancel", daemon.home.json("run", "stall", "--detach")["id"])
+    assert re.search(r"\n1 of \d+; more with --limit", daemon.home.run("runs", "list", "--limit", "1").stdout)
 
 
 def test_ctrl_c_leaves_a_run_that_is_only_followed(daemon: DaemonProcess) -> None:

@@ -211,7 +211,7 @@ def test_folders_that_every_cage_sees_are_relative_to_the_file(load: Any, tmp_pa
 def test_no_setting_shows_every_cage_the_whole_machine(load: Any, folder: str) -> None:
     with pytest.raises(ConfigError) as refused:
         load(f'[sandbox]\nread_only = ["{folder}"]\n')
-    assert "below /" in refused.value.message
+    assert "sandbox.read_only.0 name an absolute folder below /" in refused.value.message
 
 
 def test_a_credential_written_twice_is_refused(load: Any) -> None:
