@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.errors import KagedError, ToolError
+from app.errors import KagedError, NotFound, ToolError
 from app.harness.dsl.compiled import CompiledWorkflow
 from app.harness.issues.author import Author
 from app.harness.issues.commands import as_tool_error
@@ -54,6 +54,13 @@ class WorkflowTools:
             run = await self._service.get(run_id)
             if run.project_id != context.project_id:
                 raise run_not_found(run_id)
+        except NotFound as problem:
+            raise ToolError(
+                "run_not_found",
+                f"There is no workflow run {run_id[:100]} in this project: give the run_id that "
+                "kaged.workflow.trigger returned.",
+                detail=problem.details,
+            ) from None
         except KagedError as problem:
             raise as_tool_error(problem) from None
         return facts_of(run)

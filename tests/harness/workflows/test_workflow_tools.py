@@ -140,8 +140,9 @@ async def test_workflow_status_failed(shop: Shop, fake: FakeProvider) -> None:
 
 
 async def test_workflow_status_not_found(shop: Shop) -> None:
-    code, _ = await error(shop, "kaged.workflow.status", {"run_id": "01HXYZ"})
+    code, said = await error(shop, "kaged.workflow.status", {"run_id": "01HXYZ"})
     assert code == "run_not_found"
+    assert "kaged.workflow.trigger" in str(said) and "GET /api" not in str(said)
 
 
 @pytest.mark.requirement("R7.scope")
