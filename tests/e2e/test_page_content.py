@@ -131,6 +131,9 @@ async def test_each_paragraph_reads_in_the_direction_of_its_own_words(demo: Demo
             })
         """)
         assert sides == ["right", "right", "left", "left"]
+        await page.fill("#message", "مرحبا")
+        written = page.locator("#message")
+        assert await written.evaluate("field => getComputedStyle(field).direction") == "rtl"
         listed = page.locator(".markdown ol")
         assert await listed.evaluate("list => getComputedStyle(list).direction") == "rtl"
         assert complaints.found == []

@@ -98,6 +98,7 @@ async def test_what_is_sent_again_because_the_answer_was_lost_happens_once(demo:
             await page.press("#message", "Control+Enter")
         assert (await again.value).headers["idempotency-replayed"] == "true"
         await page.wait_for_function("document.querySelector('#message').value === ''")
+        assert await page.locator(".notice").count() == 0
         # The same words once more are a message of their own.
         await send(page, "hello")
         await page.wait_for_selector(".run-end >> nth=1")

@@ -6,6 +6,7 @@ import { Details } from "/static/details.js";
 import { byId, h, replace } from "/static/dom.js";
 import { words } from "/static/format.js";
 import { History } from "/static/history.js";
+import { forget } from "/static/notices.js";
 import { Questions } from "/static/questions.js";
 import { to } from "/static/routes.js";
 import { followScroll } from "/static/scroll.js";
@@ -29,7 +30,7 @@ export class SessionView {
       onError: failed,
     });
     this.conversation = new Conversation(byId("conversation"), byId("waiting"), { onGap: () => this.#session?.reload(), history });
-    this.composer = new Composer({ onError: failed, onSent: this.scroll.toEnd });
+    this.composer = new Composer({ onError: failed, onSent: () => this.#sent() });
     this.details = new Details({ onError: failed, onGone: (id) => this.#gone(id) });
     this.questions = new Questions({ onError: failed, onChange: () => this.#session?.detail && this.#showState(this.#session.detail), onOpen: (question) => this.conversation.asks(question), onClosed: (question) => this.conversation.answered(question) });
   }
@@ -94,6 +95,11 @@ export class SessionView {
       }
     }
     byId("conversation").removeAttribute("aria-busy");
+  }
+
+  #sent() {
+    forget("unreachable");
+    this.scroll.toEnd();
   }
 
   #trouble(id, error) {
