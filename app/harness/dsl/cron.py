@@ -73,9 +73,14 @@ def parse_cron(expression: str) -> Cron:
     """Return the times of an expression such as `*/15 8-18 * jan-jun mon,fri`, or `@daily`.
 
     Raises ValueError that says what is wrong with it."""
-    fields = _SHORTHANDS.get(expression, expression).lower().split()
+    plain = expression.strip().lower()
+    fields = _SHORTHANDS.get(plain, plain).split()
     if len(fields) != len(_FIELDS):
-        raise ValueError(f"a schedule has five fields (minute hour day month weekday), found {len(fields)}")
+        seconds = ", as there are no seconds" if len(fields) == len(_FIELDS) + 1 else ""
+        raise ValueError(
+            f"a schedule has five fields (minute hour day month weekday), found {len(fields)}; write one as "
+            f"`0 7 * * mon-fri`{seconds}, or one of {', '.join(_SHORTHANDS)}"
+        )
     minutes, hours, days, months, weekdays = (
         _field(text, name, low, high) for text, (name, low, high) in zip(fields, _FIELDS, strict=True)
     )
@@ -128,4 +133,8 @@ def _number(word: str, name: str, low: int) -> int:
 
 
 def _not_a(part: str, name: str, low: int, high: int) -> ValueError:
-    return ValueError(f"`{part}` is not a {name} between {low} and {high}")
+    names = _NAMES.get(name)
+    named = f" or {names[0]} to {names[-1]}" if names is not None else ""
+    several = ", a range from the smaller to the larger" if "-" in part else ""
+    step = f", and a step from 1 to {high}" if "/" in part else ""
+    return ValueError(f"`{part[:40]}` is no {name}; write {low} to {high}{named}{several}{step}, or `*`")

@@ -65,3 +65,21 @@ def test_the_next_time_matches_and_none_between_does(expression: str, moment: da
             break
         assert not cron.matches(minute)
         minute += timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("every day", "`0 7 * * mon-fri`, or one of @hourly"),
+        ("0 0 7 * * *", "as there are no seconds"),
+        ("0 24 * * *", "`24` is no hour; write 0 to 23, or `*`"),
+        ("0 0 * * fri-mon", "`fri-mon` is no weekday; write 0 to 7 or sun to sat, a range from the smaller"),
+        ("*/90 * * * *", "a step from 1 to 59"),
+    ],
+)
+def test_what_is_no_schedule_is_told_what_to_write(expression: str, says: str) -> None:
+    assert says in str(cron_problem(expression))
+
+
+def test_a_shorthand_may_be_written_in_any_case() -> None:
+    assert parse_cron(" @Daily ") == parse_cron("0 0 * * *")
