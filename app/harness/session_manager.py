@@ -191,7 +191,8 @@ class SessionManager:
         source = await self.get(session_id)
         rows, edits = await self._storage.read(lambda uow: fork_of(uow, session_id, message_id))
         made = new_session(source, actor)
-        await self._storage.write(storing(session_id, message_id, made, rows, edits), durable=True)
+        copied = await asyncio.to_thread(storing, session_id, message_id, made, rows, edits)
+        await self._storage.write(copied, durable=True)
         return made
 
     async def get(self, session_id: str) -> SessionRow:

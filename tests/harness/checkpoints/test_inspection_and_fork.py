@@ -10,7 +10,9 @@ import pytest
 from tests.fakes.provider_script import Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.checkpoints.test_rollback import paused, say, sent, shown
+from tests.harness.compaction.conversations import traffic
 from tests.harness.driving import Driver
+from tests.harness.loop_watch import watched_loop
 
 
 async def at_checkpoint(driver: Driver, checkpoint: dict[str, Any]) -> list[str]:
@@ -131,3 +133,15 @@ async def test_an_exported_session_keeps_its_rollbacks_and_edited_prompts(
     assert (await driver.session_call("GET", "/prompts"))["prompts"][0]["source"] == "edited"
     await driver.session_call("POST", f"/rollbacks/{rollback['id']}/undo")
     assert await shown(driver) == ["One", "First.", "Two", "Half"]
+
+
+@pytest.mark.requirement("R6.checkpoint.fork")
+async def test_a_fork_of_a_long_conversation_does_not_hold_up_the_daemon(driver: Driver) -> None:
+    rows = traffic(4_000, session_id=driver.session_id)
+    storage, sessions = driver.daemon.services.storage, driver.daemon.services.sessions
+    await storage.write(lambda uow: uow.messages.add_many(rows))
+    with watched_loop() as watch:
+        made = await sessions.fork(driver.session_id, rows[-1].id, actor="operator")
+    watch.check()
+    copies = await storage.read(lambda uow: uow.messages.history(made.id, "primary"))
+    assert [row.content for row in copies] == [row.content for row in rows]
