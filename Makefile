@@ -21,7 +21,7 @@ setup: $(STAMP) ## everything that running and testing need, once
 
 $(STAMP): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "kaged needs Python 3.11 or newer with the venv module; set PYTHON=/path/to/python3" >&2; exit 1; }
-	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || "$(PYTHON)" -m venv $(VENV)
 	@UV_VERSION=$(UV_VERSION) .ci/install-packages $(BIN)/python
 	@touch $(STAMP)
 

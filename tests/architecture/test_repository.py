@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -70,6 +71,25 @@ def test_the_demo_is_fresh_at_each_start_but_not_below_a_daemon_that_runs(tmp_pa
     subprocess.run(script, check=True)
     assert not work.exists()
     assert (data / "demo" / ".kaged" / "project.yaml").is_file()
+
+
+def test_a_setup_that_was_interrupted_is_taken_up(tmp_path: Path) -> None:
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / ".ci").mkdir()
+    install = tmp_path / ".ci" / "install-packages"
+    install.write_text("#!/bin/sh\nexec $1 -m pip --version\n")
+    install.chmod(0o755)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / ".venv"], check=True)
+    made = subprocess.run(
+        ["make", "setup", f"PYTHON={sys.executable}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr
+    assert (tmp_path / ".venv" / ".installed").exists()
 
 
 def test_make_is_given_folders_with_spaces_as_one_word() -> None:
