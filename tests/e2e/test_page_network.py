@@ -231,3 +231,26 @@ async def test_a_message_that_is_longer_than_its_frame_says_where_the_rest_is(de
         assert await page.text_content(".post-text") == words
         assert await link.count() == 0
         assert complaints.found == []
+
+
+async def test_what_was_written_is_there_after_a_reload_and_after_signing_in_again(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, _), daemon.client() as client:
+        session_id = await new_session(page)
+        await page.fill("#message", "Half a thought")
+        await page.reload()
+        await page.wait_for_selector("#composer:not([hidden])")
+        assert await page.input_value("#message") == "Half a thought"
+        await page.context.clear_cookies()
+        await page.press("#message", "Control+Enter")
+        await page.wait_for_selector("text=This browser is not signed in")
+        link = (await client.post("/tokens/launch-link", json={})).json()["url"]
+        await page.goto(link)
+        await page.goto(f"{daemon.url}/#{session_id}")
+        await page.wait_for_selector("#composer:not([hidden])")
+        assert await page.input_value("#message") == "Half a thought"
+        await page.press("#message", "Control+Enter")
+        await page.wait_for_selector(".run-end")
+        await page.reload()
+        await page.wait_for_selector("#composer:not([hidden])")
+        assert await page.input_value("#message") == ""

@@ -14,8 +14,11 @@ const HINTS = {
 
 const ASKING = "The agent waits for the answer to its question. Resume goes on without it; Stop ends the run.";
 
+/** Where this tab keeps what was written and not sent, as a list of session and text. */
+const DRAFTS = "kaged.drafts";
+
 export class Composer {
-  #drafts = new Map();
+  #drafts = new Map(storedDrafts());
   #session = null;
   #busy = false;
 
@@ -37,6 +40,8 @@ export class Composer {
       }
     });
     this.text.addEventListener("input", () => this.#grow());
+    // A reload, or signing in again, takes nothing away that was written.
+    addEventListener("pagehide", () => this.#storeDrafts());
     for (const [name, path] of [["stop", "cancel"], ["pause", "pause"], ["resume", "resume"], ["continue", "continue"]]) {
       this.buttons[name].addEventListener("click", () => this.#act(path));
     }
@@ -49,6 +54,16 @@ export class Composer {
     this.form.hidden = session === null;
     this.text.value = session ? (this.#drafts.get(session.id) ?? "") : "";
     this.#grow();
+  }
+
+  #storeDrafts() {
+    if (this.#session) this.#drafts.set(this.#session.id, this.text.value);
+    const written = [...this.#drafts].filter(([, text]) => text);
+    try {
+      sessionStorage.setItem(DRAFTS, JSON.stringify(written));
+    } catch {
+      // There is no room for them, or the browser keeps nothing.
+    }
   }
 
   /** Put a suggestion into the field. */
@@ -132,5 +147,13 @@ export class Composer {
   #grow() {
     this.text.style.height = "auto";
     this.text.style.height = `${Math.min(this.text.scrollHeight + 2, innerHeight * 0.4)}px`;
+  }
+}
+
+function storedDrafts() {
+  try {
+    return JSON.parse(sessionStorage.getItem(DRAFTS)) ?? [];
+  } catch {
+    return [];
   }
 }
