@@ -6,6 +6,7 @@ Owns: the shapes of `message.end` and of a message row's details. Never: I/O.
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,9 +38,11 @@ class RecordedCall:
 
 
 class Answer:
-    """Collects deltas. Durations are milliseconds, measured from the opening of the stream."""
+    """Collects deltas. Durations are milliseconds, measured from the opening of the stream. `taken` are
+    the ids of earlier calls: some servers count each answer's calls from 0, and others refuse that."""
 
-    def __init__(self) -> None:
+    def __init__(self, taken: Collection[str] = ()) -> None:
+        self._taken = taken
         self.usage = Usage()
         self.stop_reason: StopReason = "stop"
         self.characters = 0
@@ -63,7 +66,7 @@ class Answer:
         call = delta.call
         name, identifier = call.name[:MAX_NAME_CHARACTERS], call.id[:MAX_NAME_CHARACTERS]
         number, free = 2, identifier
-        while free in self.recorded:
+        while free in self.recorded or free in self._taken:
             number, free = number + 1, f"{identifier}_{number}"
         if (name, free) == (call.name, call.id):
             return delta

@@ -119,6 +119,8 @@ class History:
         self._without_cache = EncodingCache()
         self.answered = False
         """True when the conversation ends with an answer that the model itself completed."""
+        self.call_ids: set[str] = set()
+        """Of all calls so far, those that are not shown any more too: what a new call cannot be called."""
         self.waiting: set[str] = set()
         """The calls of the newest answer that wait for a person, by id."""
         self._load(rows, frozenset(waiting))
@@ -298,6 +300,10 @@ class History:
 
     def _append(self, entry: Entry) -> None:
         self._pictured = self._pictured or has_pictures(entry.message)
+        if isinstance(entry.message, AssistantMessage):
+            self.call_ids.update(
+                block.id for block in entry.message.blocks if isinstance(block, ToolCallBlock)
+            )
         self.entries.append(entry)
         self.messages.append(entry.message)
         if self.visible is not self.messages:

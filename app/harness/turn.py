@@ -82,7 +82,7 @@ class Turn:
         self._pipeline = pipeline
         self._message_id = new_id("msg")
         self._position = run.history.take_position()
-        self._answer = Answer()
+        self._answer = Answer(run.history.call_ids)
         self._record = ModelCallRecord(run)
         self._provider, self._model = run.route.candidates[0].provider, run.route.candidates[0].model
         self._attempt = 1

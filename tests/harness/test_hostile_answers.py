@@ -29,6 +29,19 @@ async def test_a_call_with_an_endless_name_and_id_is_told_and_answered_with_shor
     assert all("no tool" in m["content"] and len(m["content"]) < 1_000 for m in answered)
 
 
+async def test_calls_of_a_server_that_counts_each_answers_from_zero_have_different_ids(
+    driver: Driver, fake: FakeProvider
+) -> None:
+    calls = Reply((ToolCall("file_read", {"path": "a.txt"}, id="0"),))
+    fake.script(calls, calls, text_reply("Once."), calls, text_reply("Again."))
+    await driver.run("Go")
+    await driver.run("On")
+    messages = fake.requests[-1].json["messages"]
+    asked = [call["id"] for message in messages for call in message.get("tool_calls", ())]
+    assert asked == ["0", "0_2", "0_3"]
+    assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == asked
+
+
 @pytest.mark.requirement("R2.5.7")
 @pytest.mark.parametrize(("arrived", "place"), [("", ""), ('{"path": "a.t', "character 9")])
 async def test_a_call_that_the_limit_cut_off_is_not_run_and_the_model_is_told_why(

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 import orjson
+import xxhash
 
 from app.messages import ToolCallBlock, ToolSpec
 
@@ -24,6 +25,7 @@ LARGEST_COUNT = 10**12
 
 _NESTING_LIMIT = 200
 _LONGEST_INTEGER = 20
+_LONGEST_ID = 64
 _NOT_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
 _KINDS: dict[type, str] = {
@@ -123,8 +125,13 @@ def as_count(value: Any) -> int:
 
 
 def wire_id(identifier: str) -> str:
-    """Return `identifier` in the alphabet that every provider accepts for the id of a call."""
-    return _NOT_AN_ID.sub("_", identifier)[:64] or "call"
+    """Return `identifier` in the alphabet and the length that every provider accepts for the id of a call;
+    long ones that differ stay different."""
+    legal = _NOT_AN_ID.sub("_", identifier) or "call"
+    if len(legal) <= _LONGEST_ID:
+        return legal
+    digest = xxhash.xxh3_64_hexdigest(identifier.encode("utf-8", "replace"))
+    return f"{legal[: _LONGEST_ID - len(digest) - 1]}_{digest}"
 
 
 class ToolNames:

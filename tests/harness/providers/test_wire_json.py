@@ -97,4 +97,6 @@ def test_tool_names_map_both_ways_and_unknown_ones_stay() -> None:
 
 def test_ids_of_calls_are_made_legal_everywhere() -> None:
     assert wire_id("call:1|fc_2") == "call_1_fc_2"
+    assert wire_id("") == "call"
     assert len(wire_id("x" * 200)) == 64
+    assert wire_id("x" * 200) == wire_id("x" * 200) != wire_id("x" * 200 + "_2")
