@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, MetaData, text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from app.errors import StorageError
 from app.storage.dump import Dump, count_rows, write_dump
@@ -218,11 +218,14 @@ def _check(database: Database) -> CheckReport:
 
 
 def _damage(connection: Connection) -> Iterator[str]:
-    for (finding,) in connection.execute(text("PRAGMA integrity_check(20)")):
-        if finding != "ok":
-            yield f"the file is damaged: {finding}"
-    for table, row, parent, _ in connection.execute(text("PRAGMA foreign_key_check")):
-        yield f"the row {row} of {table} belongs to a row of {parent} that does not exist"
+    try:
+        for (finding,) in connection.execute(text("PRAGMA integrity_check(20)")):
+            if finding != "ok":
+                yield f"the file is damaged: {finding}"
+        for table, row, parent, _ in connection.execute(text("PRAGMA foreign_key_check")):
+            yield f"the row {row} of {table} belongs to a row of {parent} that does not exist"
+    except DBAPIError as failure:  # so damaged that it cannot be read to the end
+        yield f"the file is damaged: {failure.orig}"
 
 
 @contextmanager

@@ -246,6 +246,20 @@ async def test_check_finds_rows_that_belong_to_nothing_and_a_damaged_file(tmp_pa
     assert all("belongs to a row of projects that does not exist" in problem for problem in problems)
 
 
+@pytest.mark.parametrize("table", ["messages", "projects"])
+async def test_check_says_what_is_damaged_also_where_nothing_can_be_read(tmp_path: Path, table: str) -> None:
+    await filled(None, tmp_path)
+    with closing(sqlite3.connect(tmp_path / "kaged.db")) as raw:
+        root = raw.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
+        size = raw.execute("PRAGMA page_size").fetchone()[0]
+    with (tmp_path / "kaged.db").open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xff" * size)
+    report = await check(None, tmp_path)
+    assert not report.ok
+    assert all(problem.startswith("the file is damaged: ") for problem in report.problems)
+
+
 async def test_check_says_when_the_schema_is_not_the_one_needed(
     storage_url: str | None, tmp_path: Path
 ) -> None:
