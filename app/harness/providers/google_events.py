@@ -53,6 +53,8 @@ _REFUSALS = frozenset(
     }
 )
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
+_BROKEN_OFF = frozenset({_MALFORMED, "UNEXPECTED_TOOL_CALL"})
+"""The model's own slip, and the provider gave the answer up: the same request often succeeds."""
 _CALLED = re.compile(r"([A-Za-z_][\w-]*)\s*[({]")
 
 
@@ -126,6 +128,8 @@ class GoogleFold:
         if reason == _MALFORMED and (call := self._malformed(words)) is not None:
             yield ToolCallReady(call)
             reason = "STOP"
+        if reason in _BROKEN_OFF:
+            raise self._connection.error("truncated_stream", f"the answer was given up: {told}", self._model)
         if reason not in _STOP_REASONS:
             raise self._connection.error("unknown", f"the answer was stopped: {told}", self._model)
         self._stop_reason = _STOP_REASONS[reason]
