@@ -59,15 +59,20 @@ class BackgroundTasks:
                 if session.active is None:
                     session.release_place()
 
-    async def hand_up(self, rows: list[Message]) -> None:
-        """Tell the root agent what an agent was to be told that has ended without having read it."""
+    async def hand_up(self, rows: list[Message], *, held: bool) -> None:
+        """Tell the root agent what an agent was to be told that has ended without having read it; after an
+        operator's cancel (`held`) nothing is started because of it."""
         session = self._session
-        moved = [row.model_copy(update={"agent_path": ROOT_AGENT}) for row in rows]
+        changes = {"agent_path": ROOT_AGENT, **({"delivery": "held"} if held else {})}
+        moved = [row.model_copy(update=changes) for row in rows]
         async with session.lock:
             await session.stream.record([], put_all(moved))
-            for row in moved:
+            waiting = [row for row in moved if row.delivery != "held"]
+            session.inbox.restore([row for row in moved if row.delivery == "held"])
+            for row in waiting:
                 session.inbox.add(row)
-            await self.take_up(moved[0])
+            if waiting:
+                await self.take_up(waiting[0])
 
     async def _tell(
         self,

@@ -59,8 +59,9 @@ class Background(Protocol):
         """Store the end of the task and tell the agent that started it, in one unit."""
         ...
 
-    async def hand_up(self, rows: list[Message]) -> None:
-        """Tell the root agent what an agent was to be told that has ended without having read it."""
+    async def hand_up(self, rows: list[Message], *, held: bool) -> None:
+        """Tell the root agent what an agent was to be told that has ended without having read it; with
+        `held` not before the operator's next message."""
         ...
 
 
@@ -103,7 +104,7 @@ class ChildRun:
                 )
             late, self.late = self.late, []
             if late:
-                await self._tasks.hand_up(late)
+                await self._tasks.hand_up(late, held=run.stopping == "cancel")
         except KagedError as problem:
             log.error("the end of run %s could not be stored: %s", run.run_id, problem.message)
 

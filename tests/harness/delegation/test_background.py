@@ -133,9 +133,10 @@ async def test_a_background_task_that_a_restart_cut_off_is_told(
     assert "was not done" in cast.messages("primary", 2)[-1]["content"]
 
 
-def nested() -> dict[str, Any]:
+def nested(*, background_lead: bool = False) -> dict[str, Any]:
     lead = agent("lead", tools=enabled("task"), subagents={"coder": agent("coder")})
-    return agent("primary", subagents={"lead": lead})
+    more = {"tools": enabled("task")} if background_lead else {}
+    return agent("primary", subagents={"lead": lead}, **more)
 
 
 @pytest.mark.requirement("R6.delegation.background")
@@ -202,3 +203,29 @@ async def test_what_comes_too_late_for_a_child_is_told_to_the_root(
     ]
     assert everything.count("is done.\\nWritten.") == 1 and waiting == 0
     assert any("is done.\nWritten." in str(one) for one in sent)
+
+
+@pytest.mark.requirement("R6.delegation.background", "R6.delegation.cancel")
+@pytest.mark.parametrize("how", ["cancel", "rollback"])
+async def test_what_a_stopped_agent_had_not_read_starts_no_run(drive: Drive, cast: Cast, how: str) -> None:
+    """The operator has stopped everything: the root agent is told with the next message."""
+    cast.script("primary", calling(("task", {"agent": "lead", "prompt": "Go.", "background": True})))
+    cast.script("lead", task(background=True), Reply((Text("Thinking"), Stall())))
+    async with drive(nested(background_lead=True)) as driver, driver.watching() as watch:
+        await driver.post("Go")
+        await watch.until_state("idle")
+        await watch.until(
+            lambda f: f["type"] == "run.ended" and f.get("agent_path", "").endswith("subagents.coder")
+        )
+        await watch.until(lambda _: "Thinking" in watch.text())
+        first = (await driver.session_call("GET", "/messages?agent_path=primary"))["items"][0]["id"]
+        asked = len(cast.requests["primary"])
+        if how == "cancel":
+            await driver.session_call("POST", "/cancel")
+        else:
+            await driver.session_call("POST", "/rollback", {"message_id": first}, status=201)
+        await driver.rename("Everything that was set going before has had its turn")
+        assert (await driver.state(), len(cast.requests["primary"])) == ("idle", asked)
+        await driver.run("And?")
+    told = "".join(str(m["content"]) for m in cast.messages("primary"))
+    assert "coder is done." in told and "primary.subagents.lead" in told
