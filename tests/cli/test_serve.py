@@ -112,6 +112,16 @@ def test_insecure_mode_beyond_this_machine_starts_with_the_second_flag(home: Hom
     assert daemon.stop() == 0
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_commands_and_links_reach_a_daemon_that_listens_everywhere(home: Home, host: str) -> None:
+    daemon = DaemonProcess(home, ("--host", host)).start()
+    listed = home.run("session", "list")
+    link = httpx2.get(daemon.ready["launch_url"], trust_env=False)
+    assert daemon.stop() == 0
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert link.status_code in (200, 303)
+
+
 @pytest.mark.requirement("R2.7.7")
 @pytest.mark.parametrize("nonce", ["", "short"])
 def test_proxy_mode_needs_a_nonce_that_nobody_guesses(home: Home, nonce: str) -> None:
