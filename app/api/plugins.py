@@ -17,6 +17,7 @@ from app.errors import NotFound
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.hooks.agent_plugins import declarations
 from app.lifespan import Services
+from app.states import PluginState
 
 router: APIRouter = noun_router("Plugins")
 
@@ -59,8 +60,8 @@ async def _answer(services: Services, declared: PluginDeclaration) -> PluginAnsw
         manifest, status = await services.plugins.inspect(declared)
     except PluginProblem as problem:
         reason = problem.message
-    if status is not None and manifest is not None:
-        reason = status.reason
+    if status is not None and manifest is not None and status.state is not PluginState.READY:
+        reason = status.reason  # one that runs again keeps why it had ended before
     return PluginAnswer(
         name=declared.name,
         agent_path=declared.agent_path,

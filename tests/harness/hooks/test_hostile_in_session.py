@@ -122,6 +122,24 @@ async def test_one_that_keeps_failing_is_disabled_said_so_and_enabled_again(
     assert "<plugin:hostile>good</plugin:hostile>" in fake.requests[1].json["messages"][0]["content"]
 
 
+async def test_one_that_runs_again_has_no_reason_why_it_does_not(
+    fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
+) -> None:
+    plugged.primary["plugins"] = {"hostile": plugged.hostile("hostile", *START, "--die", "--times", "1")}
+    fake.script(text_reply("Yes."))
+    async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
+        await driver.run("One")
+        async with asyncio.timeout(60):
+            while True:
+                (listed,) = (await driver.call("GET", f"/projects/{driver.project_id}/plugins"))["plugins"]
+                if listed["failures"] and listed["state"] == "ready":
+                    break
+                if listed["state"] == "restarting":
+                    assert listed["reason"]
+                await asyncio.sleep(0.05)
+    assert (listed["failures"], listed["reason"]) == (1, None)
+
+
 @pytest.mark.requirement("R8.daemon.redaction")
 async def test_what_one_says_is_listed_without_secrets(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
