@@ -26,6 +26,8 @@ _BUSY_TIMEOUT_MS = 10_000
 # "kaged" in ASCII: one key for the advisory lock that a daemon holds on its PostgreSQL database.
 _ADVISORY_LOCK = 0x6B61676564
 _CLAIM_TIMEOUT = "2s"
+# As long as SQLite waits for another process; PostgreSQL would wait for ever for `VACUUM FULL` and the like.
+_LOCK_TIMEOUT = "10s"
 _LOCK_NOT_AVAILABLE = "55P03"
 _ARGUMENTS: dict[str, Any] = {
     "connect_timeout": 10,
@@ -183,7 +185,7 @@ class PostgresDatabase(Database):
         return connection
 
     def readers(self) -> Engine:
-        return create_engine(
+        engine = create_engine(
             self._url,
             pool_size=READERS,
             max_overflow=0,
@@ -191,6 +193,8 @@ class PostgresDatabase(Database):
             execution_options={"postgresql_readonly": True},
             connect_args=self._arguments(),
         )
+        event.listen(engine, "connect", _limit_waiting)
+        return engine
 
     def _arguments(self) -> dict[str, Any]:
         """What the URL itself says counts."""
@@ -299,7 +303,14 @@ def _configure_sqlite_reader(driver: Any, _record: Any) -> None:
     driver.execute("PRAGMA query_only=ON")
 
 
-def _configure_postgres_writer(driver: Any, _record: Any) -> None:
+def _limit_waiting(driver: Any, _record: Any) -> None:
+    driver.autocommit = True
+    driver.execute(f"SET lock_timeout TO '{_LOCK_TIMEOUT}'")
+    driver.autocommit = False
+
+
+def _configure_postgres_writer(driver: Any, record: Any) -> None:
+    _limit_waiting(driver, record)
     driver.autocommit = True
     encoding = driver.execute("SHOW server_encoding").fetchone()[0]
     # Whatever the server's default: what is durable waits for the disk.

@@ -30,6 +30,7 @@ _POSTGRES_HINTS = {
     "25006": _READ_ONLY,
     "28P01": "PostgreSQL refused the password of the storage URL",
     "28000": "PostgreSQL refused the user of the storage URL",
+    "55P03": "another client of PostgreSQL holds a table of the database: let it finish, then try again",
     "3D000": "the PostgreSQL database of the storage URL does not exist",
     "42501": "the PostgreSQL user of the storage URL lacks a privilege",
 }

@@ -15,6 +15,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
+import app.storage.engine
 from app.errors import ConfigError, Conflict, KagedError, StorageError
 from app.storage.backup import upgrade
 from app.storage.engine import driver_of
@@ -242,6 +243,25 @@ async def test_a_postgresql_server_that_vanishes_is_noticed_within_a_minute(
     for task in forwarded:
         task.cancel()
     await asyncio.gather(*forwarded, return_exceptions=True)
+
+
+async def test_a_table_that_another_client_holds_is_waited_for_with_an_end(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app.storage.engine, "_LOCK_TIMEOUT", "300ms")
+    await upgrade(postgres_url, tmp_path)
+    storage = await Storage.open(postgres_url, tmp_path)
+    await storage.write(rows.family)
+    with psycopg.connect(postgres_url) as other:
+        other.execute("LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE")
+        async with asyncio.timeout(20):
+            with pytest.raises(StorageError, match=r"another client of PostgreSQL holds a table"):
+                await storage.write(lambda unit: unit.sessions.update("ses_00001", title="x"))
+            with pytest.raises(StorageError, match=r"another client of PostgreSQL holds a table"):
+                await storage.read(lambda unit: unit.sessions.get("ses_00001"))
+    await storage.write(lambda unit: unit.sessions.update("ses_00001", title="x"))
+    assert await storage.read(lambda unit: unit.sessions.get("ses_00001")) is not None
+    await storage.close()
 
 
 def test_a_start_that_needs_no_migration_does_not_load_alembic(tmp_path: Path) -> None:
