@@ -104,6 +104,9 @@ async def test_questions_are_answered_by_choosing_and_writing_and_everybody_sees
         await page.wait_for_selector(SEND)
         await until_state(page, "paused")
         assert await page.inner_text("#state") == "asks you"
+        assert await page.evaluate("document.activeElement.id") == "questions"
+        await page.keyboard.press("Tab")
+        assert await page.evaluate("document.activeElement.closest('.question') !== null")
         await page.wait_for_selector('.session[data-asking] >> text="asks you"')
         assert "Two things are <b>open</b>." in await page.inner_text(".question")
         assert "<i>as now</i>" in await page.inner_text(".question")

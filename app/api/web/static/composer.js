@@ -81,6 +81,7 @@ export class Composer {
     const state = detail.state;
     const running = state === "running";
     const takes = state === "idle" || running || state === "queued";
+    const writes = document.activeElement === this.text;
     this.text.disabled = !takes;
     this.buttons.send.disabled = !takes || this.#busy;
     byId("mode").hidden = !running;
@@ -93,6 +94,8 @@ export class Composer {
     this.buttons.resume.textContent = state === "queued" ? "Start now" : "Resume";
     const asks = state === "paused" && detail.state_reason === "interaction";
     if (this.text.hidden !== asks) {
+      // The keyboard goes on where the question is, not at the beginning of the page.
+      if (asks && writes) byId("questions").focus({ preventScroll: true });
       this.text.hidden = asks;
       this.#grow();
     }
