@@ -102,7 +102,9 @@ class ActiveRun:
         reason: str = "operator",
     ) -> None:
         """Ask the run to end, and those of the children that it waits for. A cancel overrules a pause;
-        tools get `grace` seconds of a pause."""
+        tools get `grace` seconds of a pause. What would follow a run that is ending a cancel holds back."""
+        if self._closing and how == "cancel":
+            self.context.stopping = how
         if self._closing or self._task is None or self.context.stopping == "cancel":
             return
         self.context.stopping = how

@@ -16,6 +16,7 @@ from tests.fakes.provider_script import Hold, Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.delegation.family import Cast, agent, calling, enabled, write_family
 from tests.harness.driving import Driver, Watch, driven
+from tests.harness.hooks.plugged import until
 
 FAMILY = agent("primary", tools=enabled("task"), subagents={"coder": agent("coder")})
 BACKGROUND = calling(("task", {"agent": "coder", "prompt": "Write it.", "background": True}))
@@ -42,6 +43,12 @@ async def a_task_at_work(driver: Driver, watch: Watch, cast: Cast, *then: Any) -
     await driver.post("Go")
     await watch.until_state("idle")
     await watch.until(lambda _: "Wr" in watch.text())
+
+
+def runs_of(driver: Driver) -> session_runs.SessionRuns:
+    found = driver.daemon.services.sessions._live.find(driver.session_id)
+    assert found is not None
+    return found.runs
 
 
 async def at_work(driver: Driver) -> int:
@@ -173,10 +180,7 @@ async def test_a_cancel_beats_a_pause_that_a_run_is_just_ending_in(
     await family.post("Go")
     await ending.wait()
     cancelling = asyncio.create_task(family.session_call("POST", "/cancel"))
-    runs = family.daemon.services.sessions._live.find(family.session_id).runs  # type: ignore[union-attr]
-    async with asyncio.timeout(10):
-        while not runs.generation:  # noqa: ASYNC110 - a cancel that waits tells nobody
-            await asyncio.sleep(0.01)
+    await until(lambda: runs_of(family).generation)
     let_go.set()
     assert (await cancelling)["state"] == "idle"
     assert await family.state() == "idle"
@@ -213,3 +217,30 @@ async def test_what_a_task_in_the_background_forbids_says_so(
         refused = (await family.session_call(method, path, status=409))["error"]
         assert "A task in the background is active; cancel it" in refused["message"]
         assert refused["details"] == {"reason": "run_in_progress", "state": "idle"}
+
+
+@pytest.mark.requirement("R6.delegation.background", "R2.7.4")
+async def test_a_task_that_is_just_ending_when_it_is_cancelled_starts_no_run(
+    family: Driver, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending, let_go = asyncio.Event(), asyncio.Event()
+
+    async def slowly(run: ActiveRun) -> None:
+        if run.row.background:
+            ending.set()
+            await let_go.wait()
+
+    monkeypatch.setattr(ActiveRun, "_let_go", slowly)
+    cast.script("primary", BACKGROUND, text_reply("Later."))
+    async with family.watching() as watch:
+        await family.post("Go")
+        await watch.until_state("idle")
+        await ending.wait()
+        cancelling = asyncio.create_task(family.session_call("POST", "/cancel"))
+        await until(lambda: runs_of(family).generation)
+        let_go.set()
+        assert (await cancelling)["state"] == "idle"
+        await family.rename("What was set going before has had its turn")
+        assert (await family.state(), len(cast.requests["primary"])) == ("idle", 2)
+        await family.run("And?")
+    assert "is done." in str(cast.messages("primary")[-2]["content"])
