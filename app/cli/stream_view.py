@@ -7,6 +7,7 @@ holds the answer. Never: the connection, or deciding when to stop.
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ import click
 
 from app.cli.client import ReceivedFrame
 from app.cli.output import printable
+from app.cli.streams import dumb_terminal
 
 _ARGUMENT_NAMES = (
     *("path", "file", "pattern", "query", "script", "expression", "expand"),
@@ -271,12 +273,15 @@ class StreamView:
 
     def _draw_status(self) -> None:
         """On a terminal, name the call that is running; the line is erased before anything else."""
-        if not self.interactive or not self._calls:
+        if not self.interactive or not self._calls or dumb_terminal():
             return
         self._leave("tool")
         name, summary = next(iter(self._calls.values()))
         more = f" (+{len(self._calls) - 1})" if len(self._calls) > 1 else ""
-        click.secho(printable(f"… {name} {summary}{more}"), nl=False, dim=True)
+        # A line that wraps could not be erased whole.
+        room = shutil.get_terminal_size().columns - len(more) - 1
+        shown = _shortened(printable(f"… {name} {summary}"), max(room, 1)) + more
+        click.secho(shown, nl=False, dim=True)
         sys.stdout.flush()
         self._status = True
 

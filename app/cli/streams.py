@@ -15,6 +15,7 @@ from typing import TextIO
 import click
 
 _NO_COLOR = click.Option(["--no-color"], envvar="NO_COLOR")
+_TERM = click.Option(["--term"], envvar="TERM")
 
 
 def prepare_streams() -> None:
@@ -28,9 +29,17 @@ def prepare_streams() -> None:
 
 
 def colours() -> bool | None:
-    """Return False when the environment asks for none (`NO_COLOR`), else None: as the stream is."""
-    context = click.Context(click.Command("kaged"))
-    return False if _NO_COLOR.resolve_envvar_value(context) else None
+    """Return False when the environment has `NO_COLOR` or `TERM=dumb`, else None: as the stream is."""
+    return False if _NO_COLOR.resolve_envvar_value(_context()) or dumb_terminal() else None
+
+
+def dumb_terminal() -> bool:
+    """Tell whether the terminal knows no control sequences, so that nothing on it can be erased."""
+    return _TERM.resolve_envvar_value(_context()) == "dumb"
+
+
+def _context() -> click.Context:
+    return click.Context(click.Command("kaged"))
 
 
 def write_data(text: str) -> None:

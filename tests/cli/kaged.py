@@ -142,7 +142,7 @@ class Home:
             COMMAND[0],
             [*COMMAND[1:], *arguments],
             cwd=str(self.project),
-            env=self.environment(TERM="xterm-256color", **extra),
+            env=self.environment(**{"TERM": "xterm-256color", **extra}),
             encoding="utf-8",
             timeout=WAIT_SECONDS,
             dimensions=(40, 120),

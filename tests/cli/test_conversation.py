@@ -246,3 +246,17 @@ def test_a_first_message_that_is_refused_leaves_no_session_behind(daemon: Daemon
     assert done.returncode == 1
     assert "Known aliases: demo" in done.stderr
     assert daemon.home.json("session", "list")["total"] == before
+
+
+def test_what_is_erased_again_fits_on_one_line_of_a_narrow_terminal(daemon: DaemonProcess) -> None:
+    narrow = daemon.home.terminal("send", "please read it", COLUMNS="20").read()
+    drawn = re.findall(r"\x1b\[2m(… [^\x1b]*)\x1b\[0m\r\x1b\[2K", narrow)
+    assert drawn
+    assert max(map(len, drawn)) < 20
+
+
+def test_a_dumb_terminal_is_sent_no_control_sequences(daemon: DaemonProcess) -> None:
+    shown = daemon.home.terminal("send", "please read it", TERM="dumb").read()
+    assert "✓ file.read README.md" in shown
+    assert "It lends books." in shown
+    assert "\x1b" not in shown
