@@ -78,6 +78,7 @@ def watched_loop(limit: float = LONGEST_SECONDS) -> Iterator[LoopWatch]:
         gc.unfreeze()
         if descriptor is not None:
             os.close(descriptor)
+            descriptor = None  # the callback that ends the block still asks
     watch.check()
 
 
