@@ -40,30 +40,44 @@ def words_of(text: str) -> list[str]:
     return [word[:MAX_WORD_CHARACTERS] for word in found]
 
 
+class IndexedText:
+    """The words of a field for the index, to which text after text is added; `str` of it is what is kept."""
+
+    def __init__(self, before: str = "") -> None:
+        self._tokens = before.split()
+        self._counts = Counter(self._tokens)
+        self._bytes = len(before.encode())
+
+    def add(self, text: str) -> None:
+        """Put the words of a text behind those that are there, which stay as they are."""
+        tokens, counts = self._tokens, self._counts
+        before = len(tokens)
+        room = MAX_FIELD_BYTES - self._bytes
+        if tokens:
+            tokens.append(GAP)
+        for word in words_of(text):
+            room -= len(word.encode()) + 1
+            if room < 0:
+                break
+            if counts[word] >= _MAX_POSITIONS:
+                tokens.append(GAP)
+            elif len(tokens) < _MAX_POSITION:
+                tokens.append(word)
+            else:
+                tokens += (GAP, word, GAP)
+            counts[word] += 1
+        added = " ".join(tokens[before:])
+        self._bytes += len(added.encode()) + (1 if before else 0)
+
+    def __str__(self) -> str:
+        return " ".join(self._tokens)
+
+
 def indexed(text: str, before: str = "") -> str:
     """Return the words of a text for the index, behind those of `before`, which stay as they are."""
-    tokens = before.split()
-    counts = Counter(tokens)
-    room = MAX_FIELD_BYTES - len(before.encode())
-    added: list[str] = []
-
-    def put(*more: str) -> None:
-        added.extend(more)
-
-    if tokens:
-        put(GAP)
-    for word in words_of(text):
-        room -= len(word.encode()) + 1
-        if room < 0:
-            break
-        if len(tokens) + len(added) < _MAX_POSITION and counts[word] < _MAX_POSITIONS:
-            put(word)
-        elif counts[word] < _MAX_POSITIONS:
-            put(GAP, word, GAP)
-        else:
-            put(GAP)
-        counts[word] += 1
-    return " ".join([*tokens, *added])
+    words = IndexedText(before)
+    words.add(text)
+    return str(words)
 
 
 def vector_literal(scope: str, fields: dict[str, str]) -> str:
