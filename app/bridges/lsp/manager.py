@@ -15,6 +15,7 @@ from app.bridges.child_starter import ChildStarter
 from app.bridges.lsp.diagnostics import Diagnosed
 from app.bridges.lsp.documents import Decode, OpenText
 from app.bridges.lsp.file_uris import ForeignUri, path_to_uri, uri_to_path
+from app.bridges.lsp.globs import Glob, globs_of
 from app.bridges.lsp.lifecycle import Means
 from app.bridges.lsp.limits import ServerLimits
 from app.bridges.lsp.positions import Encoding, LineIndex, convert_line
@@ -46,6 +47,7 @@ __all__ = [
     "EditPlan",
     "Encoding",
     "ForeignUri",
+    "Glob",
     "LanguageServer",
     "LanguageServers",
     "LineIndex",
@@ -63,6 +65,7 @@ __all__ = [
     "TextEdits",
     "apply_text_edits",
     "convert_line",
+    "globs_of",
     "parse_workspace_edit",
     "path_to_uri",
     "prevailing_line_end",

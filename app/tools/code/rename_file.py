@@ -6,12 +6,12 @@ Owns: asking the server what to correct, where it can be asked. Never: the writi
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping
-from functools import lru_cache
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from app.bridges.lsp.manager import EditPlan, LanguageServer, RenameFile, path_to_uri
+from app.bridges.lsp.manager import EditPlan, Glob, LanguageServer, RenameFile, globs_of, path_to_uri
 from app.errors import ToolError
 from app.tools.code.call import CodeCall, Named, shown_path
 from app.tools.code.edits import Checked, carry_out, check_confirmed, check_reach, told_changes, worked_out
@@ -23,9 +23,8 @@ from app.workspace import invalid_path
 
 _WILL = "workspace/willRenameFiles"
 _DID = "workspace/didRenameFiles"
-MAX_GLOB = 1_000
-MAX_WILDCARDS = 12
-"""More of them would let a hostile server make a comparison take for ever."""
+MAX_FILTERS = 200
+"""More of them would let a hostile server hold everybody up."""
 _ONLY_MOVED = "Only the file was moved; what refers to it stays as it was"
 _WITHOUT_SERVER = frozenset({"language_not_supported", "lsp_server_not_found"})
 
@@ -34,8 +33,8 @@ async def rename_file(call: CodeCall) -> LspResult:
     """Move the file with its corrections, and return the files that changed."""
     old = await call.file()
     new = await asyncio.to_thread(_destination, call, old)
-    server, note = await _server(call, old, new)
     paths = (call.project.root.joinpath(*old.parts), call.project.root.joinpath(*new))
+    server, note = await _server(call, old, paths)
     told = {"files": [{"oldUri": path_to_uri(paths[0]), "newUri": path_to_uri(paths[1])}]}
     moved = RenameFile(*paths)
     if server is not None:
@@ -53,7 +52,7 @@ async def rename_file(call: CodeCall) -> LspResult:
     whole = Checked(EditPlan((*checked.plan.operations, moved), checked.plan.annotations), checked.digests)
     await asyncio.to_thread(check_reach, call, whole.plan)
     await carry_out(call, server, whole)
-    if server is not None and _wants(server, _DID, old, new):
+    if server is not None and _wants(server, _DID, *paths):
         server.notify(_DID, told)
     changes = told_changes(call, whole.plan)
     return await asyncio.to_thread(_result, call, changes, note)
@@ -83,7 +82,7 @@ def _destination(call: CodeCall, old: Named) -> tuple[str, ...]:
 
 
 async def _server(
-    call: CodeCall, old: Named, new: tuple[str, ...]
+    call: CodeCall, old: Named, paths: tuple[Path, Path]
 ) -> tuple[LanguageServer | None, str | None]:
     """Return the server to ask, or why none is asked."""
     try:
@@ -92,70 +91,30 @@ async def _server(
         if error.code not in _WITHOUT_SERVER:
             raise
         return None, f"{_ONLY_MOVED}: {error.message}"
-    if not _wants(server, _WILL, old, new):
+    if not _wants(server, _WILL, *paths):
         return None, f"{_ONLY_MOVED}: {server.name} corrects no imports of such a file."
     return server, None
 
 
-def _wants(server: LanguageServer, method: str, old: Named, new: tuple[str, ...]) -> bool:
-    """Tell whether the server wants to be asked about, or told of, the move of this file."""
+def _wants(server: LanguageServer, method: str, *paths: Path) -> bool:
+    """Tell whether the server wants to be asked about, or told of, the move of a file between these paths."""
     options = server.options(method)
     if options is None:
         return False
-    filters = objects(options.get("filters"))
-    return any(_matches(one, path) for one in filters for path in (old.relative, "/".join(new)))
+    every = [path.as_posix().split("/")[1:] for path in paths]
+    filters = islice(objects(options.get("filters")), MAX_FILTERS)
+    return any(glob.matches(parts) for one in filters for glob in _globs(one) for parts in every)
 
 
-def _matches(one: Mapping[str, Any], path: str) -> bool:
+def _globs(one: Mapping[str, Any]) -> list[Glob]:
     pattern = one.get("pattern")
     if one.get("scheme", "file") not in {"file", None} or not isinstance(pattern, Mapping):
-        return False
+        return []
     glob, options = pattern.get("glob"), pattern.get("options")
-    if pattern.get("matches") == "folder" or not isinstance(glob, str) or len(glob) > MAX_GLOB:
-        return False
-    if glob.count("*") > MAX_WILDCARDS:
-        return False
+    if pattern.get("matches") == "folder" or not isinstance(glob, str):
+        return []
     ignores_case = isinstance(options, Mapping) and options.get("ignoreCase") is True
-    compiled = _compiled(glob, ignores_case)
-    return compiled is not None and compiled.search("/" + path) is not None
-
-
-@lru_cache(maxsize=256)
-def _compiled(glob: str, ignores_case: bool) -> re.Pattern[str] | None:
-    """Return a glob of the protocol as an expression that is compared with the end of a path: the
-    part before the root is not known to it."""
-    parts: list[str] = []
-    depth, at = 0, 0
-    while at < len(glob):
-        one = glob[at]
-        at += 1
-        if glob.startswith("**/", at - 1):
-            parts.append("(?:[^/]*/)*")
-            at += 2
-        elif one == "*" and glob.startswith("*", at):
-            parts.append(".*")
-            at += 1
-        elif one == "{":
-            parts.append("(?:")
-            depth += 1
-        elif one == "}" and depth:
-            parts.append(")")
-            depth -= 1
-        elif one == "," and depth:
-            parts.append("|")
-        elif one == "[" and (end := glob.find("]", at + 1)) > 0:
-            inner = glob[at:end]
-            negated = inner.startswith("!")
-            parts.append(
-                "[" + ("^" if negated else "") + re.escape(inner[negated:]).replace(r"\-", "-") + "]"
-            )
-            at = end + 1
-        else:
-            parts.append({"*": "[^/]*", "?": "[^/]"}.get(one, re.escape(one)))
-    try:
-        return re.compile("(?:^|/)(?:" + "".join(parts) + r")\Z", re.IGNORECASE if ignores_case else 0)
-    except re.error:
-        return None
+    return globs_of(glob, ignores_case=ignores_case)
 
 
 def _result(call: CodeCall, changes: list[FileChange], note: str | None) -> LspResult:

@@ -72,9 +72,17 @@ def _name_test(names: list[str]) -> Callable[[str], bool]:
 
 
 def _name_expression(name: str) -> str:
-    """Names of a `Walk` have three special characters: `*`, `?` and the backslash."""
-    pieces = re.findall(r"\\.|.", name, re.DOTALL)
-    return "".join({"*": ".*", "?": "."}.get(piece, re.escape(piece[-1])) for piece in pieces)
+    """Names of a `Walk` have three special characters: `*`, `?` and the backslash. Every `*` but the last
+    takes as little as it can and does not think again: the time grows with the length only."""
+    between = [""]
+    for piece in re.findall(r"\\.|.", name, re.DOTALL):
+        if piece == "*":
+            between.append("")
+        else:
+            between[-1] += "." if piece == "?" else re.escape(piece[-1])
+    first, *rest = between
+    middle = "".join(f"(?>.*?{part})" for part in rest[:-1])
+    return first + middle + (f".*{rest[-1]}" if rest else "")
 
 
 class _Walk:

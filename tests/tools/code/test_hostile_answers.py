@@ -301,7 +301,8 @@ async def test_a_server_that_hangs_or_ends_is_told_so(tmp_path):
     [
         ("**/*.scr", True), ("**/*.{ts,scr}", True), ("**/a.*", True), ("{**/*.scr,**/*.x}", True),
         ("*.scr", True), ("**/[ab].scr", True), ("**/[!a].scr", True), ("**/?.scr", True),
-        ("**/*.ts", False), ("**/b/*.x", False), ("**/" * 7 + "*.scr", False), ("[", False), ("", False),
+        ("**/*.ts", False), ("**/b/*.x", False), ("**/" * 7 + "*.scr", True), ("**/A.SCR", False),
+        ("[", False), ("", False),
     ],
 )  # fmt: skip
 async def test_a_server_is_asked_about_moves_that_its_filters_match(tmp_path, glob, asked):
@@ -313,6 +314,24 @@ async def test_a_server_is_asked_about_moves_that_its_filters_match(tmp_path, gl
         assert ("note" not in data) is asked
         assert desk.text("b.scr").startswith("moved") is asked
         assert desk.text("deep/b.scr") == TEXT
+
+
+async def test_no_filter_of_a_server_takes_long(tmp_path):
+    name = "a" * 200 + ".scr"
+    glob = "**/" * 20 + "*a" * 20 + "b"
+    filters = {"filters": [{"pattern": {"glob": glob, "options": {"ignoreCase": True}}}]}
+    capabilities = {**ALL, "workspace": {"fileOperations": {"willRename": filters, "didRename": filters}}}
+    async with scripted(tmp_path, capabilities=capabilities) as desk:
+        desk.put_all({f"deep/deep/deep/{name}": TEXT})
+        data = await desk.lsp("rename_file", path=f"deep/deep/deep/{name}", new_name=f"other/{name}")
+        assert "corrects no imports" in data["note"]
+
+
+async def test_a_filter_may_leave_case_out(tmp_path):
+    filters = {"filters": [{"pattern": {"glob": "**/A.SCR", "options": {"ignoreCase": True}}}]}
+    capabilities = {**ALL, "workspace": {"fileOperations": {"willRename": filters}}}
+    async with scripted(tmp_path, {"workspace/willRenameFiles": None}, capabilities=capabilities) as desk:
+        assert "note" not in await desk.lsp("rename_file", path="a.scr", new_name="c.scr")
 
 
 @pytest.mark.requirement("R4.tool.rename")
