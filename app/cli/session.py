@@ -1,4 +1,4 @@
-"""`kaged session`: list, export, import, and the commands of `session_history`.
+"""`kaged session`: list, export, import, and the commands of `session_control` and `session_history`.
 
 Owns: the first three. Never: the format of an export, which is the daemon's.
 """
@@ -19,6 +19,7 @@ from app.cli.conversation import find_session, open_project, session_path
 from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
 from app.cli.file_upload import save
 from app.cli.output import json_option, print_json, print_table, print_text
+from app.cli.session_control import cancel, pause, resume
 from app.cli.session_history import fork, roll_back, undo
 from app.cli.session_proposals import proposals
 
@@ -27,10 +28,11 @@ _CHUNK_BYTES = 256 * 1024
 
 @click.group(name="session")
 def command() -> None:
-    """List, export and import sessions; go back in one, or fork it; see what its subagents propose."""
+    """List, export and import sessions; pause, resume and cancel one; go back in one, or fork it; see what
+    its subagents propose."""
 
 
-for _command in (roll_back, undo, fork, proposals):
+for _command in (pause, resume, cancel, roll_back, undo, fork, proposals):
     command.add_command(_command)
 
 

@@ -53,6 +53,25 @@ def test_ctrl_c_cancels_the_run_and_keeps_what_was_said(daemon: DaemonProcess) -
     assert newest["state"] == "idle"
 
 
+def test_a_run_is_paused_resumed_and_cancelled_from_another_terminal(daemon: DaemonProcess) -> None:
+    terminal = daemon.home.terminal("send", "stall please")
+    terminal.expect("Thinking it over")
+    paused = daemon.home.run("session", "pause", "last", "--reason", "lunch")
+    session = paused.stdout.partition(":")[0]
+    assert "paused; `kaged session resume ses_" in paused.stdout
+    terminal.wait()
+    again = daemon.home.run("session", "pause", session)
+    assert (again.returncode, "paused" in again.stderr) == (1, True)
+    assert daemon.home.run("session", "resume", session, "--checkpoint", "ckp_none").returncode == 1
+    going = daemon.home.run("session", "resume", "last")
+    assert f"`kaged attach {session}` shows it" in going.stdout
+    shown = daemon.home.terminal("attach", session)
+    shown.expect("Thinking it over")
+    assert daemon.home.json("session", "cancel", session)["state"] == "idle"
+    refused = daemon.home.run("session", "resume", session)
+    assert (refused.returncode, refused.stdout) == (1, "")
+
+
 @pytest.mark.requirement("R2.10.2", "R2.10.9")
 def test_with_json_every_frame_is_a_line(daemon: DaemonProcess) -> None:
     done = daemon.home.run("send", "--json", "please read it")
