@@ -73,7 +73,8 @@ async def reload(call: CodeCall) -> LspResult:
 
 
 async def capabilities(call: CodeCall) -> LspResult:
-    """Return what the server of the path's language offers; without a path, of the ones that run."""
+    """Return what the server of the path's language offers; without a path, of the ones that run, also
+    while they load or index."""
     if call.params.path is not None:
         named = await call.file()
         server = await call.server(named)
@@ -86,10 +87,8 @@ async def capabilities(call: CodeCall) -> LspResult:
             capabilities=_plain(server.capabilities),
         )
     told = {}
-    for one in await call.project.status():
-        if one.state == "ready":
-            server = await call.project.server_of(one.language)
-            told[server.language] = {"server": _title(server), "offers": offered(server)}
+    for server in call.project.running():
+        told[server.language] = {"server": _title(server), "offers": offered(server)}
     note = None if told else "No server runs; give a path to start the one for it."
     return LspResult(capabilities=told, count=len(told), note=note)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, fields
@@ -353,11 +354,21 @@ async def test_capabilities(desk: Tried) -> None:
     assert running["capabilities"][real.language] == {"server": data["server"], "offers": data["offers"]}
 
 
+async def _once_ready(desk: Tried, path: str) -> dict[str, Any]:
+    """Return the status of the server of a file, once it has read what the test before has changed."""
+    async with asyncio.timeout(30):
+        while True:
+            [told] = (await desk.lsp("status", path=path))["servers"]
+            if told["state"] == "ready":
+                return told
+            await asyncio.sleep(0.02)
+
+
 async def test_status_and_reload(desk: Tried) -> None:
     real = desk.real
     path = parts(real.use)[0]
     await desk.lsp("diagnostics", path=path)
-    [running] = (await desk.lsp("status", path=path))["servers"]
+    running = await _once_ready(desk, path)
     assert (running["language"], running["state"], running["source"]) == (real.language, "ready", "project")
     assert real.server == "typescript-7" or running["command"][-1] == server_command(real.server)[-1]
     assert running["memory_mb"] > 0 and running["open_documents"] >= 1 and "restarts" not in running
