@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import click
 
-from app.cli.client import DaemonClient
-from app.cli.conversation import find_session, session_path
-from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
+from app.cli.conversation import post_to_session
+from app.cli.daemon_address import daemon_options, find_daemon
 from app.cli.output import json_option, print_json, print_text
 
 
@@ -34,7 +32,7 @@ def pause(
     """Hold the run of SESSION (an id, or `last`); what the model has said so far is kept."""
     address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
     body = {} if reason is None else {"reason": reason}
-    _, answer = asyncio.run(_post(address, session, "/pause", body))
+    _, answer = asyncio.run(post_to_session(address, session, "/pause", body))
     if as_json:
         print_json(answer)
     else:
@@ -58,7 +56,7 @@ def resume(
     """Go on with SESSION (an id, or `last`) where it was paused."""
     address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
     body = {} if checkpoint is None else {"checkpoint_id": checkpoint}
-    session_id, answer = asyncio.run(_post(address, session, "/resume", body))
+    session_id, answer = asyncio.run(post_to_session(address, session, "/resume", body))
     if as_json:
         print_json(answer)
     elif answer["run"] is None:
@@ -81,17 +79,8 @@ def cancel(
 ) -> None:
     """Stop the run of SESSION (an id, or `last`) for good; what the model has said so far is kept."""
     address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
-    _, answer = asyncio.run(_post(address, session, "/cancel", None))
+    _, answer = asyncio.run(post_to_session(address, session, "/cancel", None))
     if as_json:
         print_json(answer)
     else:
         print_text(f"{answer['id']}: {answer['state']}")
-
-
-async def _post(
-    address: DaemonAddress, session: str, path: str, body: dict[str, Any] | None
-) -> tuple[str, dict[str, Any]]:
-    async with DaemonClient(address) as client:
-        session_id: str = (await find_session(client, session, None))["id"]
-        answer: dict[str, Any] = await client.request("POST", f"{session_path(session_id)}{path}", body=body)
-        return session_id, answer

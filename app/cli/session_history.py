@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import click
 
-from app.cli.client import DaemonClient
-from app.cli.conversation import find_session, session_path
-from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
+from app.cli.conversation import post_to_session
+from app.cli.daemon_address import daemon_options, find_daemon
 from app.cli.output import json_option, print_json, print_text
 
 
@@ -43,7 +41,7 @@ def roll_back(
     body = {"checkpoint_id" if place.startswith("ckp_") else "message_id": place}
     options = {"files": files, "stage": stage, "force": force}
     address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
-    answer = asyncio.run(_post(address, session, "/rollback", body | options))
+    _, answer = asyncio.run(post_to_session(address, session, "/rollback", body | options))
     if as_json:
         print_json(answer)
     elif stage:
@@ -75,7 +73,9 @@ def undo(
 ) -> None:
     """Bring back what ROLLBACK (rbk_...) took out of SESSION (an id, or `last`)."""
     address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
-    answer = asyncio.run(_post(address, session, f"/rollbacks/{rollback}/undo", {"force": force}))
+    _, answer = asyncio.run(
+        post_to_session(address, session, f"/rollbacks/{rollback}/undo", {"force": force})
+    )
     if as_json:
         print_json(answer)
         return
@@ -100,18 +100,11 @@ def fork(
 ) -> None:
     """Open a session with the conversation of SESSION (an id, or `last`) up to MESSAGE (msg_...)."""
     address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
-    made = asyncio.run(_post(address, session, "/fork", {"message_id": message}))
+    _, made = asyncio.run(post_to_session(address, session, "/fork", {"message_id": message}))
     if as_json:
         print_json(made)
     else:
         print_text(f"{made['id']} {made['title']}")
-
-
-async def _post(address: DaemonAddress, session: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    async with DaemonClient(address) as client:
-        session_id = (await find_session(client, session, None))["id"]
-        answer: dict[str, Any] = await client.request("POST", f"{session_path(session_id)}{path}", body=body)
-        return answer
 
 
 def _show_left(conflicts: list[dict[str, str]]) -> None:
