@@ -6,13 +6,11 @@ Owns: finding the model that stands at a place of a request. Never: the fields (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any, get_args
 
 from pydantic import BaseModel
 
-MAX_WORD = 100
-"""How much of an unknown name is compared with the known ones."""
+from app.tools.naming import closest
 
 
 def unknown_field(shape: Any, place: Sequence[int | str]) -> str:
@@ -21,7 +19,7 @@ def unknown_field(shape: Any, place: Sequence[int | str]) -> str:
     known = list(_model_at(shape, place[:-1]))
     if not known:
         return "unknown field"
-    near = get_close_matches(str(place[-1])[:MAX_WORD].casefold(), known, n=1, cutoff=0.5)
+    near = closest(str(place[-1]), known, 1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return f"unknown field (known: {', '.join(known)}){hint}"
 
