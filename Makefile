@@ -1,4 +1,4 @@
-# kaged: `make run` starts the daemon on the demo project, `make test` runs every test.
+# kaged: `make run` starts the daemon on the demo project, `make test` runs the tests of a change.
 
 SHELL := /bin/sh
 VENV := .venv
@@ -9,31 +9,41 @@ PYTHON ?= $(shell .ci/find-python)
 PORT ?= 7777
 DATA ?= .kaged-data
 PYTEST_FLAGS ?=
-TEST_PROCESSES ?= 3
+TEST_PROCESSES ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
+PYTEST = $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format bench openapi lock clean
+.PHONY: help setup run test test-all test-nightly tools lint format bench openapi lock clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(STAMP) ## everything that running and testing need, once
 
 $(STAMP): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "kaged needs Python 3.11 or newer with the venv module; set PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "Setting up, once: a virtual environment in $(VENV), and the packages of requirements.lock in it (up to a minute)." >&2
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || "$(PYTHON)" -m venv $(VENV)
 	@UV_VERSION=$(UV_VERSION) .ci/install-packages $(BIN)/python
 	@touch $(STAMP)
 
 run: setup ## start the daemon on a throwaway copy of the demo project (no key needed)
 	@.ci/fresh-demo "$(DATA)"
-	@$(BIN)/kaged serve --config examples/demo/config.toml --project "$(DATA)/demo" --data-dir "$(DATA)/daemon" --port "$(PORT)"
+	@$(BIN)/kaged serve --config examples/demo/config.toml --trust --project "$(DATA)/demo" --data-dir "$(DATA)/daemon" --port "$(PORT)"
 
-test: setup ## run every test (PYTEST_FLAGS="-k name" for some, TEST_PROCESSES=0 one by one)
+test: setup ## run the tests of a change, as far as this machine can (PYTEST_FLAGS="-k name" for some, TEST_PROCESSES=0 one by one)
+	@$(PYTEST) -m "not slow and not nightly" $(PYTEST_FLAGS)
+
+test-all: setup ## run those and kills, soaks, races, attacks, every language server and debug adapter
+	@$(PYTEST) -m "not nightly" $(PYTEST_FLAGS)
+
+test-nightly: setup ## run what takes too long for the continuous integration
+	@$(PYTEST) -m nightly $(PYTEST_FLAGS)
+
+tools: setup ## install what further tests use: system packages (asks for sudo), debug adapters, language servers
 	@.ci/system-packages
 	@.ci/debug-adapters
 	@.ci/language-servers
-	@TEST_PROCESSES=$(TEST_PROCESSES) .ci/tests $(PYTEST_FLAGS)
 
 lint: setup ## format, lint, types, import rules, sizes
 	@$(BIN)/ruff format --check .
