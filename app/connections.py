@@ -1,20 +1,29 @@
 """Network connections, bounded: what a client costs before anybody knows who it is.
 
 Owns: how many connections are open, how long a request may take to arrive, how much is kept for a
-client that does not read. Never: requests or frames themselves (the server's protocols), nor who may
-ask (`api.access_middleware`).
+client that does not read, that a WebSocket's client is told why it ends. Never: requests or frames
+themselves (the server's protocols), nor who may ask
+(`api.access_middleware`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import resource
 from contextlib import suppress
 from typing import Any, ClassVar
 
+from h11._connection import DEFAULT_MAX_INCOMPLETE_EVENT_SIZE
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.protocol import State
+
+from app.api.error_handlers import CLOSE_TOO_SLOW
+from app.bridges.processes.tcp_peers import PEER_KEY, Peer
+from app.strict_http import StrictConnection
 
 log = logging.getLogger("kaged.daemon")
 
@@ -22,9 +31,17 @@ MAX_CONNECTIONS = 1_000
 HEAD_SECONDS = 20.0
 """From the opening of a connection, or the end of a request on it, to a whole next request head."""
 
+LEAVING_SECONDS = 10.0
+STOPPING_SECONDS = 1.5
+"""How long the client of a WebSocket that ends may take to read the rest and to end it too, usually and
+while the daemon stops."""
+
+CLOSE_DEFECT = 1011
+
 QUIET_SECONDS = 10.0
 """Between two lines of the log about refused connections."""
 
+_LACKS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _DESCRIPTORS = 8_192
 """Enough for all connections, the databases, the watched folders and the files of running tools."""
 
@@ -38,6 +55,23 @@ def raise_descriptor_limit() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
+def tell_lack_of_descriptors_once() -> None:
+    """Have the running loop say at most once in `QUIET_SECONDS` that it cannot accept a connection. It tries
+    as often as there is room in the queue, and would tell each time with a traceback."""
+    quiet_until = 0.0
+
+    def report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        nonlocal quiet_until
+        problem = context.get("exception")
+        if not (isinstance(problem, OSError) and problem.errno in _LACKS and "socket" in context):
+            loop.default_exception_handler(context)
+        elif loop.time() >= quiet_until:
+            quiet_until = loop.time() + QUIET_SECONDS
+            log.error("new connections cannot be accepted: %s; open connections continue", problem.strerror)
+
+    asyncio.get_running_loop().set_exception_handler(report)
+
+
 class BoundedHttp(H11Protocol):
     """HTTP/1.1 for a limited number of clients, each of which must say what it wants in time."""
 
@@ -46,6 +80,9 @@ class BoundedHttp(H11Protocol):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
+        self.app_state = {**self.app_state, PEER_KEY: Peer()}  # one for all requests of this connection
+        largest = self.config.h11_max_incomplete_event_size
+        self.conn = StrictConnection(DEFAULT_MAX_INCOMPLETE_EVENT_SIZE if largest is None else largest)
         self._head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -107,12 +144,117 @@ def bounded_http(per_address: int | None) -> type[BoundedHttp]:
     return type("BoundedHttp", (BoundedHttp,), {"per_address": per_address, "_quiet_until": [0.0]})
 
 
+class _SocketTransport(asyncio.Transport):
+    """A WebSocket's connection, which ends with a close frame whoever closes it, and whose client gets it.
+
+    Closing a socket with unread bytes resets the connection, and the client loses what it has not read:
+    the close frame. So only the sending half is closed; what arrives is dropped until the client closes its
+    half, or is late.
+    """
+
+    def __init__(self, inner: asyncio.Transport, protocol: BoundedWebSocket) -> None:
+        super().__init__()
+        self._inner = inner
+        self._loop = protocol.loop
+        self._conn = protocol.conn
+        self._seconds: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.leaving = False
+
+    def close(self) -> None:
+        """Close the connection as soon as the client has everything; at the latest after a while."""
+        if self.is_closing():
+            return
+        if self._conn.state is State.OPEN:
+            self._conn.send_close(CLOSE_DEFECT)
+            self.write(b"".join(self._conn.data_to_send()))
+        self.leaving = True
+        self._expect_end()
+        if self._conn.close_rcvd is not None:  # it sends no more
+            self._inner.close()
+        else:
+            self._inner.write_eof()
+            self._inner.resume_reading()
+
+    def hurry(self) -> None:
+        """Wait for the client only as long as the stop of the daemon allows."""
+        self._seconds = STOPPING_SECONDS
+        if self.leaving:
+            self._expect_end()
+
+    def _expect_end(self) -> None:
+        self.gone()
+        seconds = LEAVING_SECONDS if self._seconds is None else self._seconds
+        self._timer = self._loop.call_later(seconds, self._inner.abort)
+
+    def gone(self) -> None:
+        """Forget the deadline: the connection has ended."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def is_closing(self) -> bool:
+        return self.leaving or self._inner.is_closing()
+
+    def abort(self) -> None:
+        self._inner.abort()
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if not self.is_closing():
+            self._inner.write(data)
+
+    def pause_reading(self) -> None:
+        if not self.is_closing():
+            self._inner.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._inner.resume_reading()
+
+    def get_write_buffer_size(self) -> int:
+        return self._inner.get_write_buffer_size()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._inner.get_extra_info(name, default)
+
+
 class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """A WebSocket that answers pings only as fast as its client reads: the newest, once it does."""
+    """A WebSocket that answers pings only as fast as its client reads (the newest, once it does), and that
+    never ends without telling its client a code."""
+
+    transport: _SocketTransport
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._held_pong = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = _SocketTransport(transport, self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.transport.gone()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if not self.transport.leaving:
+            super().data_received(data)
+
+    def shutdown(self) -> None:
+        self.transport.hurry()
+        if self.handshake_complete and self.conn.state is not State.OPEN:
+            self.close_sent = True  # the client was the first to say so, and reads the answer slowly
+        super().shutdown()
+
+    async def send(self, message: Any) -> None:
+        """Send what the application says. A close frame waits for nobody: it stands behind what the client
+        has not read."""
+        if message["type"] == "websocket.close" and self.handshake_complete:
+            self.writable.set()
+        await self.writable.wait()
+        if self.close_sent and message["type"] == "websocket.send":
+            raise ClientDisconnected
+        await super().send(message)
 
     def handle_ping(self) -> None:
         pong = b"".join(self.conn.data_to_send())
@@ -126,6 +268,16 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         held, self._held_pong = self._held_pong, b""
         if held:
             self.transport.write(held)
+
+    def keepalive_timeout(self) -> None:
+        """End a client that answers no ping. The ping of one that does not read stands behind what it has
+        not read: it is too slow, as the stream says of it too, whoever of both notices it first."""
+        if not self.writable.is_set() and not self.close_sent and not self.transport.is_closing():
+            self.conn.fail(CLOSE_TOO_SLOW, "too_slow")
+            self.transport.write(b"".join(self.conn.data_to_send()))
+            self.close_sent = True
+            self.transport.close()
+        super().keepalive_timeout()
 
     def handle_parser_exception(self) -> None:
         if self.conn.close_sent is None:  # frames that came before the handshake was answered

@@ -74,9 +74,22 @@ class Conflict(KagedError):
     status = 409
 
 
+class ProjectUntrusted(Conflict):
+    """Nobody trusts the project, so nothing of it runs; `details` has its id and digest."""
+
+    code = "project_untrusted"
+
+
 class Gone(KagedError):
     code = "gone"
     status = 410
+
+
+class RequestTooSlow(KagedError):
+    """The body does not arrive in time."""
+
+    code = "request_too_slow"
+    status = 408
 
 
 class PayloadTooLarge(KagedError):
@@ -99,11 +112,6 @@ class RateLimited(KagedError):
 class InternalError(KagedError):
     code = "internal"
     status = 500
-
-
-class ProviderUnreachable(KagedError):
-    code = "provider_unreachable"
-    status = 502
 
 
 class Unavailable(KagedError):
@@ -130,6 +138,11 @@ class StorageError(KagedError):
 
     code = "unavailable"
     status = 503
+
+
+class StorageOutage(StorageError):
+    """The database cannot be written at present (a full disk, a server that is away): the same write may
+    work later."""
 
 
 class ToolError(Exception):

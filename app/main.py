@@ -16,7 +16,8 @@ import logging
 import os
 import signal
 import socket
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,14 +28,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import __version__
 from app.config import Settings, environment_secrets, refuse_exposure, secret_values
-from app.connections import BoundedWebSocket, bounded_http, raise_descriptor_limit
+from app.connections import (
+    BoundedWebSocket,
+    bounded_http,
+    raise_descriptor_limit,
+    tell_lack_of_descriptors_once,
+)
 from app.errors import ConfigError, KagedError, ProjectFileInvalid
 from app.observability import Redactor, start_logging, without_controls
 from app.process_memory import freeze_loaded, keep_freed_pages, load_undisturbed
+from app.storage.file_failures import check_room
 from app.storage.lock import DataFolderLock
 
 if TYPE_CHECKING:
-    from app.lifespan import Services
+    from app.daemon.lifespan import Services
 
 log = logging.getLogger("kaged.daemon")
 
@@ -43,8 +50,16 @@ CLOSE_SOCKETS_SECONDS = 5
 HEALTH = orjson.dumps({"status": "ok", "version": __version__})
 
 
-def run_server(settings: Settings, *, project_paths: list[Path], json_ready: bool) -> int:
-    """Run the daemon until it is told to stop; return the process's exit code.
+def run_server(
+    settings: Settings,
+    *,
+    project_paths: list[Path],
+    json_ready: bool,
+    trust: bool = False,
+    when_ready: Callable[[Services], Coroutine[Any, Any, None]] | None = None,
+) -> int:
+    """Run the daemon until it is told to stop; return the process's exit code. `trust`: the projects that it
+    loads at its start are trusted as they are then. `when_ready` goes on beside it from the ready line.
 
     What hinders the start is told on standard error; with `json_ready` it is raised as `KagedError`, for the
     caller to tell as JSON."""
@@ -55,7 +70,16 @@ def run_server(settings: Settings, *, project_paths: list[Path], json_ready: boo
     try:
         refuse_exposure(settings)
         with DataFolderLock(settings.daemon.data_dir) as lock:
-            daemon = Daemon(settings, redactor, lock, project_paths=project_paths, json_ready=json_ready)
+            check_room(settings.daemon.data_dir)
+            daemon = Daemon(
+                settings,
+                redactor,
+                lock,
+                project_paths=project_paths,
+                json_ready=json_ready,
+                trust=trust,
+                when_ready=when_ready,
+            )
             return asyncio.run(daemon.run())
     except ProjectFileInvalid as error:
         if json_ready:
@@ -117,17 +141,22 @@ class Daemon:
         *,
         project_paths: list[Path],
         json_ready: bool,
+        trust: bool,
+        when_ready: Callable[[Services], Coroutine[Any, Any, None]] | None,
     ) -> None:
         self._settings = settings
         self._redactor = redactor
         self._lock = lock
         self._project_paths = project_paths
         self._json_ready = json_ready
+        self._trust = trust
+        self._when_ready = when_ready
         self._stop = asyncio.Event()
 
     async def run(self) -> int:
         """Start, serve until a signal, drain, stop."""
         raise_descriptor_limit()
+        tell_lack_of_descriptors_once()
         self._handle_signals()
         listener = listen(self._settings.daemon.host, self._settings.daemon.port)
         url = url_of(listener)
@@ -138,9 +167,10 @@ class Daemon:
             async with AsyncExitStack() as stack:
                 services = await self._start(stack, gateway, url)
                 self._lock.announce(url)
-                self._tell_ready(services, url)
+                self._announce(services, url)
                 stopping = asyncio.create_task(self._stop.wait(), name="stop signal")
-                await asyncio.wait({stopping, serving}, return_when=asyncio.FIRST_COMPLETED)
+                async with self._beside(services):
+                    await asyncio.wait({stopping, serving}, return_when=asyncio.FIRST_COMPLETED)
                 stopping.cancel()
                 log.info("stopping: running sessions are paused")
         finally:
@@ -150,18 +180,33 @@ class Daemon:
 
     async def _start(self, stack: AsyncExitStack, gateway: Gateway, url: str) -> Services:
         application = await asyncio.to_thread(importlib.import_module, "app.api.application")
-        lifespan = await asyncio.to_thread(importlib.import_module, "app.lifespan")
+        lifespan = await asyncio.to_thread(importlib.import_module, "app.daemon.lifespan")
         services: Services = await stack.enter_async_context(
             lifespan.open_services(self._settings, self._redactor)
         )
         for path in self._project_paths:
-            await services.projects.load(path)
+            project = await services.decisions.loader.load(path)
+            if self._trust and project.trust.state != "trusted" and project.trust.digest is not None:
+                await services.decisions.grant(project.id, project.trust.digest, actor="serve --trust")
         app: Any = await asyncio.to_thread(application.build_application, self._settings)
         await asyncio.to_thread(application.complete_routes, app)
         app.state.services = services
         freeze_loaded()
         gateway.open(app)
         return services
+
+    @asynccontextmanager
+    async def _beside(self, services: Services) -> AsyncIterator[None]:
+        """Do what goes on beside serving; it ends with it."""
+        if self._when_ready is None:
+            yield
+            return
+        task = asyncio.create_task(self._when_ready(services), name="questions at the terminal")
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     def _uvicorn_config(self, gateway: Gateway) -> uvicorn.Config:
         return uvicorn.Config(
@@ -191,10 +236,16 @@ class Daemon:
             os._exit(1)
         self._stop.set()
 
-    def _tell_ready(self, services: Services, url: str) -> None:
+    def _announce(self, services: Services, url: str) -> None:
         launch = services.access.launch_url(url)
         projects = [
-            {"id": project.id, "slug": project.slug, "root": str(project.root)}
+            {
+                "id": project.id,
+                "slug": project.slug,
+                "root": str(project.root),
+                # This line often ends in a log, where no credential of a project file belongs.
+                "trust": services.redactor.data(services.projects.wire_trust(project.id)),
+            }
             for project in services.projects.all()
         ]
         if self._json_ready:
@@ -213,7 +264,17 @@ class Daemon:
         click.echo(f"Token for scripts:  {services.access.token_file}")
         for project in projects:
             click.echo(without_controls(f"Project {project['slug']}:  {project['root']}  ({project['id']})"))
+            if project["trust"]["state"] != "trusted":
+                click.echo(without_controls(_how_to_trust(project)))
         click.echo("Stop with Ctrl-C.")
+
+
+def _how_to_trust(project: dict[str, Any]) -> str:
+    does = {
+        "untrusted": "is not trusted: nothing of it runs",
+        "changed": "asks for more than is trusted: the trusted version stays active",
+    }[project["trust"]["state"]]
+    return f"  It {does}. Look at it on its page, then trust it there, or: kaged trust {project['root']}"
 
 
 class _Server(uvicorn.Server):

@@ -14,6 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 StopReason = Literal["stop", "length", "toolUse", "error", "aborted"]
 
 
+NUDGE = "Continue where you stopped."
+"""What a model is sent when a run goes on without a new message."""
+
+
 class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 

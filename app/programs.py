@@ -1,6 +1,6 @@
 """Where the programs are that the daemon starts: those that came with this installation, and the system's.
 
-Owns: finding them, and the environment that they are given. Never: starting them.
+Owns: finding them, never inside a project, and the environment that they are given. Never: starting them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import orjson
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 ENVIRONMENT = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8"}
 """No home: a user's own configuration must not change what a search finds."""
+PROJECT_MARK = os.path.join(".kaged", "project.yaml")
+"""The file that makes a folder a project."""
 _PACKAGES = {"rg": "ripgrep", "ast-grep": "ast-grep-cli", "basedpyright-langserver": "basedpyright"}
 
 
@@ -45,8 +47,8 @@ def packaged(name: str) -> Path | None:
 
 
 def on_path(name: str, environment: Mapping[str, str], *, outside: Path | None = None) -> Path | None:
-    """Return the program of the daemon's own PATH, or None. Relative entries do not count, nor does what
-    lies in the folder `outside` (resolved), by whatever way."""
+    """Return the program of the daemon's own PATH, or None. Relative and empty entries do not count, nor
+    does what lies in a project or in the folder `outside` (resolved), by whatever way."""
     return next(all_on_path(name, environment, outside=outside), None)
 
 
@@ -54,14 +56,15 @@ def all_on_path(name: str, environment: Mapping[str, str], *, outside: Path | No
     """Yield what `on_path` would return, and what it hides."""
     for entry in search_path(environment, outside=outside).split(os.pathsep):
         found = Path(entry, name)
-        if entry and _is_program(found) and not _within(found, outside):
+        if entry and _is_program(found) and not _in_project(found, outside):
             yield found
 
 
 def search_path(environment: Mapping[str, str], *, outside: Path | None = None) -> str:
-    """Return the PATH without relative entries and without what lies in the folder `outside` (resolved)."""
+    """Return the PATH without relative and empty entries, and without what lies in a project or in the
+    folder `outside` (resolved)."""
     entries = environment.get("PATH", SYSTEM_PATH).split(os.pathsep)
-    kept = (entry for entry in entries if os.path.isabs(entry) and not _within(Path(entry), outside))
+    kept = (entry for entry in entries if os.path.isabs(entry) and not _in_project(Path(entry), outside))
     return os.pathsep.join(dict.fromkeys(kept))
 
 
@@ -88,9 +91,28 @@ def packaged_node(packages: Path | None = None) -> Path | None:
     return node if _is_program(node) else None
 
 
-def _within(path: Path, folder: Path | None) -> bool:
-    return folder is not None and Path(os.path.realpath(path)).is_relative_to(folder)
+def installation() -> tuple[Path, ...]:
+    """Return the real places that the running installation is made of: the environment of its interpreter
+    and what decides about that, the folder of its programs, its packages and its own code."""
+    prefix = Path(sys.prefix)
+    places = (prefix, prefix / "pyvenv.cfg", Path(sys.base_prefix), Path(sys.executable).parent)
+    own = (*places, Path(sysconfig.get_path("scripts")), own_packages(), Path(__file__).parent)
+    return tuple(sorted({Path(os.path.realpath(place)) for place in own}))
+
+
+def installed_below(root: Path) -> tuple[Path, ...]:
+    """Return what of the running installation lies in the folder `root`, by real paths."""
+    root = Path(os.path.realpath(root))
+    return tuple(one for one in installation() if one.is_relative_to(root))
+
+
+def _in_project(path: Path, outside: Path | None) -> bool:
+    """Tell whether a program or a folder of programs really lies in `outside`, or in any project."""
+    real = Path(os.path.realpath(path))
+    if outside is not None and real.is_relative_to(outside):
+        return True
+    return any(os.path.lexists(os.path.join(folder, PROJECT_MARK)) for folder in (real, *real.parents))
 
 
 def _is_program(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    return os.path.isfile(path) and os.access(path, os.X_OK)

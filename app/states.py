@@ -1,7 +1,7 @@
 """Every state enum of the sessions domain, with its table of legal moves and the one mover.
 
-Owns: what may follow what, as data, and the effects each move asks for. Never: I/O; the session
-interprets the effects. An illegal event is a `Conflict` that names the state and what is legal.
+Owns: what may follow what, as data. Never: I/O, or what a move makes necessary. An illegal event is a
+`Conflict` that names the state and what is legal.
 """
 
 from __future__ import annotations
@@ -27,10 +27,14 @@ class SessionEvent(StrEnum):
 
     MESSAGE_POSTED = "message_posted"
     MESSAGE_POSTED_AT_LIMIT = "message_posted_at_limit"
+    MESSAGE_POSTED_TO_WAITING_RUN = "message_posted_to_waiting_run"
     CAPACITY_FREE = "capacity_free"
     RUN_ENDED = "run_ended"
     RUN_ENDED_MORE_QUEUED = "run_ended_more_queued"
     RUN_PAUSED = "run_paused"
+    QUESTION_ASKED = "question_asked"
+    RUN_GOES_ON = "run_goes_on"
+    RUN_GOES_ON_AT_LIMIT = "run_goes_on_at_limit"
     RESUME_WITH_WORK = "resume_with_work"
     RESUME_WITHOUT_WORK = "resume_without_work"
     CANCEL = "cancel"
@@ -39,47 +43,40 @@ class SessionEvent(StrEnum):
     DAEMON_RESTARTED = "daemon_restarted"
 
 
-class Effect(StrEnum):
-    """What the session must do after a move."""
-
-    START_RUN = "start_run"
-    ENQUEUE_MESSAGE = "enqueue_message"
-    WAIT_FOR_CAPACITY = "wait_for_capacity"
-    STOP_RUN = "stop_run"
-    CREATE_CHECKPOINT = "create_checkpoint"
-    APPLY_PROMPT_EDITS = "apply_prompt_edits"
-    SUPERSEDE_MESSAGES = "supersede_messages"
-    RELEASE_CAPACITY = "release_capacity"
-
-
 _S = SessionState
 _E = SessionEvent
-_F = Effect
 
-SESSION_MOVES: Mapping[tuple[SessionState, SessionEvent], tuple[SessionState, tuple[Effect, ...]]] = {
-    (_S.IDLE, _E.MESSAGE_POSTED): (_S.RUNNING, (_F.START_RUN,)),
-    (_S.IDLE, _E.MESSAGE_POSTED_AT_LIMIT): (_S.QUEUED, (_F.ENQUEUE_MESSAGE, _F.WAIT_FOR_CAPACITY)),
-    (_S.IDLE, _E.RESUME_WITH_WORK): (_S.RUNNING, (_F.START_RUN,)),
-    (_S.IDLE, _E.ROLLBACK): (_S.IDLE, (_F.SUPERSEDE_MESSAGES,)),
-    (_S.IDLE, _E.ARCHIVE): (_S.ARCHIVED, ()),
-    (_S.QUEUED, _E.MESSAGE_POSTED): (_S.QUEUED, (_F.ENQUEUE_MESSAGE,)),
-    (_S.QUEUED, _E.MESSAGE_POSTED_AT_LIMIT): (_S.QUEUED, (_F.ENQUEUE_MESSAGE,)),
-    (_S.QUEUED, _E.CAPACITY_FREE): (_S.RUNNING, (_F.START_RUN,)),
-    (_S.QUEUED, _E.RESUME_WITH_WORK): (_S.RUNNING, (_F.START_RUN,)),
-    (_S.QUEUED, _E.CANCEL): (_S.IDLE, ()),
-    (_S.QUEUED, _E.ARCHIVE): (_S.ARCHIVED, ()),
-    (_S.RUNNING, _E.MESSAGE_POSTED): (_S.RUNNING, (_F.ENQUEUE_MESSAGE,)),
-    (_S.RUNNING, _E.MESSAGE_POSTED_AT_LIMIT): (_S.RUNNING, (_F.ENQUEUE_MESSAGE,)),
-    (_S.RUNNING, _E.CANCEL): (_S.RUNNING, (_F.STOP_RUN,)),
-    (_S.RUNNING, _E.RUN_ENDED): (_S.IDLE, (_F.RELEASE_CAPACITY,)),
-    (_S.RUNNING, _E.RUN_ENDED_MORE_QUEUED): (_S.RUNNING, (_F.START_RUN,)),
-    (_S.RUNNING, _E.RUN_PAUSED): (_S.PAUSED, (_F.CREATE_CHECKPOINT, _F.RELEASE_CAPACITY)),
-    (_S.RUNNING, _E.DAEMON_RESTARTED): (_S.PAUSED, (_F.CREATE_CHECKPOINT,)),
-    (_S.PAUSED, _E.RESUME_WITH_WORK): (_S.RUNNING, (_F.APPLY_PROMPT_EDITS, _F.START_RUN)),
-    (_S.PAUSED, _E.RESUME_WITHOUT_WORK): (_S.IDLE, (_F.APPLY_PROMPT_EDITS,)),
-    (_S.PAUSED, _E.ROLLBACK): (_S.IDLE, (_F.SUPERSEDE_MESSAGES,)),
-    (_S.PAUSED, _E.CANCEL): (_S.IDLE, ()),
-    (_S.PAUSED, _E.ARCHIVE): (_S.ARCHIVED, ()),
+SESSION_MOVES: Mapping[tuple[SessionState, SessionEvent], SessionState] = {
+    (_S.IDLE, _E.MESSAGE_POSTED): _S.RUNNING,
+    (_S.IDLE, _E.MESSAGE_POSTED_AT_LIMIT): _S.QUEUED,
+    (_S.IDLE, _E.RESUME_WITH_WORK): _S.RUNNING,
+    (_S.IDLE, _E.ROLLBACK): _S.IDLE,
+    (_S.IDLE, _E.ARCHIVE): _S.ARCHIVED,
+    (_S.QUEUED, _E.MESSAGE_POSTED): _S.QUEUED,
+    (_S.QUEUED, _E.MESSAGE_POSTED_AT_LIMIT): _S.QUEUED,
+    (_S.QUEUED, _E.CAPACITY_FREE): _S.RUNNING,
+    (_S.QUEUED, _E.RESUME_WITH_WORK): _S.RUNNING,
+    (_S.QUEUED, _E.RUN_GOES_ON): _S.RUNNING,
+    (_S.QUEUED, _E.DAEMON_RESTARTED): _S.PAUSED,
+    (_S.QUEUED, _E.CANCEL): _S.IDLE,
+    (_S.QUEUED, _E.ARCHIVE): _S.ARCHIVED,
+    (_S.RUNNING, _E.MESSAGE_POSTED): _S.RUNNING,
+    (_S.RUNNING, _E.MESSAGE_POSTED_AT_LIMIT): _S.RUNNING,
+    (_S.RUNNING, _E.CANCEL): _S.RUNNING,
+    (_S.RUNNING, _E.RUN_ENDED): _S.IDLE,
+    (_S.RUNNING, _E.RUN_ENDED_MORE_QUEUED): _S.RUNNING,
+    (_S.RUNNING, _E.RUN_PAUSED): _S.PAUSED,
+    (_S.RUNNING, _E.QUESTION_ASKED): _S.PAUSED,
+    (_S.RUNNING, _E.DAEMON_RESTARTED): _S.PAUSED,
+    (_S.PAUSED, _E.MESSAGE_POSTED_TO_WAITING_RUN): _S.PAUSED,
+    (_S.PAUSED, _E.RUN_GOES_ON): _S.RUNNING,
+    (_S.PAUSED, _E.RUN_GOES_ON_AT_LIMIT): _S.QUEUED,
+    (_S.PAUSED, _E.DAEMON_RESTARTED): _S.PAUSED,
+    (_S.PAUSED, _E.RESUME_WITH_WORK): _S.RUNNING,
+    (_S.PAUSED, _E.RESUME_WITHOUT_WORK): _S.IDLE,
+    (_S.PAUSED, _E.ROLLBACK): _S.IDLE,
+    (_S.PAUSED, _E.CANCEL): _S.IDLE,
+    (_S.PAUSED, _E.ARCHIVE): _S.ARCHIVED,
 }
 
 
@@ -97,10 +94,7 @@ _R = RunState
 RUN_MOVES: Mapping[RunState, frozenset[RunState]] = {
     _R.PENDING: frozenset({_R.RUNNING, _R.CANCELLED, _R.INTERRUPTED}),
     _R.RUNNING: frozenset({_R.SUCCEEDED, _R.FAILED, _R.CANCELLED, _R.INTERRUPTED}),
-    _R.SUCCEEDED: frozenset(),
-    _R.FAILED: frozenset(),
-    _R.CANCELLED: frozenset(),
-    _R.INTERRUPTED: frozenset(),
+    **dict.fromkeys((_R.SUCCEEDED, _R.FAILED, _R.CANCELLED, _R.INTERRUPTED), frozenset()),
 }
 
 
@@ -123,10 +117,7 @@ TOOL_CALL_MOVES: Mapping[ToolCallState, frozenset[ToolCallState]] = {
     _T.PENDING: frozenset({_T.RUNNING, _T.WAITING, _T.FAILED, _T.CANCELLED, _T.INTERRUPTED}),
     _T.RUNNING: frozenset({_T.WAITING, _T.SUCCEEDED, _T.FAILED, _T.CANCELLED, _T.INTERRUPTED}),
     _T.WAITING: frozenset({_T.RUNNING, _T.SUCCEEDED, _T.FAILED, _T.CANCELLED, _T.INTERRUPTED}),
-    _T.SUCCEEDED: frozenset(),
-    _T.FAILED: frozenset(),
-    _T.CANCELLED: frozenset(),
-    _T.INTERRUPTED: frozenset(),
+    **dict.fromkeys((_T.SUCCEEDED, _T.FAILED, _T.CANCELLED, _T.INTERRUPTED), frozenset()),
 }
 
 
@@ -144,9 +135,7 @@ _I = InteractionState
 
 INTERACTION_MOVES: Mapping[InteractionState, frozenset[InteractionState]] = {
     _I.PENDING: frozenset({_I.ANSWERED, _I.CANCELLED, _I.EXPIRED}),
-    _I.ANSWERED: frozenset(),
-    _I.CANCELLED: frozenset(),
-    _I.EXPIRED: frozenset(),
+    **dict.fromkeys((_I.ANSWERED, _I.CANCELLED, _I.EXPIRED), frozenset()),
 }
 
 
@@ -228,8 +217,7 @@ _C = CompactionState
 
 COMPACTION_MOVES: Mapping[CompactionState, frozenset[CompactionState]] = {
     _C.PROPOSED: frozenset({_C.APPLIED, _C.REJECTED}),
-    _C.APPLIED: frozenset(),
-    _C.REJECTED: frozenset(),
+    **dict.fromkeys((_C.APPLIED, _C.REJECTED), frozenset()),
 }
 
 
@@ -290,8 +278,7 @@ _N = TodoProposalState
 
 TODO_PROPOSAL_MOVES: Mapping[TodoProposalState, frozenset[TodoProposalState]] = {
     _N.PROPOSED: frozenset({_N.ACCEPTED, _N.REJECTED}),
-    _N.ACCEPTED: frozenset(),
-    _N.REJECTED: frozenset(),
+    **dict.fromkeys((_N.ACCEPTED, _N.REJECTED), frozenset()),
 }
 
 
@@ -310,9 +297,7 @@ _W = WorkflowRunState
 WORKFLOW_RUN_MOVES: Mapping[WorkflowRunState, frozenset[WorkflowRunState]] = {
     _W.QUEUED: frozenset({_W.RUNNING, _W.FAILED, _W.CANCELLED}),
     _W.RUNNING: frozenset({_W.SUCCEEDED, _W.FAILED, _W.CANCELLED}),
-    _W.SUCCEEDED: frozenset(),
-    _W.FAILED: frozenset(),
-    _W.CANCELLED: frozenset(),
+    **dict.fromkeys((_W.SUCCEEDED, _W.FAILED, _W.CANCELLED), frozenset()),
 }
 
 
@@ -340,11 +325,11 @@ _SPOKEN = {
 
 def _possible(state: SessionState) -> str:
     words = dict.fromkeys(_SPOKEN[SessionEvent(event)] for event in legal_for_operators(state))
-    return f"Possible: {', '.join(words)}." if words else "It takes no more work: open another one."
+    return f"Possible: {', '.join(words)}." if words else "It is archived: open another session."
 
 
-def move_session(state: SessionState, event: SessionEvent) -> tuple[SessionState, tuple[Effect, ...]]:
-    """Return the next state and the effects; raise `Conflict` when the event is not legal."""
+def move_session(state: SessionState, event: SessionEvent) -> SessionState:
+    """Return the next state; raise `Conflict` when the event is not legal."""
     found = SESSION_MOVES.get((state, event))
     if found is None:
         wanted = _SPOKEN.get(event, event.value)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 Scope = Literal["operator", "read-only", "agent", "plugin"]
-SCOPES: tuple[Scope, ...] = ("operator", "read-only", "agent", "plugin")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from app.access_scopes import UNBOUND, Binding, Principal, Scope
+from app.access.scopes import UNBOUND, Binding, Principal, Scope
 from app.config import AuthSettings
 from app.errors import ConfigError, Conflict, NotFound, Unauthenticated, ValidationFailed
 from app.ids import new_id, now_ms

@@ -1,6 +1,7 @@
 """One cage as the kernel's layer needs it: absolute folders, hosts, limits. Pure data.
 
-Owns: `Cage` and how a compiled agent's cage becomes one. Never: what this machine can enforce.
+Owns: `Cage`, how a compiled agent's cage becomes one, and the lines by which an operator does without one.
+Never: what this machine can enforce.
 """
 
 from __future__ import annotations
@@ -55,6 +56,11 @@ class Cage:
     unix_sockets: bool = False
     limits: CageLimits = CageLimits()
     takes_new_names: bool = True
+    guarded: tuple[Path, ...] = ()
+    """Files and folders that are protected by their exact path, also while there is nothing."""
+    hides_special_files: bool = True
+    """Pipes, sockets and devices in what may only be read are hidden; not needed where only programs of the
+    daemon run."""
 
     @classmethod
     def of_agent(
@@ -77,4 +83,10 @@ class Cage:
             env=dict(compiled.get("env") or {}),
             unix_sockets="unix" in (compiled.get("ipc") or ()),
             limits=CageLimits(**(compiled.get("limits") or {})),
+            guarded=tuple(root / path for path in compiled.get("guarded") or ()),
         )
+
+
+LOCAL_FILE = ".kaged/project.local.yaml"
+LINES = "primary:\n  cage: disabled\n"
+"""For `LOCAL_FILE`, which holds for one machine."""

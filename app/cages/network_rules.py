@@ -80,8 +80,10 @@ class Target:
         number = port_number(port) if colon and port != "*" else None
         if written == "*":
             return cls("", True, number)
-        below = written.startswith("*.")
-        return cls(host_name(written.removeprefix("*.")), below, number)
+        below, host = written.startswith("*."), host_name(written.removeprefix("*."))
+        if below and "." not in host:
+            raise ValueError(f"`{shown(text)}` is all of a top-level domain; name a host below it")
+        return cls(host, below, number)
 
     def covers(self, other: Target) -> bool:
         """Tell whether whoever may connect to this one may connect to all of the other."""

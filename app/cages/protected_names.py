@@ -1,9 +1,13 @@
-"""The names that no caged caller writes, at any depth, whether they exist or not.
+"""Names that other programs read or run by themselves, which a caged caller does not write as it likes.
 
-Owns: the names, and which spellings a file system might take for one of them. Never: opening files.
+Owns: the names in two classes, and which spellings a file system might take for one of them. Hard ones are
+never written in a cage, at any depth, whether they exist or not. Soft ones say how people work on a project:
+existing ones are read-only, new ones are told. Never: opening files.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 from app.workspace import folded
 
@@ -21,5 +25,42 @@ READ_ONLY_NAMES = frozenset(
 def is_protected(name: str) -> bool:
     """Tell whether a file system might take `name` for a protected one: other case, compatible or
     invisible characters, trailing dots and blanks, streams and short names."""
-    plain = folded(name)
+    return _is_hard(folded(name))
+
+
+def _is_hard(plain: str) -> bool:
     return plain in READ_ONLY_NAMES or plain.startswith(("git~", "kaged~"))
+
+
+SOFT_NAMES: tuple[tuple[str, ...], ...] = (
+    *(("agents.md",), ("claude.md",), (".cargo", "config.toml"), (".npmrc",), (".yarnrc.yml",)),
+    *((".pnpmfile.cjs",), (".pre-commit-config.yaml",), (".github", "workflows"), (".gitattributes",)),
+    *((".mise.toml",), (".tool-versions",)),
+)
+"""Ends of paths. They count in a project's own tree."""
+_SOFT = {name[-1]: name for name in SOFT_NAMES}
+OTHERS_FOLDERS = frozenset({"node_modules", "vendor", "venv", ".venv"})
+"""What is installed there is not the project's own."""
+ENVIRONMENT_MARK = "pyvenv.cfg"
+"""A folder with this file is a virtual environment."""
+
+
+def kind_of(parts: tuple[str, ...]) -> Literal["hard", "soft"] | None:
+    """Return the class of the last of `parts`, None when it is no protected name."""
+    plain = folded(parts[-1])
+    if _is_hard(plain):
+        return "hard"
+    ends = _SOFT.get(plain)
+    if ends is None or tuple(map(folded, parts[-len(ends) :])) != ends:
+        return None
+    return "soft"
+
+
+def soft_part(parts: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the soft name that `parts` is, or lies in; None without one, and below the folders of others."""
+    for length in range(1, len(parts) + 1):
+        if folded(parts[length - 1]) in OTHERS_FOLDERS:
+            return None
+        if kind_of(parts[:length]) == "soft":
+            return parts[:length]
+    return None

@@ -5,9 +5,8 @@ Never: anything about one project (that is the project file) and no I/O besides 
 """
 
 from app.config.environment import child_environment, environment_secrets
-from app.config.exposure import refuse_exposure
+from app.config.exposure import refuse_exposure, settings_not_in_effect
 from app.config.load import default_config_file, load_settings
-from app.config.not_in_effect import settings_not_in_effect
 from app.config.redaction import MASK, redacted, secret_values, url_password, without_credentials
 from app.config.settings import (
     AuthSettings,

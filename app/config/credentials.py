@@ -1,15 +1,38 @@
 """Finds credentials: written in the file, in the variable that a key names, or in the usual one.
 
-Owns: that order, and the record of what was looked for in vain. Never: showing a value.
+Owns: that order, the providers that need no configuration, and the record of what was looked for in vain.
+Never: showing a value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from app.config.problems import Problems
-from app.config.providers import USUAL_VARIABLES
+
+BUILT_IN_PROVIDERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "openai": {"driver": "openai"},
+        "openai-responses": {"driver": "openai-responses"},
+        "anthropic": {"driver": "anthropic"},
+        "google": {"driver": "google"},
+        "ollama": {"driver": "openai", "base_url": "http://127.0.0.1:11434/v1"},
+        "replay": {"driver": "replay"},
+    }
+)
+
+USUAL_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "openai": ("OPENAI_API_KEY",),
+        "openai-responses": ("OPENAI_API_KEY",),
+        "anthropic": ("ANTHROPIC_API_KEY",),
+        "google": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    }
+)
+"""Built-in provider to the variables that are tried, in order, when nothing else gives a key."""
+
 
 _SINGLE_SECTIONS = {"langfuse": ("public_key", "secret_key"), "search": ("api_key",)}
 

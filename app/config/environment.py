@@ -67,7 +67,7 @@ def _typed(text: str) -> Any:
     if text[:1] in "[{":
         try:
             return tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):  # it is checked as the text that it is
             return text
     return text
 

@@ -1,7 +1,7 @@
-"""Who could reach a daemon that is about to start, and when that is refused.
+"""What the settings of a daemon that is about to start lead to: who could reach it, and what has no effect.
 
-Owns: the checks over `daemon.host` and `[auth]` together. Never: reading settings; a command that
-only looks for a running daemon is not kept from it.
+Owns: the checks over `daemon.host` and `[auth]` together, and the list of settings made in vain. Never:
+reading settings; a command that only looks for a running daemon is not kept from it.
 """
 
 from __future__ import annotations
@@ -39,3 +39,12 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def settings_not_in_effect(settings: Settings) -> dict[str, str]:
+    """Return key to consequence, for each setting that an operator has made in vain so far."""
+    found: dict[str, str] = {}
+    found |= {f"mcp.{name}": "no MCP server is started yet" for name in settings.mcp}
+    if settings.search.provider is not None:
+        found["search.provider"] = "there is no tool that searches the web yet"
+    return found

@@ -14,15 +14,14 @@ from typing import Any
 import platformdirs
 from pydantic import ValidationError
 
-from app.config.credentials import resolve_credentials
+from app.config.credentials import BUILT_IN_PROVIDERS, resolve_credentials
 from app.config.environment import CONFIG_FILE_VARIABLE, expand, process_environment, settings_in
 from app.config.normalise import normalise_layer, normalise_names
 from app.config.problems import KeyPath, Problems, known_keys, nearest
-from app.config.providers import BUILT_IN_PROVIDERS
 from app.config.settings import COMPUTED_KEYS, Settings
 from app.errors import ConfigError
 
-_LISTS_OF_PATHS = (("plugins", "paths"), ("sandbox", "read_only"))
+_LISTS_OF_PATHS = (("plugins", "paths"), ("sandbox", "read_only"), ("projects", "trusted"))
 _PATH_KEYS = frozenset({("daemon", "data_dir"), *_LISTS_OF_PATHS})
 _CREDENTIAL_KEYS = frozenset({"api_key", "public_key", "secret_key"})
 _CREDENTIAL_TABLES = frozenset({"headers", "env"})
@@ -102,8 +101,11 @@ def _find_file(named: Path | None, environ: Mapping[str, str]) -> Path | None:
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    except RecursionError:
+        raise ConfigError(f"{path}: not valid TOML: brackets are nested too deeply") from None
+    except ValueError as error:  # malformed, not UTF-8, or a number of thousands of digits
+        reason = str(error).partition("; use sys.")[0]
+        raise ConfigError(f"{path}: not valid TOML: {reason}") from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
 
@@ -169,9 +171,9 @@ def _map_leaves(node: Any, key: KeyPath, visit: Callable[[KeyPath, Any], Any]) -
 
 def _resolve_paths(merged: _Merged) -> None:
     for section, name in _LISTS_OF_PATHS:  # in an environment variable commas separate the paths
-        told = merged.tree.get(section)
-        if isinstance(told, dict) and isinstance(told.get(name), str):
-            told[name] = [path.strip() for path in told[name].split(",") if path.strip()]
+        values = merged.tree.get(section)
+        if isinstance(values, dict) and isinstance(values.get(name), str):
+            values[name] = [path.strip() for path in values[name].split(",") if path.strip()]
 
     def visit(key: KeyPath, value: Any) -> Any:
         is_path = key in _PATH_KEYS or (key[0] == "providers" and key[-1] == "transcript" and len(key) == 3)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.config.providers import BUILT_IN_PROVIDERS
+from app.config.credentials import BUILT_IN_PROVIDERS
 from app.errors import ConfigError
 
 
@@ -51,7 +51,7 @@ def _split_bind(daemon: dict[str, Any], source: str) -> None:
     host, colon, port = str(bind).rpartition(":")
     if not colon or not host or not port.isdigit():
         raise ConfigError(f'{source}: daemon.bind must be "host:port", for example "127.0.0.1:7777"')
-    daemon["host"] = host.removeprefix("[").removesuffix("]")
+    daemon["host"] = host
     daemon["port"] = int(port)
 
 

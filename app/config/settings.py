@@ -39,10 +39,15 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _without_brackets(host: str) -> str:
+    """An address of IPv6 is written in brackets where a port may follow; a socket takes it without."""
+    return host[1:-1] if host.startswith("[") and host.endswith("]") else host
+
+
 class DaemonSettings(Section):
     """`port` 0 takes a free one. Everything the daemon writes outside projects is in `data_dir`."""
 
-    host: str = "127.0.0.1"
+    host: Annotated[str, AfterValidator(_without_brackets)] = "127.0.0.1"
     port: int = Field(default=7777, ge=0, le=65535)
     data_dir: Path = Path()
     shutdown_grace_seconds: float = Field(default=10.0, ge=0)
@@ -62,12 +67,15 @@ class AuthSettings(Section):
 
 
 class StorageSettings(Section):
-    """`url` None means the SQLite file in the data folder."""
+    """`url` None means the SQLite file in the data folder; a retention that is None keeps everything."""
 
     url: SecretStr | None = None
     event_retention_days: int = Field(default=30, ge=1)
     event_retention_mb: int = Field(default=1024, ge=1)
     audit_retention_days: int = Field(default=365, ge=1)
+    audit_retention_mb: int = Field(default=4096, ge=1)
+    session_retention_days: int | None = Field(default=None, ge=1)
+    session_retention_mb: int | None = Field(default=None, ge=1)
     log_retention_days: int = Field(default=14, ge=1)
     log_retention_entries: int = Field(default=100_000, ge=1000)
 
@@ -79,6 +87,12 @@ class SandboxSettings(Section):
     mode: Literal["auto", "full", "landlock", "off"] = "auto"
     lsp: Literal["project", "none"] = "project"
     read_only: tuple[SharedFolder, ...] = ()
+
+
+class ProjectSettings(Section):
+    """`trusted`: folders whose projects, and those below them, run without a question."""
+
+    trusted: tuple[SharedFolder, ...] = ()
 
 
 class LogSettings(Section):
@@ -229,6 +243,7 @@ class Settings(Section):
     auth: AuthSettings = AuthSettings()
     storage: StorageSettings = StorageSettings()
     sandbox: SandboxSettings = SandboxSettings()
+    projects: ProjectSettings = ProjectSettings()
     log: LogSettings = LogSettings()
     models: dict[str, Chain] = Field(default_factory=dict)
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.event_base import EventPayload
+from app.events.payload import EventPayload
 
 
 class CompactionTriggered(EventPayload):

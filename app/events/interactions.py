@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
-from app.event_base import EventPayload
+from app.events.payload import EventPayload
+from app.messages import Frozen
 
 ConsentState = Literal["answered", "cancelled", "expired"]
 ConsentWord = Literal["once", "always", "reject"]
 
 
-class WireRule(BaseModel):
+class WireRule(Frozen):
     """A permission rule as events and answers show it."""
-
-    model_config = ConfigDict(frozen=True)
 
     permission: str
     pattern: str

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
-from app.event_base import EventPayload
+from app.events.payload import EventPayload
+from app.messages import Frozen
 
 IssueStatus = Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
 IssueChange = Literal[
@@ -53,10 +52,8 @@ TodoChange = Literal[
 ]
 
 
-class WireTodo(BaseModel):
+class WireTodo(Frozen):
     """An entry of a checklist as events show it. `accepted`: an operator has signed the criterion off."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     content: str

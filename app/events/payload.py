@@ -25,5 +25,5 @@ class EventPayload(BaseModel):
 
     def wire(self) -> dict[str, Any]:
         """Return the payload as JSON-ready values under its published names."""
-        told = self.model_dump(by_alias=True)
-        return {k: v for k, v in told.items() if v is not None} if self.SPARSE else told
+        fields = self.model_dump(by_alias=True)
+        return {k: v for k, v in fields.items() if v is not None} if self.SPARSE else fields

@@ -14,20 +14,17 @@ from typing import Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.checkpoint_events import RollbackUndone as RollbackUndone
-from app.checkpoint_events import SessionRolledBack as SessionRolledBack
-from app.compaction_events import COMPACTION_EVENTS as COMPACTION_EVENTS
-from app.event_base import Channel as Channel
-from app.event_base import EventPayload as EventPayload
-from app.interaction_events import INTERACTION_EVENTS as INTERACTION_EVENTS
-from app.interaction_events import InteractionAnswered as InteractionAnswered
-from app.interaction_events import InteractionRequested as InteractionRequested
-from app.interaction_events import PermissionAnswered as PermissionAnswered
-from app.interaction_events import PermissionRequested as PermissionRequested
-from app.interaction_events import WireRule as WireRule
-from app.issue_events import ISSUE_EVENTS as ISSUE_EVENTS
-from app.messages import Cost, StopReason, Usage
-from app.workflow_events import WORKFLOW_EVENTS as WORKFLOW_EVENTS
+from app.events.compaction import COMPACTION_EVENTS
+from app.events.interactions import (
+    INTERACTION_EVENTS,
+    PermissionAnswered,
+    PermissionRequested,
+)
+from app.events.issues import ISSUE_EVENTS
+from app.events.payload import EventPayload
+from app.events.sessions import QUEUE_EVENTS, PromptFailed, PromptReloaded, RollbackUndone, SessionRolledBack
+from app.events.workflows import WORKFLOW_EVENTS
+from app.messages import Cost, Frozen, StopReason, Usage
 
 ROOT_AGENT = "primary"
 
@@ -51,11 +48,9 @@ class WireUsage(BaseModel):
         return cls(**usage.model_dump(), total_tokens=usage.total)
 
 
-class MessageStats(BaseModel):
+class MessageStats(Frozen):
     """Timing and cost of one model call. `ttft` and `duration` are milliseconds, `tps` output
     tokens per second; `cost` is null when the model's price is not known."""
-
-    model_config = ConfigDict(frozen=True)
 
     ttft: float | None
     duration: float
@@ -98,16 +93,14 @@ class MessageToolCall(EventPayload):
 
     def wire(self) -> dict[str, Any]:
         """Leave the address out where there is none."""
-        told = super().wire()
+        fields = super().wire()
         if self.arguments_ref is None:
-            del told["argumentsRef"]
-        return told
+            del fields["argumentsRef"]
+        return fields
 
 
-class ShownImage(BaseModel):
+class ShownImage(Frozen):
     """A picture that a model was shown; it is kept with its message."""
-
-    model_config = ConfigDict(frozen=True)
 
     media_type: str = Field(serialization_alias="mediaType")
     size: int = Field(description="Bytes of the picture.")
@@ -205,10 +198,10 @@ class RunStarted(EventPayload):
 
     def wire(self) -> dict[str, Any]:
         """Leave out what says nothing about the run of a root agent."""
-        told = super().wire()
+        fields = super().wire()
         if self.parent_run_id is None:
-            del told["parent_run_id"], told["background"]
-        return told
+            del fields["parent_run_id"], fields["background"]
+        return fields
 
 
 class RunEnded(EventPayload):
@@ -220,6 +213,8 @@ class RunEnded(EventPayload):
     steps: int
     usage: Usage
     cost_usd: float | None
+    total_usage: Usage
+    total_cost_usd: float | None
     duration_ms: float | None
 
 
@@ -238,7 +233,8 @@ class StepEnded(EventPayload):
 
 
 class ModelRetry(EventPayload):
-    """A model call failed before any output and will be tried again, here or elsewhere."""
+    """A model call failed and will be tried again, here or elsewhere. The next attempt begins the answer
+    anew."""
 
     TYPE = "model.retry"
     step: int
@@ -259,11 +255,13 @@ class SessionStateChanged(EventPayload):
 
 
 class SessionUpdated(EventPayload):
-    """A session has another title, or works on another issue of its project (null: on none)."""
+    """A session has another title, works on another issue of its project (null: on none), or has another
+    model from its next run on (null: its agent's)."""
 
     TYPE = "session.updated"
     title: str
     issue_number: int | None = None
+    model: str | None = None
 
 
 class CheckpointCreated(EventPayload):
@@ -273,11 +271,6 @@ class CheckpointCreated(EventPayload):
     reason: str
     detail: str | None
     message_cursor: str | None
-
-
-class PromptReloaded(EventPayload):
-    TYPE = "prompt.reloaded"
-    agents: tuple[str, ...]
 
 
 class ToolProgress(EventPayload):
@@ -335,6 +328,8 @@ EVENT_TYPES: tuple[type[EventPayload], ...] = (
     *ISSUE_EVENTS,
     *WORKFLOW_EVENTS,
     *INTERACTION_EVENTS,
+    PromptFailed,
+    *QUEUE_EVENTS,
 )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from app.event_base import EventPayload
+from app.events.payload import EventPayload
 
 WorkflowCause = Literal["operator", "agent", "schedule", "issue"]
 WorkflowEnd = Literal["succeeded", "failed", "cancelled"]

@@ -7,10 +7,8 @@ asked for.
 from app.observability.credential_shapes import MASK
 from app.observability.log_output import LogOutput, event_of, log_event, start_logging
 from app.observability.metrics import Metrics
-from app.observability.redactor import Redactor, without_controls
-from app.observability.secret_names import names_secret
-from app.observability.telemetry import Telemetry
-from app.observability.tracing import NO_SPAN, Span
+from app.observability.redactor import Redactor, names_secret, without_controls
+from app.observability.tracing import NO_SPAN, Span, Telemetry
 
 __all__ = [
     "MASK",

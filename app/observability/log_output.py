@@ -59,7 +59,7 @@ class LineFormatter(logging.Formatter, ABC):
 
 
 class JsonLines(LineFormatter):
-    """`{"level", "event", "timestamp", ...fields}`"""
+    """Writes `{"level", "event", "timestamp", ...fields}`."""
 
     def _line(self, record: logging.LogRecord, event: str, fields: dict[str, Any]) -> str:
         line = {"level": record.levelname.lower(), "event": event, "timestamp": _timestamp(record), **fields}
@@ -70,7 +70,7 @@ class JsonLines(LineFormatter):
 
 
 class HumanLines(LineFormatter):
-    """`12:30:01 info  agent.generation session_id=ses_... model=...`"""
+    """Writes `12:30:01 info  agent.generation session_id=ses_... model=...`."""
 
     def _line(self, record: logging.LogRecord, event: str, fields: dict[str, Any]) -> str:
         exception = fields.pop("exception", None)

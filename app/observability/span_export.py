@@ -79,7 +79,7 @@ class SpanExport(Generic[T]):
                 batch = self._take()
                 if not batch:
                     break
-                self._tell(self._taken(batch), len(batch))
+                self._report(self._taken(batch), len(batch))
         finally:
             self._over.set()
 
@@ -100,16 +100,16 @@ class SpanExport(Generic[T]):
             log.debug("traces for %s could not be sent", self.name, exc_info=True)
             return False
 
-    def _tell(self, taken: bool, count: int) -> None:
+    def _report(self, taken: bool, count: int) -> None:
         """Count, and say it once when sending begins to fail and once when it works again."""
         if taken:
             self.sent += count
             if self._failing:
-                log.info("%s takes traces again", self.name)
+                log.info("%s accepts traces again", self.name)
         else:
             self.dropped += count
             if not self._failing:
                 log.warning(
-                    "%s does not take traces: they are lost until it does; runs go on as always", self.name
+                    "%s does not accept traces: traces are lost until it does; runs continue", self.name
                 )
         self._failing = not taken

@@ -1,6 +1,6 @@
 """The seam of traces: what a span is here, and the span that records nothing.
 
-Owns: the `Span` protocol and the no-op that is in effect unless traces are configured. Never: a
+Owns: `Telemetry`, the `Span` protocol and the no-op that is in effect unless traces are configured. Never: a
 tracing library (`otel` has it, and is imported only when one is configured). A span's parent is
 the span that it was opened from; nothing is guessed from the running task.
 """
@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Protocol
+
+from app.observability.metrics import Metrics
 
 Attribute = str | bool | int | float | Sequence[str]
 """A value of a span's attribute; None in a mapping of attributes leaves that one out."""
@@ -24,30 +27,24 @@ class Span(Protocol):
     @property
     def captures(self) -> bool:
         """Whether content (messages, arguments, results) is wanted on spans at all."""
-        ...
 
     def child(
         self, name: str, attributes: Mapping[str, Attribute | None], *, kind: SpanKind = "internal"
     ) -> Span:
         """Open a span under this one; it runs from now on."""
-        ...
 
     def set(self, attributes: Mapping[str, Attribute | None]) -> None:
         """Add attributes; None values are left out."""
-        ...
 
     def content(self, name: str, value: Any) -> None:
         """Add content that is sent only where it is wanted: redacted, shortened, as JSON, later and on
         another thread. `value` must not be changed any more."""
-        ...
 
     def fail(self, error_type: str, message: str = "") -> None:
         """Mark it as failed; `error_type` is a short stable name such as an error code."""
-        ...
 
     def end(self) -> None:
         """Close it; what comes after the first time changes nothing."""
-        ...
 
     def __enter__(self) -> Span: ...
 
@@ -96,3 +93,11 @@ def error_type_of(error: BaseException) -> str:
         return "cancelled"
     code = getattr(error, "code", None)
     return code if isinstance(code, str) and code else type(error).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """`traces` is the span that runs begin under, which is no span itself."""
+
+    traces: Span = NO_SPAN
+    metrics: Metrics = field(default_factory=Metrics)

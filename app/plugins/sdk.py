@@ -59,9 +59,9 @@ class Call:
     def __init__(self, method: str, params: Mapping[str, Any]) -> None:
         self.method = method
         # A tool may have a parameter `role` of its own.
-        told = {"_context", "role"} if method.startswith(_HOOK) else {"_context"}
-        self.params = {name: value for name, value in params.items() if name not in told}
-        self.role: str = params["role"] if "role" in told and "role" in params else "observer"
+        extra = {"_context", "role"} if method.startswith(_HOOK) else {"_context"}
+        self.params = {name: value for name, value in params.items() if name not in extra}
+        self.role: str = params["role"] if "role" in extra and "role" in params else "observer"
         self.context: Mapping[str, Any] = params.get("_context") or {}
         self.session_id: str | None = self.context.get("session_id")
         self.agent_path: str = self.context.get("agent_path", "")
@@ -152,9 +152,9 @@ class Plugin:
 
     def log(self, level: str, message: str, **fields: Any) -> None:
         """Write to the daemon's log; `level` is debug, info, warning or error."""
-        told = {"level": level, "message": message, "fields": fields}
+        entry = {"level": level, "message": message, "fields": fields}
         try:
-            self._send({"method": "kaged.log", "params": told})
+            self._send({"method": "kaged.log", "params": entry})
         except PluginError:  # too large; the daemon keeps no more of a line than this anyway
             self._send(
                 {"method": "kaged.log", "params": {"level": level, "message": str(message)[:MAX_ERROR]}}

@@ -2,7 +2,16 @@
 
 from app.workspace.bounds import Policy
 from app.workspace.entry import Entry
-from app.workspace.paths import Access, Location, folded, invalid_path, locate
+from app.workspace.paths import (
+    Access,
+    Location,
+    below,
+    folded,
+    invalid_path,
+    locate,
+    may_read_scratch,
+    scratch_of,
+)
 from app.workspace.plain_file import read_beginning
 from app.workspace.root import RootFolder
 from app.workspace.target import MAX_WHOLE_FILE, Staged, Target, changed_since_read
@@ -20,9 +29,12 @@ __all__ = [
     "Staged",
     "Target",
     "Workspace",
+    "below",
     "changed_since_read",
     "folded",
     "invalid_path",
     "locate",
+    "may_read_scratch",
     "read_beginning",
+    "scratch_of",
 ]

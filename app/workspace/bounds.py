@@ -26,12 +26,10 @@ Guard = Callable[[int, Names], None]
 class Policy(Protocol):
     def check(self, parts: Names, access: Access) -> None:
         """Raise ToolError unless the real path `parts`, below the root, may be used so."""
-        ...
 
     def check_step(self, parts: Names) -> None:
         """Raise ToolError unless the caller may learn whether there is something at `parts`, on the way
         to something else."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

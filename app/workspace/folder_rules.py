@@ -13,7 +13,7 @@ import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from app.tools.search.ignore_rules import (
+from app.workspace.ignore_rules import (
     MAX_RULES_BYTES,
     RULES_FILE,
     VERSION_CONTROL,
@@ -21,7 +21,7 @@ from app.tools.search.ignore_rules import (
     read_rules,
     rules_above,
 )
-from app.tools.search.simple_rules import SimpleRules
+from app.workspace.simple_rules import SimpleRules
 from app.workspace.tree_watch import FileChange
 
 _MAX_KNOWN = 5_000

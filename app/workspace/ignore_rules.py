@@ -2,8 +2,6 @@
 
 Owns: the rules as git reads them, from the top of the repository down. Never: other sources of
 rules (a user's own excludes, `.ignore` files): a search finds the same on every machine.
-
-Runs in the daemon and in the process of the Python engine: it imports nothing heavy by itself.
 """
 
 from __future__ import annotations

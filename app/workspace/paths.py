@@ -1,6 +1,7 @@
 """The text rules of paths: what a caller may write, before anything is opened.
 
-Owns: `locate`, which turns a caller's path into components below the project's root. Never:
+Owns: `locate`, which turns a caller's path into components below the project's root, and whose a file in a
+scratch folder is. Never:
 touching the file system on the way; links are the descriptors' business.
 """
 
@@ -116,13 +117,14 @@ def _below(names: list[str], path: str) -> tuple[str, ...]:
 
 
 def os_problem(path: str, problem: OSError) -> ToolError:
-    """Return what a model is told about a failure of the operating system."""
+    """Return what a model is told about a failure of the operating system. Its codes are its own: what the
+    operator refuses has others."""
     known: Mapping[int | None, tuple[str, str]] = {
         errno.ENOENT: ("file_not_found", "there is no such file or directory"),
         errno.ENOTDIR: ("file_not_found", "a part of the path is a file, not a directory"),
-        errno.EACCES: ("permission_denied", "the daemon's user may not access it"),
-        errno.EPERM: ("permission_denied", "the operating system does not permit it"),
-        errno.EROFS: ("permission_denied", "the file system is read-only"),
+        errno.EACCES: ("access_denied", "the daemon's user may not access it"),
+        errno.EPERM: ("access_denied", "the operating system does not permit it"),
+        errno.EROFS: ("access_denied", "the file system is read-only"),
         errno.ENOSPC: ("no_space", "the disk is full"),
         errno.EDQUOT: ("no_space", "the disk quota is used up"),
         errno.EFBIG: ("no_space", "the file would be too large"),
@@ -132,3 +134,21 @@ def os_problem(path: str, problem: OSError) -> ToolError:
     }
     code, text = known.get(problem.errno, ("io_error", problem.strerror or "the operation failed"))
     return ToolError(code, f"{path}: {text}", detail={"path": path})
+
+
+_ROOT_AGENT = "primary"
+"""Of whom is what lies in the scratch folder itself, where earlier versions kept all files."""
+
+
+def scratch_of(scratch: Path, agent_path: str) -> Path:
+    """Return the folder for what is kept for one agent."""
+    return scratch / agent_path
+
+
+def may_read_scratch(parts: tuple[str, ...], reader: str) -> bool:
+    """Tell whether the agent `reader` may read the file with these components below the scratch folder:
+    it or an agent below it made the file."""
+    if not parts:
+        return False
+    owner = parts[0] if len(parts) > 1 else _ROOT_AGENT
+    return owner == reader or owner.startswith(f"{reader}.")

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 
 MAX_RULES = 2_000
-_SET = r"\[(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]|[A-Za-z0-9])+\]"
+_SET = r"\[(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]|[A-Za-z0-9])++\]"
 _PLAIN = re.compile(
-    rf"!?/?(?P<path>(?:[A-Za-z0-9_.*+@~%=,$:;'\"&()#^-]|{_SET}|(?<=[^/!]) (?=[^ /\r])|/(?=[^/\r]))+)/?\r?"
+    rf"!?/?(?P<path>(?:[A-Za-z0-9_.*+@~%=,$:;'\"&()#^-]|{_SET}|(?<=[^/!]) (?=[^ /\r])|/(?=[^/\r]))++)/?\r?"
 )
 _PIECE = re.compile(rf"\*|{_SET}|[^*\[]+")
 _MAX_STARS = 2

@@ -76,12 +76,16 @@ class Target:
                 self.status = os.fstat(descriptor)
                 if not stat.S_ISREG(self.status.st_mode):
                     raise changed_since_read(self.location.shown)
-                if self.status.st_size > MAX_WHOLE_FILE:
-                    limit = MAX_WHOLE_FILE // (1024 * 1024)
-                    raise ToolError("file_too_large", f"{self.location.shown} is larger than {limit} MB")
+                self.check_size()
                 return file.readall() or b""
         except OSError as problem:
             raise os_problem(self.location.shown, problem) from None
+
+    def check_size(self) -> None:
+        """Raise ToolError `file_too_large` for an existing file whose content is not handled as a whole."""
+        if self.status is not None and self.status.st_size > MAX_WHOLE_FILE:
+            limit = MAX_WHOLE_FILE // (1024 * 1024)
+            raise ToolError("file_too_large", f"{self.location.shown} is larger than {limit} MB")
 
     def create(self, content: bytes) -> None:
         """Create the file with its missing parent directories; appears whole or not at all.

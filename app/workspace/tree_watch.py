@@ -89,13 +89,13 @@ class TreeWatch:
         """Tell whether changes directly in a folder, relative to the root, are seen."""
         return self._folders is not None and folder in self._folders
 
-    def subscribe(self, told: Told) -> Callable[[], None]:
+    def subscribe(self, notify: Told) -> Callable[[], None]:
         """Have `told` called, on the loop, with what changes from now on; return the end of that.
 
         It must be quick and must not raise; it may be told a change that it has seen already.
         """
         key = object()
-        self._subscribers[key] = told
+        self._subscribers[key] = notify
         return lambda: self._subscribers.pop(key, None) and None
 
     def drain(self) -> None:
@@ -119,7 +119,7 @@ class TreeWatch:
         if folders.rules_changed:
             self._lose("rules of what is ignored have changed")
         elif changes.found:
-            self._tell(None if changes.too_many else changes.found)
+            self._notify(None if changes.too_many else changes.found)
 
     def look_anew(self) -> None:
         """Scan the tree again, as when rules have changed that lie outside of it."""
@@ -135,7 +135,7 @@ class TreeWatch:
         if self._scanning is not None:
             self._scanning.cancel()
         self._let_go()
-        self._tell(None)
+        self._notify(None)
         self._subscribers.clear()
 
     async def aclose(self) -> None:
@@ -158,11 +158,11 @@ class TreeWatch:
 
     def _lose(self, reason: str) -> None:
         """Something was missed: say so, and scan the tree anew; more slowly when that happens often."""
-        log.info("a project is looked through anew: %s", reason)
+        log.info("a project is scanned again: %s", reason)
         self._let_go()
         calm = time.monotonic() - self._scanned_at > LONGEST_REPAIR
         self._repair_after = SHORTEST_REPAIR if calm else min(self._repair_after * 2, LONGEST_REPAIR)
-        self._tell(None)
+        self._notify(None)
         if not self._closed and self._scanning is None:
             self._scan_after(max(self._repair_after, SHORTEST_REPAIR))
 
@@ -190,7 +190,7 @@ class TreeWatch:
             return
         self._folders = folders
         self._listen()
-        self._tell(None)
+        self._notify(None)
 
     def _scan_blocking(self) -> WatchedFolders | None:
         try:
@@ -216,12 +216,12 @@ class TreeWatch:
         self.drain()
         self.last_used = used
 
-    def _tell(self, changes: Sequence[FileChange] | None) -> None:
+    def _notify(self, changes: Sequence[FileChange] | None) -> None:
         self._draining = True
         try:
-            for told in list(self._subscribers.values()):
+            for notify in list(self._subscribers.values()):
                 try:
-                    told(changes)
+                    notify(changes)
                 except Exception:  # one subscriber's defect is not another's
                     log.exception("a subscriber of a project's changes failed")
         finally:

@@ -58,11 +58,9 @@ class FolderRules(Protocol):
     def ignored(self, folder: str) -> bool:
         """Tell whether a folder, relative to the root, is left out; its own folder is known not to
         be. Blocks no longer than it takes to read one small file."""
-        ...
 
     def decided_by(self, change: FileChange) -> bool:
         """Tell whether after this change other folders may be left out."""
-        ...
 
 
 class Unwatchable(Exception):
@@ -223,12 +221,12 @@ class WatchedFolders:
         elif mask & (IN_DELETE | IN_MOVED_FROM):
             self._went(folder, name, path, is_folder, changes, moved=bool(mask & IN_MOVED_FROM))
         else:
-            self._tell(changes, "changed", path, is_folder)
+            self._add(changes, "changed", path, is_folder)
             if is_folder and mask & IN_ATTRIB:
                 self._check_readable(folder, name, path, changes)
 
     def _came(self, folder: _Folder, name: str, path: str, is_folder: bool, changes: Changes) -> None:
-        self._tell(changes, "created", path, is_folder)
+        self._add(changes, "created", path, is_folder)
         known = folder.children.get(name)
         if known is not None:
             self._drop(known)
@@ -240,9 +238,9 @@ class WatchedFolders:
     ) -> None:
         status = self._status(path) if moved else None
         if status is not None and not is_folder and not stat.S_ISDIR(status.st_mode):
-            self._tell(changes, "created", path, False)  # two files that have changed places
+            self._add(changes, "created", path, False)  # two files that have changed places
             return
-        self._tell(changes, "deleted", path, is_folder)
+        self._add(changes, "deleted", path, is_folder)
         known = folder.children.get(name)
         if known is not None:
             self._drop(known)
@@ -264,7 +262,7 @@ class WatchedFolders:
         except OSError:
             return None
 
-    def _tell(self, changes: Changes, kind: Kind, path: str, is_folder: bool) -> None:
+    def _add(self, changes: Changes, kind: Kind, path: str, is_folder: bool) -> None:
         change = changes.add(kind, path, is_folder)
         if change is not None and not self.rules_changed:
             self.rules_changed = self._rules.decided_by(change)
@@ -291,7 +289,7 @@ class WatchedFolders:
                             self._check_time()
                         below, is_folder = os.fsdecode(entry.name), entry.is_dir(follow_symlinks=False)
                         if changes is not None:
-                            self._tell(changes, "created", prefix + below, is_folder)
+                            self._add(changes, "created", prefix + below, is_folder)
                         if is_folder and not self._rules.ignored(prefix + below):
                             waiting.append((folder, below))
             except OSError as problem:

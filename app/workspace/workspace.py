@@ -7,6 +7,7 @@ Never: knowing what a cage is; the policy it is given says yes or no.
 from __future__ import annotations
 
 import copy
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ from app.workspace.descriptors import (
     walk,
 )
 from app.workspace.entry import Entry
-from app.workspace.paths import Access, Location, below, invalid_path, locate, os_problem
+from app.workspace.paths import Access, Location, below, invalid_path, locate, may_read_scratch, os_problem
 from app.workspace.root import RootFolder
 from app.workspace.target import Target
 
@@ -57,7 +58,8 @@ class Workspace:
     """A project's folder as one caller may use it. Blocking: call it from a thread.
 
     `root` is its name, or the folder itself where many workspaces share it. `scratch` is a second
-    folder that absolute paths may name, for reading only. `closed` are real files and folders that
+    folder that absolute paths may name, for reading only: with a `scratch_reader` only that agent's files
+    in it and those of agents below it, and no folder. `closed` are real files and folders that
     nobody may touch through this workspace, as the daemon's own data.
     """
 
@@ -67,11 +69,13 @@ class Workspace:
         *,
         policy: Policy | None = None,
         scratch: Path | None = None,
+        scratch_reader: str | None = None,
         closed: tuple[Path, ...] = (),
     ) -> None:
         self._folder = root if isinstance(root, RootFolder) else RootFolder(root)
         self.root = self._folder.path
         self._scratch = scratch
+        self._scratch_reader = scratch_reader
         self._bounds = Bounds(policy, tuple(PurePosixPath(folder).parts[1:] for folder in closed))
         self._held: int | None = None
         self._held_names: tuple[str, ...] = ()
@@ -106,12 +110,13 @@ class Workspace:
         """Open a file or directory for reading.
 
         Raises ToolError `invalid_path`, `capability_denied`, `file_not_found`,
-        `permission_denied` or `io_error`.
+        `access_denied` or `io_error`.
         """
         location = self.locate(path)
         with self._base(location) as root:
             opened = self._open_fast(root, location) or self._open_by_walk(root, location)
             try:
+                self._check_scratch(opened)
                 yield opened
             finally:
                 os.close(opened.descriptor)
@@ -122,6 +127,7 @@ class Workspace:
         with self._base(location) as root:
             found = self._find(root, location) or self._open_by_walk(root, location)
             os.close(found.descriptor)
+            self._check_scratch(found)
             return found.status
 
     def leads_to(self, path: str) -> tuple[str, ...]:
@@ -198,7 +204,7 @@ class Workspace:
     def without_policy(self) -> Workspace:
         """Return the same folder without the caller's bounds, to take back what was allowed; the
         root and what is closed to everybody remain."""
-        other = Workspace(self._folder, scratch=self._scratch)
+        other = Workspace(self._folder, scratch=self._scratch, scratch_reader=self._scratch_reader)
         other._bounds = replace(self._bounds, policy=None)
         return other
 
@@ -212,6 +218,16 @@ class Workspace:
         else:
             with self._folder.opened("the project's root") as root:
                 yield root
+
+    def _check_scratch(self, opened: Opened) -> None:
+        """Refuse what was opened in the scratch folder and is another's. Raises ToolError `file_not_found`:
+        that is what is not there, too."""
+        if not opened.location.in_scratch or self._scratch_reader is None:
+            return
+        if opened.is_directory or not may_read_scratch(opened.parts, self._scratch_reader):
+            raise os_problem(
+                opened.location.shown, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            )
 
     def _root_names(self, root: int | None) -> tuple[str, ...]:
         if self._held is not None and root in {None, self._held}:
