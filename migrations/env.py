@@ -12,7 +12,7 @@ from sqlalchemy import Connection, create_engine
 from sqlmodel import SQLModel
 
 import app.storage.models
-from app.storage.search_tables import is_search_table
+from app.storage.repositories.issue_search import is_search_table
 
 assert app.storage.models.__all__  # its import fills the metadata
 

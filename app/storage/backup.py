@@ -23,6 +23,8 @@ from app.storage.engine import Database, SqliteDatabase, close_connection, open_
 from app.storage.failures import translate
 from app.storage.file_failures import file_error
 from app.storage.lock import DataFolderLock
+from app.storage.repositories.issue_search import fill_search
+from app.storage.repositories.projects import ProjectTrustRepository
 from app.storage.schema_version import (
     HEAD,
     current_revision,
@@ -33,7 +35,6 @@ from app.storage.schema_version import (
     require_known,
     run_migrations,
 )
-from app.storage.search_tables import fill_search
 
 _SQLITE_FILES = ("", "-wal", "-shm")
 
@@ -98,6 +99,12 @@ async def check(url: str | None, data_dir: Path) -> CheckReport:
     """Look for damage, broken references and a wrong schema. Raises StorageError when the
     database cannot be opened at all."""
     return await asyncio.to_thread(_check, open_database(url, data_dir))
+
+
+async def trusted_by_upgrade(url: str | None, data_dir: Path) -> list[str]:
+    """Return the roots of the projects that are trusted because they were loaded before there was trust;
+    none while there is no database of this version. Raises StorageError."""
+    return await asyncio.to_thread(_trusted_by_upgrade, open_database(url, data_dir))
 
 
 def _upgrade(database: Database, data_dir: Path) -> UpgradeReport:
@@ -215,6 +222,15 @@ def _check(database: Database) -> CheckReport:
         if not problems:
             rows = count_rows(connection)
     return CheckReport(database.describe(), revision, HEAD, tuple(problems), rows)
+
+
+def _trusted_by_upgrade(database: Database) -> list[str]:
+    if isinstance(database, SqliteDatabase) and not database.path.exists():
+        return []
+    with _reading(database) as connection:
+        if current_revision(connection) != HEAD:
+            return []
+        return [row.root for row in ProjectTrustRepository(connection).upgraded()]
 
 
 def _damage(connection: Connection) -> Iterator[str]:

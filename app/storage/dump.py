@@ -22,8 +22,8 @@ from sqlalchemy import Connection, MetaData, String, Table, func, insert, select
 from app.errors import StorageError
 from app.storage.file_failures import file_error
 from app.storage.private_file import private
+from app.storage.repositories.issue_search import is_search_table
 from app.storage.schema_version import is_own_table
-from app.storage.search_tables import is_search_table
 
 FORMAT = "kaged-dump-1"
 _VERSION_TABLE = "alembic_version"

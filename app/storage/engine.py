@@ -7,6 +7,7 @@ Never: SQL about the tables, commits, threads.
 from __future__ import annotations
 
 import select
+import sqlite3
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Literal
@@ -320,3 +321,8 @@ def _configure_postgres_writer(driver: Any, record: Any) -> None:
         raise StorageError(
             f"the PostgreSQL database is encoded in {encoding}; create it with ENCODING 'UTF8'"
         )
+
+
+def sqlite_version() -> str:
+    """Return the version of the SQLite library, such as `3.40.1`."""
+    return sqlite3.sqlite_version

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from app.errors import Conflict, StorageError
+from app.errors import Conflict, StorageError, StorageOutage
 
 _DISK_FULL = "the disk is full: nothing more can be stored until space is freed for the data folder"
 _READ_ONLY = "the database is read-only: check the owner and mode of the data folder, and its mount"
@@ -25,6 +25,8 @@ _SQLITE_HINTS = {
     sqlite3.SQLITE_IOERR: "reading or writing the database file failed: check the disk",
 }
 
+_SQLITE_LASTING = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
+
 _POSTGRES_HINTS = {
     "53100": _DISK_FULL,
     "25006": _READ_ONLY,
@@ -34,6 +36,9 @@ _POSTGRES_HINTS = {
     "3D000": "the PostgreSQL database of the storage URL does not exist",
     "42501": "the PostgreSQL user of the storage URL lacks a privilege",
 }
+
+# Classes of SQLSTATE: connection, transaction rollback, resources, operator intervention, system.
+_POSTGRES_PASSING = frozenset({"08", "40", "53", "57", "58"})
 
 
 def translate(error: Exception) -> Exception:
@@ -49,11 +54,22 @@ def translate(error: Exception) -> Exception:
 
 
 def storage_error(error: BaseException) -> StorageError:
-    """Return a StorageError that says what the operator can do about a driver's error."""
+    """Return a StorageError that says what the operator can do about a driver's error.
+
+    It is a StorageOutage when the same write may work later."""
     hint = _hint(error)
     # Only the first line: the lines after it may quote the values of the row.
     said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return StorageError(f"{hint} ({said})" if hint else f"the database failed: {said}")
+    kind = StorageOutage if _passing(error, hint) else StorageError
+    return kind(f"{hint} ({said})" if hint else f"the database failed: {said}")
+
+
+def _passing(error: BaseException, hint: str | None) -> bool:
+    code: Any = getattr(error, "sqlite_errorcode", None)
+    if isinstance(code, int):
+        return hint is not None and code & 0xFF not in _SQLITE_LASTING
+    state: Any = getattr(error, "sqlstate", None)
+    return hint is not None or (isinstance(state, str) and state[:2] in _POSTGRES_PASSING)
 
 
 def _hint(error: BaseException) -> str | None:

@@ -1,12 +1,14 @@
 """What the operating system's errors about files of the daemon mean to the operator.
 
-Owns: their wording. Never: the database's own errors (`failures`), and nothing that is slow to import: every
-command of the command line looks at the data folder.
+Owns: their wording, and finding out whether there is room on the disk. Never: the database's own errors
+(`failures`), and nothing that is slow to import: every command of the command line looks at the data folder.
 """
 
 from __future__ import annotations
 
 import errno
+import os
+from pathlib import Path
 
 from app.errors import StorageError
 
@@ -34,3 +36,18 @@ def file_error(problem: OSError, cannot: str) -> StorageError:
     """Return the error to tell; `cannot` says which file it is about and what cannot be done with it."""
     hint = _HINTS.get(problem.errno or 0) or problem.strerror or type(problem).__name__
     return StorageError(f"{cannot}: {hint}")
+
+
+LEAST_ROOM = 1 << 20
+"""Bytes. With less the database cannot even make the files beside it, and tries for half a minute."""
+
+
+def check_room(folder: Path) -> None:
+    """Raise StorageError that says why nothing can be stored in the folder now. Blocks."""
+    import tempfile  # not for the command line, which never asks
+
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            os.posix_fallocate(file.fileno(), 0, LEAST_ROOM)
+    except OSError as problem:
+        raise file_error(problem, f"nothing can be stored in the data folder {folder}") from problem

@@ -41,14 +41,14 @@ class DataFolderLock:
         self._descriptor: int | None = None
         self._started_at = now_ms()
 
-    def acquire(self, url: str | None = None) -> None:
+    def acquire(self) -> None:
         """Claim the folder, which is made when missing; Conflict names the process that has it.
 
         Raises StorageError when nothing can be written there."""
         try:
             self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._descriptor = self._locked()
-            self.announce(url)
+            self.announce(None)
         except OSError as problem:
             self.release()
             raise file_error(problem, f"the data folder {self._data_dir} cannot be used") from problem

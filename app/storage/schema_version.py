@@ -26,11 +26,14 @@ from app.storage.engine import Database, SqliteDatabase, close_connection
 from app.storage.failures import translate
 from app.storage.file_failures import file_error
 from app.storage.private_file import make_private
-from app.storage.search_tables import create_search_tables, fill_search, is_search_table
+from app.storage.repositories.issue_search import create_search_tables, fill_search, is_search_table
 
 # Every revision there ever was, the oldest first; a test compares it with the migrations.
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
 HEAD = REVISIONS[-1]
+
+# What lies in a data folder once a daemon had a database there.
+_LEFT_BY_USE = ("token", "uploads", "worktrees", "scratch")
 
 # As alembic makes it.
 _VERSION_TABLE = (
@@ -73,6 +76,7 @@ def open_at_head(database: Database) -> Connection:
     checked. Raises StorageError, and Conflict when another daemon has the database."""
     if isinstance(database, SqliteDatabase):
         database.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _refuse_emptied(database.path)
     try:
         connection = database.connect(exclusive=True)
     except DatabaseError as failure:
@@ -92,6 +96,7 @@ def _bring_to_head(database: Database, connection: Connection) -> None:
         revision = current_revision(connection)
         require_known(revision)
         if revision == HEAD:
+            _require_tables(connection)
             return
         if revision is None and isinstance(database, SqliteDatabase):
             create_at_head(connection)
@@ -103,6 +108,31 @@ def _bring_to_head(database: Database, connection: Connection) -> None:
             reason="schema_outdated",
         )
     migrate_with_copy(database, connection, revision)
+
+
+def _refuse_emptied(path: Path) -> None:
+    """Raise StorageError for a file without content beside what a daemon that had a database has left."""
+    if not path.exists() or path.stat().st_size:
+        return
+    left = [name for name in _LEFT_BY_USE if (path.parent / name).exists()]
+    left += sorted(one.name for one in path.parent.glob(f"{glob.escape(path.name)}.*"))
+    if left:
+        raise StorageError(
+            f"the database {path} is empty (0 bytes), but its folder has been used ({', '.join(left[:3])}): "
+            "restore a backup with `kaged db restore FILE`, or delete the empty file to begin without "
+            "the earlier sessions",
+            reason="database_emptied",
+        )
+
+
+def _require_tables(connection: Connection) -> None:
+    missing = sorted(SQLModel.metadata.tables.keys() - set(inspect(connection).get_table_names()))
+    if missing:
+        raise StorageError(
+            f"the database has lost tables ({', '.join(missing[:3])}): stop the daemon and restore a backup "
+            "with `kaged db restore FILE`",
+            reason="tables_missing",
+        )
 
 
 def create_at_head(connection: Connection) -> None:

@@ -21,7 +21,7 @@ from app.storage.engine import READERS, Database, open_database
 from app.storage.failures import translate
 from app.storage.schema_version import open_at_head
 from app.storage.unit_of_work import UnitOfWork
-from app.storage.writer import Statistics, Writer
+from app.storage.writer import Lane, Statistics, Writer
 
 T = TypeVar("T")
 
@@ -68,26 +68,34 @@ class Storage:
         """How many units of work wait for the writer."""
         return self._writer.waiting
 
-    def submit(self, work: Callable[[UnitOfWork], T], *, durable: bool = False) -> asyncio.Future[T]:
+    def submit(
+        self,
+        statements: Callable[[UnitOfWork], T],
+        *,
+        durable: bool = False,
+        lane: Lane | None = None,
+        reopens: bool = False,
+    ) -> asyncio.Future[T]:
         """Queue a unit of work behind those queued before; the future is done when it is committed.
 
+        A unit of a `lane` fails after one before it in that lane met an outage, unless it `reopens` it.
         `durable` waits until the disk has it (what a client was told must be). Cancelling the
         future does not stop the unit. The unit is run once; it must let database errors pass.
         Raises StorageError after `close`."""
-        return self._writer.submit(work, durable=durable)
+        return self._writer.submit(statements, durable=durable, lane=lane, reopens=reopens)
 
-    async def write(self, work: Callable[[UnitOfWork], T], *, durable: bool = False) -> T:
+    async def write(self, statements: Callable[[UnitOfWork], T], *, durable: bool = False) -> T:
         """Run a unit of work and wait until it is committed; see `submit`."""
-        return await self._writer.submit(work, durable=durable)
+        return await self._writer.submit(statements, durable=durable)
 
-    async def read(self, work: Callable[[UnitOfWork], T]) -> T:
+    async def read(self, statements: Callable[[UnitOfWork], T]) -> T:
         """Run a unit that only reads, in one transaction that sees one state of the database.
 
         It sees every write that was committed before this call. It may run twice when a
         PostgreSQL connection turns out to be gone. Raises StorageError after `close`."""
         if self._closing is not None:
             raise StorageError("the storage is closed: the daemon is stopping")
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, work)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, statements)
 
     async def close(self) -> None:
         """Run what is queued, end the threads, close the connections. May be called again."""
@@ -105,18 +113,18 @@ class Storage:
         # Last: only with every reader gone can the WAL be folded into the file.
         self._writer.release()
 
-    def _read(self, work: Callable[[UnitOfWork], T]) -> T:
+    def _read(self, statements: Callable[[UnitOfWork], T]) -> T:
         try:
-            return self._read_once(work)
+            return self._read_once(statements)
         except DBAPIError as failure:
             if not failure.connection_invalidated:
                 raise translate(failure) from failure
         try:
-            return self._read_once(work)
+            return self._read_once(statements)
         except SQLAlchemyError as failure:
             raise translate(failure) from failure
 
-    def _read_once(self, work: Callable[[UnitOfWork], T]) -> T:
+    def _read_once(self, statements: Callable[[UnitOfWork], T]) -> T:
         # Begun here: else each query through the ORM would be a transaction of its own.
         with self._readers.connect() as connection, connection.begin():
-            return work(UnitOfWork(connection, self._redactor))
+            return statements(UnitOfWork(connection, self._redactor))

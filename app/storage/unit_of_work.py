@@ -7,7 +7,9 @@ would go on in a transaction that PostgreSQL has given up.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
@@ -15,7 +17,6 @@ from app.observability import Redactor
 from app.storage.engine import driver_of
 from app.storage.repositories.access import AccessRepository
 from app.storage.repositories.audit import AuditRepository
-from app.storage.repositories.blobs import BlobRepository
 from app.storage.repositories.checkpoints import CheckpointRepository
 from app.storage.repositories.compactions import CompactionRepository
 from app.storage.repositories.events import EventRepository
@@ -31,130 +32,63 @@ from app.storage.repositories.logs import LogRepository
 from app.storage.repositories.messages import MessageRepository
 from app.storage.repositories.permissions import PermissionRuleRepository
 from app.storage.repositories.plugin_values import PluginValueRepository
-from app.storage.repositories.projects import ProjectRepository
+from app.storage.repositories.projects import ProjectRepository, ProjectTrustRepository
 from app.storage.repositories.rollbacks import (
     PromptEditRepository,
     RollbackRepository,
     WorktreeRepository,
 )
 from app.storage.repositories.runs import RunRepository
-from app.storage.repositories.sessions import SessionRepository
-from app.storage.repositories.todos import TodoListRepository
+from app.storage.repositories.sessions import SessionRepository, TodoListRepository
 from app.storage.repositories.tool_calls import ToolCallRepository
-from app.storage.repositories.uploads import UploadRepository
+from app.storage.repositories.uploads import BlobRepository, UploadRepository
 from app.storage.repositories.workflow_runs import WorkflowRunRepository
+
+R = TypeVar("R")
+
+
+def _repository(kind: Callable[[Connection], R]) -> cached_property[R]:
+    """Return the attribute that is one repository of a unit's connection."""
+    return cached_property(lambda uow: kind(uow.connection))
 
 
 class UnitOfWork:
     """The repositories of one connection; used inside the callables given to `Storage`."""
+
+    projects = _repository(ProjectRepository)
+    sessions = _repository(SessionRepository)
+    messages = _repository(MessageRepository)
+    runs = _repository(RunRepository)
+    tool_calls = _repository(ToolCallRepository)
+    checkpoints = _repository(CheckpointRepository)
+    compactions = _repository(CompactionRepository)
+    rollbacks = _repository(RollbackRepository)
+    prompt_edits = _repository(PromptEditRepository)
+    worktrees = _repository(WorktreeRepository)
+    plugin_values = _repository(PluginValueRepository)
+    interactions = _repository(InteractionRepository)
+    permissions = _repository(PermissionRuleRepository)
+    todos = _repository(TodoListRepository)
+    events = _repository(EventRepository)
+    logs = _repository(LogRepository)
+    access = _repository(AccessRepository)
+    blobs = _repository(BlobRepository)
+    issues = _repository(IssueRepository)
+    issue_updates = _repository(IssueUpdateRepository)
+    issue_links = _repository(IssueLinkRepository)
+    issue_todos = _repository(IssueTodoRepository)
+    todo_proposals = _repository(TodoProposalRepository)
+    uploads = _repository(UploadRepository)
+    trust = _repository(ProjectTrustRepository)
+    workflow_runs = _repository(WorkflowRunRepository)
 
     def __init__(self, connection: Connection, redactor: Redactor) -> None:
         self.connection = connection
         self._redactor = redactor
 
     @cached_property
-    def projects(self) -> ProjectRepository:
-        return ProjectRepository(self.connection)
-
-    @cached_property
-    def sessions(self) -> SessionRepository:
-        return SessionRepository(self.connection)
-
-    @cached_property
-    def messages(self) -> MessageRepository:
-        return MessageRepository(self.connection)
-
-    @cached_property
-    def runs(self) -> RunRepository:
-        return RunRepository(self.connection)
-
-    @cached_property
-    def tool_calls(self) -> ToolCallRepository:
-        return ToolCallRepository(self.connection)
-
-    @cached_property
-    def checkpoints(self) -> CheckpointRepository:
-        return CheckpointRepository(self.connection)
-
-    @cached_property
-    def compactions(self) -> CompactionRepository:
-        return CompactionRepository(self.connection)
-
-    @cached_property
-    def rollbacks(self) -> RollbackRepository:
-        return RollbackRepository(self.connection)
-
-    @cached_property
-    def prompt_edits(self) -> PromptEditRepository:
-        return PromptEditRepository(self.connection)
-
-    @cached_property
-    def worktrees(self) -> WorktreeRepository:
-        return WorktreeRepository(self.connection)
-
-    @cached_property
-    def plugin_values(self) -> PluginValueRepository:
-        return PluginValueRepository(self.connection)
-
-    @cached_property
-    def interactions(self) -> InteractionRepository:
-        return InteractionRepository(self.connection)
-
-    @cached_property
-    def permissions(self) -> PermissionRuleRepository:
-        return PermissionRuleRepository(self.connection)
-
-    @cached_property
-    def todos(self) -> TodoListRepository:
-        return TodoListRepository(self.connection)
-
-    @cached_property
-    def events(self) -> EventRepository:
-        return EventRepository(self.connection)
-
-    @cached_property
     def audit(self) -> AuditRepository:
         return AuditRepository(self.connection, self._redactor)
-
-    @cached_property
-    def logs(self) -> LogRepository:
-        return LogRepository(self.connection)
-
-    @cached_property
-    def access(self) -> AccessRepository:
-        return AccessRepository(self.connection)
-
-    @cached_property
-    def blobs(self) -> BlobRepository:
-        return BlobRepository(self.connection)
-
-    @cached_property
-    def issues(self) -> IssueRepository:
-        return IssueRepository(self.connection)
-
-    @cached_property
-    def issue_updates(self) -> IssueUpdateRepository:
-        return IssueUpdateRepository(self.connection)
-
-    @cached_property
-    def issue_links(self) -> IssueLinkRepository:
-        return IssueLinkRepository(self.connection)
-
-    @cached_property
-    def issue_todos(self) -> IssueTodoRepository:
-        return IssueTodoRepository(self.connection)
-
-    @cached_property
-    def todo_proposals(self) -> TodoProposalRepository:
-        return TodoProposalRepository(self.connection)
-
-    @cached_property
-    def uploads(self) -> UploadRepository:
-        return UploadRepository(self.connection)
-
-    @cached_property
-    def workflow_runs(self) -> WorkflowRunRepository:
-        return WorkflowRunRepository(self.connection)
 
     def release_space(self, pages: int = 1000) -> int:
         """Give up to so many pages of deleted rows back to the file system; return how many.

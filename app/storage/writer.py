@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.errors import StorageError
+from app.errors import StorageError, StorageOutage
 from app.observability import Redactor
 from app.storage.engine import Database, close_connection, driver_of
 from app.storage.failures import translate
@@ -46,10 +46,20 @@ class Statistics:
 
 
 @dataclass(slots=True, eq=False)
+class Lane:
+    """Units that build on each other, in the order submitted: after one that an outage kept from being
+    stored those behind it fail as well, until one is submitted that reopens the lane."""
+
+    outage: StorageOutage | None = None
+
+
+@dataclass(slots=True, eq=False)
 class _Unit:
-    work: Callable[[UnitOfWork], Any]
+    statements: Callable[[UnitOfWork], Any]
     future: asyncio.Future[Any]
     durable: bool
+    lane: Lane | None = None
+    reopens: bool = False
     result: Any = None
     error: Exception | None = None
 
@@ -80,14 +90,21 @@ class Writer:
         """Start the thread."""
         self._thread.start()
 
-    def submit(self, work: Callable[[UnitOfWork], T], *, durable: bool) -> asyncio.Future[T]:
+    def submit(
+        self,
+        statements: Callable[[UnitOfWork], T],
+        *,
+        durable: bool,
+        lane: Lane | None = None,
+        reopens: bool = False,
+    ) -> asyncio.Future[T]:
         """Queue a unit; its future has the result once it is committed. Call it on the loop.
 
         Raises StorageError when the writer was closed or has crashed."""
         if self._refusal is not None:
             raise self._refusal
         future: asyncio.Future[T] = self._loop.create_future()
-        self._queue.put(_Unit(work, future, durable))
+        self._queue.put(_Unit(statements, future, durable, lane, reopens))
         if self._crashed.is_set():
             # In between: the thread may have emptied the queue before this unit was in it.
             self._fail_queued()
@@ -166,6 +183,8 @@ class Writer:
         except Exception as failure:  # noqa: BLE001 - the edge of a group: its units are told
             _fail(units[: len(units) - len(rest)], translate(failure))
         self._roll_back()
+        for unit in units[: len(units) - len(rest)]:
+            _close_lane(unit)
         self._count(units[: len(units) - len(rest)])
         return rest
 
@@ -178,15 +197,18 @@ class Writer:
             try:
                 if several:
                     mark("SAVEPOINT unit")
-                unit.result = unit.work(self._unit_of_work)
+                _enter_lane(unit)
+                unit.result = unit.statements(self._unit_of_work)
                 if not self._database.holds(connection):
                     raise StorageError("the unit went on after a database error; nothing of it is stored")
                 if several:
                     mark("RELEASE SAVEPOINT unit")
             except Exception as failure:  # noqa: BLE001 - the edge of a unit: its caller is told
                 unit.error = translate(failure)
+                _close_lane(unit)
                 if several and not self._undo_unit(connection):
-                    _fail(units[:number], StorageError(f"lost with another write: {unit.error}"))
+                    kind = StorageOutage if isinstance(unit.error, StorageOutage) else StorageError
+                    _fail(units[:number], kind(f"lost with another write: {unit.error}"))
                     return units[number:]
         return []
 
@@ -253,6 +275,21 @@ class Writer:
         # A loop that is closed has nobody left to answer.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback, *arguments)
+
+
+def _enter_lane(unit: _Unit) -> None:
+    """Raise the outage of the unit's lane, unless the unit reopens it."""
+    if unit.lane is None:
+        return
+    if unit.reopens:
+        unit.lane.outage = None
+    elif unit.lane.outage is not None:
+        raise StorageOutage(unit.lane.outage.message)
+
+
+def _close_lane(unit: _Unit) -> None:
+    if unit.lane is not None and isinstance(unit.error, StorageOutage):
+        unit.lane.outage = unit.error
 
 
 def _fail(units: Sequence[_Unit], error: Exception) -> None:

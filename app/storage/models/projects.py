@@ -1,4 +1,4 @@
-"""Rows of loaded projects."""
+"""Rows of loaded projects: each with what its plugins keep, and which version of it may act."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Project(SQLModel, table=True):
 
     id: str = Field(primary_key=True)
     root: str = Field(unique=True)
-    slug: str = Field(index=True)
+    slug: str
     description: str = ""
     state: str = "loaded"
     diagnostics: list[dict[str, Any]] = Field(default_factory=list, sa_type=Json)
@@ -26,3 +26,30 @@ class Project(SQLModel, table=True):
     created_at: int = Field(sa_type=BigInteger)
     loaded_at: int = Field(sa_type=BigInteger)
     issues_numbered: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})
+
+
+class ProjectTrust(SQLModel, table=True):
+    """The last version of a project that an operator trusted. `digest` names the compiled project among the
+    blobs; `always`: later versions of this root are trusted without a question. `trusted_by` is
+    `upgrade` for a project that was loaded before there was trust."""
+
+    __tablename__ = "project_trust"
+
+    root: str = Field(primary_key=True)
+    digest: str
+    always: bool = False
+    trusted_by: str
+    trusted_at: int = Field(sa_type=BigInteger)
+
+
+class PluginValue(SQLModel, table=True):
+    """One value. `size_bytes` is that of its JSON."""
+
+    __tablename__ = "plugin_storage"
+
+    project_id: str = Field(primary_key=True, foreign_key="projects.id")
+    plugin: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    value: Any = Field(default=None, sa_type=Json)
+    size_bytes: int = Field(default=0, sa_type=BigInteger)
+    updated_at: int = Field(sa_type=BigInteger)

@@ -1,4 +1,4 @@
-"""Rows of rollbacks, of prompts edited during a pause, and of working trees that were noted."""
+"""Rows of checkpoints, rollbacks, prompts edited during a pause, and working trees that were noted."""
 
 from __future__ import annotations
 
@@ -64,3 +64,20 @@ class Worktree(SQLModel, table=True):
     tree: str | None = None
     detail: str | None = None
     size_bytes: int = Field(default=0, sa_type=BigInteger)
+
+
+class Checkpoint(SQLModel, table=True):
+    __tablename__ = "checkpoints"
+    __table_args__ = (Index("ix_checkpoints_session", "session_id", "created_at"),)
+
+    id: str = Field(primary_key=True)
+    session_id: str = Field(foreign_key="sessions.id")
+    run_id: str | None = None
+    created_at: int = Field(sa_type=BigInteger)
+    created_by: str
+    reason: str
+    detail: str | None = None
+    message_cursor: str | None = None
+    resumed_at: int | None = Field(default=None, sa_type=BigInteger)
+    rolled_back: bool = False
+    superseded_by: str | None = None

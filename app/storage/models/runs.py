@@ -9,6 +9,10 @@ from sqlmodel import Field, SQLModel
 
 from app.storage.typed_json import Json
 
+UNPRICED_STEP = """stats LIKE '%"usage":{"%' AND stats NOT LIKE '%"cost":%'"""
+"""Which steps used tokens whose cost is not known. Stats are written compactly, with no text of anybody in
+them. Whoever asks must write it as the index does, or the index is not used."""
+
 
 class Run(SQLModel, table=True):
     """One run: an agent's work on an operator's message, a resume of it, or a child agent's on a task.
@@ -44,13 +48,23 @@ class Run(SQLModel, table=True):
     parent_run_id: str | None = None
     parent_call_id: str | None = None
     background: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})
+    retry_of: str | None = None
 
 
 class Step(SQLModel, table=True):
     """One model call of a run. `stats` holds usage, cost, ttft, duration and attempts."""
 
     __tablename__ = "steps"
-    __table_args__ = ({"sqlite_with_rowid": False},)
+    __table_args__ = (
+        # It has few entries: nearly every step has a price.
+        Index(
+            "ix_steps_unpriced",
+            "run_id",
+            sqlite_where=text(UNPRICED_STEP),
+            postgresql_where=text(UNPRICED_STEP),
+        ),
+        {"sqlite_with_rowid": False},
+    )
 
     run_id: str = Field(foreign_key="runs.id", primary_key=True)
     number: int = Field(primary_key=True)
@@ -71,7 +85,14 @@ class ToolCall(SQLModel, table=True):
     __tablename__ = "tool_calls"
     __table_args__ = (
         Index("ix_tool_calls_run", "run_id"),
-        Index("ix_tool_calls_session_state", "session_id", "state"),
+        # Not over the state: each change of it would be written twice more.
+        Index("ix_tool_calls_session", "session_id"),
+        Index(
+            "ix_tool_calls_open",
+            "session_id",
+            sqlite_where=text("ended_at IS NULL"),
+            postgresql_where=text("ended_at IS NULL"),
+        ),
     )
 
     id: str = Field(primary_key=True)

@@ -1,4 +1,4 @@
-"""Rows of sessions: one conversation with a project's agents."""
+"""Rows of sessions: one conversation with a project's agents, its durable events and its todo list."""
 
 from __future__ import annotations
 
@@ -52,3 +52,31 @@ class Session(SQLModel, table=True):
     cost_compactor_usd: float | None = None
     recalled_digest: str | None = None
     idle_fired_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class Event(SQLModel, table=True):
+    """One durable frame; `frame` is the exact JSON that goes over the WebSocket.
+
+    The key is the only index: within a session rows are in order of time as well, so that
+    trimming by age walks it from its low end. With row ids on SQLite: without them a frame above
+    1,000 bytes spills into a page of its own, which doubled the growth of a turn."""
+
+    __tablename__ = "events"
+
+    session_id: str = Field(foreign_key="sessions.id", primary_key=True)
+    seq: int = Field(sa_type=BigInteger, primary_key=True)
+    type: str
+    created_at: int = Field(sa_type=BigInteger)
+    frame: bytes
+
+
+class TodoList(SQLModel, table=True):
+    """The list of one session, replaced as a whole. `items` are objects with `content` and
+    `status`; `updated_by` is the agent that wrote it last."""
+
+    __tablename__ = "todo_lists"
+
+    session_id: str = Field(primary_key=True, foreign_key="sessions.id")
+    items: list[Any] = Field(default_factory=list, sa_type=Json)
+    updated_by: str
+    updated_at: int = Field(sa_type=BigInteger)

@@ -1,4 +1,4 @@
-"""Rows of uploads: files that people hand in, before and after something uses them."""
+"""Rows of contents: texts by their digest, and files that people hand in."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ class Upload(SQLModel, table=True):
     removed some time after `created_at`."""
 
     __tablename__ = "uploads"
-    __table_args__ = (
-        Index("ix_uploads_used_by", "used_by", "created_at"),
-        Index("ix_uploads_project", "project_id", "created_at"),
-    )
+    __table_args__ = (Index("ix_uploads_used_by", "used_by", "created_at"),)
 
     id: str = Field(primary_key=True)
     project_id: str = Field(foreign_key="projects.id")
@@ -27,3 +24,12 @@ class Upload(SQLModel, table=True):
     created_at: int = Field(sa_type=BigInteger)
     used_by: str | None = None
     used_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class Blob(SQLModel, table=True):
+    __tablename__ = "blobs"
+
+    digest: str = Field(primary_key=True)
+    media_type: str
+    content: bytes
+    created_at: int = Field(sa_type=BigInteger)

@@ -45,6 +45,13 @@ class AccessRepository(Rows[AccessToken]):
         """Insert an idempotency key unless it exists; tell whether this call was the first."""
         return insert_or_keep(self.connection, _KeyRows(self.connection).table, values_of(row))
 
+    def release_key(self, scope: str, key: str) -> None:
+        """Forget a key; nothing was done for it."""
+        table = _KeyRows(self.connection).table
+        self.connection.execute(
+            delete(table).where(table.c.scope == storable(scope), table.c.key == storable(key))
+        )
+
     def get_key(self, scope: str, key: str) -> IdempotencyKey | None:
         """Return the key's row; None when it was not used in this scope."""
         return _KeyRows(self.connection).find(scope, key)

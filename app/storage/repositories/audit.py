@@ -6,14 +6,18 @@ import builtins
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Text, cast, delete, func, select
 
 from app.observability import Redactor
 from app.storage.models import AuditEvent
 from app.storage.pages import Page
 from app.storage.repositories.rows import Rows
 from app.storage.repositories.runs import of_run
+from app.storage.repositories.sizes import fitting_since
 from app.storage.text import storable
+
+_OTHER_COLUMNS = 200
+"""About how many bytes the ids and names of a row take."""
 
 
 class AuditRepository(Rows[AuditEvent]):
@@ -78,6 +82,12 @@ class AuditRepository(Rows[AuditEvent]):
             select(self.c.id).where(self.c.created_at < before_ms).order_by(self.c.created_at).limit(limit)
         )
         return self.connection.execute(delete(self.table).where(self.c.id.in_(oldest))).rowcount
+
+    def fitting_since(self, max_bytes: int) -> int | None:
+        """Return the time before which rows must go, so that the others have at most `max_bytes`; None when
+        all may stay. See `sizes.fitting_since`."""
+        size = func.length(cast(self.c.data, Text)) + _OTHER_COLUMNS
+        return fitting_since(self.connection, self.table, size, max_bytes)
 
     def _names(self, pattern: str) -> builtins.list[str]:
         """Return the event names that match; finds the few distinct ones by jumping the index."""

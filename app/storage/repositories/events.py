@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import delete, func, select, text, update
+from sqlalchemy import delete, func, select, update
 
 from app.storage.models import Event, Session
 from app.storage.repositories.rows import Rows, table_of
-
-_MINUTE_MS = 60_000
-_SQLITE_SIZE = (
-    "SELECT (page_count - freelist_count) * page_size "
-    "FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()"
-)
-_POSTGRESQL_SIZE = "SELECT pg_total_relation_size('events')"
+from app.storage.repositories.sizes import fitting_since
 
 
 class EventRepository(Rows[Event]):
@@ -81,25 +75,8 @@ class EventRepository(Rows[Event]):
         """Return the time (milliseconds since the epoch) before which events must go, so that the
         frames of the others have at most `max_bytes`; None when all may stay.
 
-        To the minute; the newest minute always stays. Reads the whole table, but only when what is
-        stored takes more than `max_bytes` at all."""
-        if self._stored_bytes() <= max_bytes:
-            return None
-        minute = (self.c.created_at // _MINUTE_MS).label("minute")
-        size = func.sum(func.length(self.c.frame))
-        newest_first = select(minute, size).group_by(minute).order_by(minute.desc())
-        total, since = 0, None
-        for number, held in self.connection.execute(newest_first).all():
-            total += int(held)
-            if total > max_bytes and since is not None:
-                return since
-            since = int(number) * _MINUTE_MS
-        return None
-
-    def _stored_bytes(self) -> int:
-        """Return the size of the table (PostgreSQL) or of the file without its free pages (SQLite)."""
-        statement = _SQLITE_SIZE if self.connection.dialect.name == "sqlite" else _POSTGRESQL_SIZE
-        return int(self.connection.execute(text(statement)).scalar_one())
+        See `sizes.fitting_since`."""
+        return fitting_since(self.connection, self.table, func.length(self.c.frame), max_bytes)
 
     def _trim_point(self, session_id: str, before_ms: int, limit: int) -> int | None:
         """Return the last sequence number to trim: walks the key from its low end."""

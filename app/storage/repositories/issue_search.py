@@ -231,3 +231,21 @@ class IssueSearchRepository:
     def _count(self, query: SearchQuery, scope: Scope, tier: int) -> int:
         asked = (fts5 if self._database == "sqlite" else tsquery)(query, scope, tier)
         return int(self.connection.execute(_COUNT[self._database], {"query": asked}).scalar_one())
+
+
+def is_search_table(name: str | None) -> bool:
+    """Tell whether a table can be filled from others; those of FTS5 are among them."""
+    return name is not None and name.startswith(PREFIX)
+
+
+def create_search_tables(connection: Connection) -> None:
+    """Make the tables in the open transaction."""
+    METADATA.create_all(connection, checkfirst=False)
+    index = (SQLITE_INDEX,) if connection.dialect.name == "sqlite" else POSTGRESQL_INDEX
+    for statement in index:
+        connection.exec_driver_sql(statement)
+
+
+def fill_search(connection: Connection) -> None:
+    """Index what is not indexed, in the open transaction."""
+    IssueSearchRepository(connection).fill()

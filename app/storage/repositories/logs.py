@@ -14,7 +14,7 @@ from app.storage.text import storable
 class LogRepository(Rows[LogEntry]):
     model = LogEntry
 
-    def list(
+    def list(  # noqa: PLR0913
         self,
         *,
         severity: int | None = None,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
+from sqlalchemy import ColumnElement, TextClause, and_, delete, func, or_, select, text, update
 
 from app.ids import first_id
 from app.storage.models import Message
@@ -57,10 +57,17 @@ class MessageRepository(RowsById[Message]):
 
     def incomplete(self, session_id: str) -> list[Message]:
         """Return the messages in flight: whose text is partial."""
-        # Written out, not bound: only so the partial index applies.
-        partial = text("complete IS 0" if self.connection.dialect.name == "sqlite" else "complete IS false")
-        statement = select(Message).where(self.c.session_id == session_id, partial)
+        statement = select(Message).where(self.c.session_id == session_id, self._partial())
         return self._all(statement.order_by(self.c.position, self.c.id))
+
+    def sessions_with_incomplete(self) -> list[str]:
+        """Return the ids of the sessions that have messages in flight."""
+        statement = select(self.c.session_id).where(self._partial()).distinct()
+        return list(self.connection.execute(statement).scalars())
+
+    def _partial(self) -> TextClause:
+        # Written out, not bound: only so the partial index applies.
+        return text("complete IS 0" if self.connection.dialect.name == "sqlite" else "complete IS false")
 
     def through(self, session_id: str, position: int) -> list[Message]:
         """Return every message up to a position in order, also those that were superseded."""
@@ -112,6 +119,10 @@ class MessageRepository(RowsById[Message]):
             statement = select(Message).where(self.c.session_id == session_id, self.c.run_id.in_(some))
             found += self._all(statement.order_by(self.c.position, self.c.id))
         return found
+
+    def remove_waiting(self, message_id: str) -> None:
+        """Delete a message that has no place in its conversation yet."""
+        self.connection.execute(delete(self.table).where(self.c.id == message_id, self.c.position.is_(None)))
 
     def supersede_after(
         self, session_id: str, position: int, *, by: str | None = None, agent_path: str | None = None

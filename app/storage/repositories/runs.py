@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Text, func, select, type_coerce, update
+from sqlalchemy import Column, ColumnElement, func, select, text, update
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
+from app.messages import Usage
 from app.states import RunState
-from app.storage.models import Run, Step
+from app.storage.models import Run, Session, Step
+from app.storage.models.runs import UNPRICED_STEP
 from app.storage.pages import Page
 from app.storage.repositories.rows import Rows, RowsById, table_of
 from app.storage.text import storable, storable_values
@@ -21,6 +24,19 @@ class _StepRows(Rows[Step]):
 
     def of_run(self, run_id: str) -> list[Step]:
         return self._all(select(Step).where(self.c.run_id == run_id).order_by(self.c.number))
+
+    def newest_finished(self, run_id: str) -> Step | None:
+        where = (self.c.run_id == run_id, self.c.ended_at.is_not(None))
+        found = self._all(select(Step).where(*where).order_by(self.c.number.desc()).limit(1))
+        return found[0] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class RunTotals:
+    """What a run and all below it have used; the cost is None when no price is known."""
+
+    usage: Usage
+    cost_usd: float | None
 
 
 class RunRepository(RowsById[Run]):
@@ -42,10 +58,51 @@ class RunRepository(RowsById[Run]):
         )
         return self._all(statement.order_by(self.c.created_at, self.c.id))
 
+    def active(self, session_id: str) -> Run | None:
+        """Return the run of a session's root agent that is under way; None when there is none."""
+        where = (self.c.session_id == session_id, self.c.state == "running", self.c.parent_run_id.is_(None))
+        found = self._all(select(Run).where(*where).order_by(self.c.id.desc()).limit(1))
+        return found[0] if found else None
+
+    def newest_roots(self, session_ids: Sequence[str]) -> dict[str, Run]:
+        """Return the newest run of the root agent of each session, by the session's id; those without a run
+        are left out."""
+        session, run = table_of(Session), self.table.alias()
+        newest = (
+            select(run.c.id)
+            .where(run.c.session_id == session.c.id, run.c.parent_run_id.is_(None))
+            .order_by(run.c.created_at.desc(), run.c.id.desc())
+            .limit(1)
+            .scalar_subquery()
+        )
+        ids = select(newest).where(session.c.id.in_(list(session_ids)))
+        return {found.session_id: found for found in self._all(select(Run).where(self.c.id.in_(ids)))}
+
+    def newest_finished_step(self, run_id: str) -> Step | None:
+        """Return the newest step of a run that has ended; None when none has."""
+        return _StepRows(self.connection).newest_finished(run_id)
+
     def below(self, run_id: str) -> builtins.list[Run]:
         """Return the runs of a run's direct children, the oldest first."""
         statement = select(Run).where(self.c.parent_run_id == run_id)
         return self._all(statement.order_by(self.c.created_at, self.c.id))
+
+    def totals(self, run_ids: Sequence[str]) -> dict[str, RunTotals]:
+        """Return what each run and all below it have used, by the run's id."""
+        if not run_ids:
+            return {}
+        own = select(self.c.id.label("top"), self.c.id.label("id")).where(self.c.id.in_(list(run_ids)))
+        tree = own.cte("tree", recursive=True)
+        tree = tree.union_all(select(tree.c.top, self.c.id).join(tree, self.c.parent_run_id == tree.c.id))
+        used = [func.sum(getattr(self.c, name)) for name in Usage.model_fields]
+        found = select(tree.c.top, func.sum(self.c.cost_usd), *used).join(self.table, self.c.id == tree.c.id)
+        rows = self.connection.execute(found.group_by(tree.c.top)).all()
+        return {
+            top: RunTotals(
+                Usage(**{n: int(v) for n, v in zip(Usage.model_fields, counts, strict=True)}), cost
+            )
+            for top, cost, *counts in rows
+        }
 
     def newest_of_each_agent(self, session_id: str) -> builtins.list[Run]:
         """Return the newest run that made a model call of every agent of a session."""
@@ -87,19 +144,16 @@ class RunRepository(RowsById[Run]):
         return self.connection.execute(statement.values(storable_values(values))).rowcount > 0
 
     def has_unpriced_steps(self, session_id: str) -> bool:
-        """Tell whether a model call of the session used tokens whose cost is not known."""
-        step = table_of(Step).c
-        stats = type_coerce(step.stats, Text)  # written compactly, with no text of anybody in it
-        unpriced = (
-            select(step.run_id)
-            .join(self.table, self.c.id == step.run_id)
-            .where(
-                self.c.session_id == session_id,
-                stats.like('%"usage":{"%'),
-                stats.not_like('%"cost":%'),
-            )
+        """Tell whether a model call of the session used tokens whose cost is not known.
+
+        It reads the runs of the session, and of the steps none but such ones."""
+        # SQLite takes the primary key by itself, and with it every step of each run.
+        index = "INDEXED BY ix_steps_unpriced" if self.connection.dialect.name == "sqlite" else ""
+        statement = text(
+            f"SELECT steps.run_id FROM runs JOIN steps {index} ON steps.run_id = runs.id "
+            f"WHERE runs.session_id = :session AND {UNPRICED_STEP} LIMIT 1"
         )
-        return self.connection.execute(unpriced.limit(1)).first() is not None
+        return self.connection.execute(statement, {"session": storable(session_id)}).first() is not None
 
     def steps(self, run_id: str) -> builtins.list[Step]:
         """Return the steps of a run in order."""

@@ -1,4 +1,4 @@
-"""Queries about sessions, and their deletion with everything below them."""
+"""Queries about sessions and their todo lists, and their deletion with everything below them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, Text, cast, delete, func, select, update
 
 from app.messages import Usage
 from app.storage.models import (
@@ -28,10 +28,15 @@ from app.storage.models import (
     Worktree,
 )
 from app.storage.pages import Page
-from app.storage.repositories.rows import RowsById, table_of
+from app.storage.repositories.rows import Rows, RowsById, completed, table_of
+from app.storage.repositories.sizes import stored_bytes
+from app.storage.repositories.upsert import insert_or_overwrite
 from app.storage.text import storable
 
 Bucket = Literal["primary", "subagents", "compactor"]
+
+AT_REST = ("idle", "archived")
+"""The states of a session in which retention may delete it."""
 
 _BELOW = (
     Event,
@@ -54,6 +59,11 @@ _BELOW = (
 class SessionRepository(RowsById[Session]):
     model = Session
 
+    def states(self, session_ids: Iterable[str]) -> dict[str, str]:
+        """Return the state of each of some sessions, by its id."""
+        statement = select(self.c.id, self.c.state).where(self.c.id.in_(list(session_ids)))
+        return {row[0]: row[1] for row in self.connection.execute(statement)}
+
     def list(
         self,
         *,
@@ -62,11 +72,12 @@ class SessionRepository(RowsById[Session]):
         kind: str | None = None,
         issue_number: int | None = None,
         text: str | None = None,
+        asks: bool = False,
         limit: int = 25,
         cursor: str | None = None,
     ) -> Page[Session]:
-        """Return a page of sessions, the newest first. `text` is looked for in the title,
-        without regard to case."""
+        """Return a page of sessions, the newest first. `text` is looked for in the title, without regard to
+        case; with `asks` only sessions in which a question waits."""
         where: list[ColumnElement[bool]] = []
         if project_id is not None:
             where.append(self.c.project_id == storable(project_id))
@@ -78,6 +89,9 @@ class SessionRepository(RowsById[Session]):
             where.append(self.c.issue_number == issue_number)
         if text:
             where.append(self.c.title.icontains(storable(text), autoescape=True))
+        if asks:
+            asked = table_of(Interaction).c
+            where.append(self.c.id.in_(select(asked.session_id).where(asked.state == "pending")))
         return self._newest_first("sessions", where, limit=limit, cursor=cursor)
 
     def bound_to(self, project_id: str, issue_number: int) -> builtins.list[str]:
@@ -90,6 +104,31 @@ class SessionRepository(RowsById[Session]):
         """Return every session in one of the states, the oldest first."""
         found = self.c.state.in_(list(states))
         return self._all(select(Session).where(found).order_by(self.c.created_at, self.c.id))
+
+    def unchanged_since(self, before_ms: int, *, limit: int = 100) -> builtins.list[str]:
+        """Return the ids of sessions at rest that nobody has changed since a time, the oldest first."""
+        where = (self.c.state.in_(AT_REST), self.c.updated_at < before_ms)
+        statement = select(self.c.id).where(*where).order_by(self.c.updated_at).limit(limit)
+        return [str(found) for found in self.connection.execute(statement).scalars()]
+
+    def beyond(self, max_bytes: int) -> builtins.list[str]:
+        """Return the ids of the sessions at rest that must go so that the messages of the others, those
+        changed last, have at most `max_bytes`. Reads every message, but only when what is stored takes more
+        than `max_bytes` at all."""
+        message = table_of(Message)
+        if stored_bytes(self.connection, message) <= max_bytes:
+            return []
+        size = func.sum(func.length(message.c.content) + func.length(cast(message.c.details, Text)))
+        per_session = select(message.c.session_id, size).group_by(message.c.session_id)
+        sizes = {str(key): int(held) for key, held in self.connection.execute(per_session).all()}
+        newest_first = select(self.c.id, self.c.state).order_by(self.c.updated_at.desc(), self.c.id)
+        total, gone = 0, []
+        for row_id, state in self.connection.execute(newest_first).all():
+            total += sizes.get(row_id, 0)
+            if total > max_bytes and state in AT_REST:
+                gone.append(str(row_id))
+                total -= sizes.get(row_id, 0)
+        return gone[::-1]
 
     def count_in_state(self, state: str, project_id: str | None = None, created_by: str | None = None) -> int:
         """Count the sessions in a state, of one project or of one operator when given."""
@@ -140,3 +179,15 @@ class SessionRepository(RowsById[Session]):
             table = table_of(model)
             self.connection.execute(delete(table).where(table.c.session_id == session_id))
         return self.connection.execute(delete(self.table).where(self.c.id == session_id)).rowcount > 0
+
+
+class TodoListRepository(Rows[TodoList]):
+    model = TodoList
+
+    def get(self, session_id: str) -> TodoList | None:
+        """Return the session's list; None when none was ever written."""
+        return self._first(self.c.session_id == storable(session_id))
+
+    def put(self, **values: Any) -> None:
+        """Store a session's list in place of the one before; Conflict when there is no such session."""
+        insert_or_overwrite(self.connection, self.table, completed(self.model, values))

@@ -1,4 +1,4 @@
-"""Queries about uploads."""
+"""Queries about contents: texts by their digest, and uploads."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Collection
 
 from sqlalchemy import delete, select
 
-from app.storage.models import Upload
-from app.storage.repositories.rows import RowsById
+from app.ids import now_ms
+from app.storage.models import Blob, Upload
+from app.storage.repositories.rows import Rows, RowsById
+from app.storage.repositories.upsert import insert_or_keep
 from app.storage.text import storable
 
 _AT_ONCE = 500
@@ -43,3 +45,19 @@ class UploadRepository(RowsById[Upload]):
         """Delete the rows with these ids, at most 500 of them."""
         if ids:
             self.connection.execute(delete(self.table).where(self.c.id.in_([storable(one) for one in ids])))
+
+
+class BlobRepository(Rows[Blob]):
+    model = Blob
+
+    def put(self, digest: str, media_type: str, content: bytes) -> None:
+        """Store the content under its digest; nothing happens when it is there already."""
+        insert_or_keep(
+            self.connection,
+            self.table,
+            {"digest": digest, "media_type": media_type, "content": content, "created_at": now_ms()},
+        )
+
+    def get(self, digest: str) -> Blob | None:
+        """Return the row of a digest; None when it was never stored."""
+        return self._first(self.c.digest == digest)
