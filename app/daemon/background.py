@@ -21,8 +21,9 @@ from app.config import (
     secret_values,
 )
 from app.errors import KagedError
-from app.harness.event_hub import EventHub
 from app.harness.providers.router import ProviderRouter
+from app.harness.sessions.session_retention import Delete, trim_sessions
+from app.harness.stream.event_hub import EventHub
 from app.ids import now_ms
 from app.observability import Redactor
 from app.storage.storage import Storage
@@ -44,10 +45,13 @@ async def heartbeat_forever(hub: EventHub, every: float) -> None:
         hub.heartbeat()
 
 
-async def trim_forever(storage: Storage, hub: EventHub, settings: StorageSettings) -> None:
+async def trim_forever(
+    storage: Storage, hub: EventHub, delete_session: Delete, settings: StorageSettings
+) -> None:
     """Delete what is older than its retention, a little at a time so that nothing waits for it."""
     while True:
         try:
+            await trim_sessions(storage, delete_session, settings)
             await trim_once(storage, hub, settings)
         except KagedError as error:
             log.error("old rows could not be removed: %s", error.message)
@@ -64,7 +68,10 @@ async def trim_once(storage: Storage, hub: EventHub, settings: StorageSettings) 
     trimmed = False
     while await storage.write(lambda uow: uow.events.trim_older_than(events_before)):
         trimmed = True
-    audit_before = at - settings.audit_retention_days * DAY_MS
+    audit_fits = await storage.read(
+        lambda uow: uow.audit.fitting_since(settings.audit_retention_mb * MEBIBYTE)
+    )
+    audit_before = max(at - settings.audit_retention_days * DAY_MS, audit_fits or 0)
     more = True
     while more:
         more = bool(await storage.write(lambda uow: uow.audit.trim_older_than(audit_before)))

@@ -1,16 +1,20 @@
 """The daemon's cages: which tier its machine holds, said once at the start.
 
-Owns: finding the tier for the settings, once in a process, and telling the log. Never: how it is found
-(`bridges.sandbox.tier_search`), or who runs in a cage.
+Owns: finding the tier for the settings, once in a process, telling the log, and what the settings say of the
+cages of language servers and plugins. Never: how the tier is found (`bridges.sandbox.tier_search`).
 """
 
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
-from app.bridges.process import ChildProcesses
+from app.bridges.lsp.manager import ServerCages
+from app.bridges.plugins.manager import PluginCages
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages, Outside, Record, Tier, find_tier
-from app.config import Settings
+from app.config import Settings, default_config_file
+from app.workspace.folder_rules import ProjectRules
 
 log = logging.getLogger("kaged.cages")
 
@@ -22,7 +26,7 @@ async def make_cages(children: ChildProcesses, settings: Settings, *, record: Re
     """Return the daemon's cages, of the tier that this machine holds. `record` keeps what the audit is
     told of them."""
     tier = await tier_of_machine(children, settings)
-    _tell(tier)
+    _log_tier(tier)
     return _cages(children, settings, tier, Outside(record=record))
 
 
@@ -44,6 +48,15 @@ async def tier_of_machine(children: ChildProcesses, settings: Settings) -> Tier:
     return _found[mode]
 
 
+async def look_for_tier(settings: Settings) -> Tier:
+    """As `tier_of_machine`, for who starts nothing else."""
+    children = ChildProcesses()
+    try:
+        return await tier_of_machine(children, settings)
+    finally:
+        await children.aclose()
+
+
 def _cages(children: ChildProcesses, settings: Settings, tier: Tier, outside: Outside | None = None) -> Cages:
     return Cages(
         children,
@@ -51,15 +64,36 @@ def _cages(children: ChildProcesses, settings: Settings, tier: Tier, outside: Ou
         outside=outside,
         read_only=settings.sandbox.read_only,
         quarantine=settings.daemon.data_dir / "cages" / "quarantine",
+        rules_of=ProjectRules,
     )
 
 
-def _tell(tier: Tier) -> None:
+def _log_tier(tier: Tier) -> None:
     if tier.name in ("full", "landlock"):
         log.info("cages: %s; %s", tier.name, tier.reason)
     elif tier.name == "off":
-        log.warning("there are no cages: %s; what agents start has the daemon's rights", tier.reason)
+        log.warning("cages are disabled: %s; processes of agents have the daemon's rights", tier.reason)
     else:
         log.warning(
             "there are no cages: %s; what needs one answers cage_unavailable. %s", tier.reason, tier.advice
         )
+
+
+def server_cages(cages: Cages, settings: Settings) -> ServerCages | None:
+    """Return what the cages of language servers are made of; None when they have the daemon's rights, as
+    the operator wants it."""
+    if settings.sandbox.lsp == "none" or cages.tier.name == "off":
+        return None
+    # Only namespaces can give a home that is kept, and hide a part of a folder.
+    full = cages.tier.name == "full"
+    states = settings.daemon.data_dir / "cages" if full else None
+    return ServerCages(cages, states, _own_places(settings), masks=full)
+
+
+def plugin_cages(cages: Cages, settings: Settings) -> PluginCages | None:
+    """Return what the cages of plugins are made of; None when there is no sandbox at all."""
+    return None if cages.tier.name == "off" else PluginCages(cages, _own_places(settings))
+
+
+def _own_places(settings: Settings) -> tuple[Path, ...]:
+    return settings.daemon.data_dir, settings.config_file or default_config_file()

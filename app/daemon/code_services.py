@@ -13,38 +13,38 @@ from dataclasses import dataclass
 
 from app.bridges.lsp.manager import LanguageServers
 from app.config import Settings, child_environment
-from app.harness.bridge_audit import BridgeAudit
-from app.harness.bridge_cages import server_cages
-from app.harness.language_servers import ProjectLanguageServers
-from app.tools.call_processes import CallProcesses
-from app.tools.edit_feedback import EditFeedback
-from app.tools.search.engine import choose_engine
-from app.tools.search.folder_rules import ProjectRules
+from app.daemon.bridge_audit import BridgeAudit
+from app.daemon.cage_setup import server_cages
+from app.daemon.language_servers import ProjectLanguageServers
+from app.harness.projects.projects import ProjectRegistry
+from app.tools.after_edit.edit_feedback import EditFeedback
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.text_format import text_of
+from app.tools.search.engine import Ripgrep
 from app.tools.search.kept_lists import KeptLists
-from app.tools.text_format import text_of
+from app.workspace.folder_rules import ProjectRules
 from app.workspace.tree_watch import TreeWatches
 
 
 @dataclass(frozen=True, slots=True)
 class CodeServices:
-    """`kept` are the lists of files, `declared` which language servers projects have."""
+    """`kept` are the lists of files."""
 
     kept: KeptLists
-    declared: ProjectLanguageServers
     languages: LanguageServers
     feedback: EditFeedback
 
 
 @asynccontextmanager
 async def open_code_services(
-    settings: Settings, processes: CallProcesses, audit: BridgeAudit
+    settings: Settings, processes: CallProcesses, projects: ProjectRegistry, audit: BridgeAudit
 ) -> AsyncIterator[CodeServices]:
     """Start them; on leaving nothing of them is left."""
     environment = child_environment()
     watches = TreeWatches(ProjectRules)
     every_folder = TreeWatches(instead=watches)  # installed packages, generated code: for language servers
-    kept = KeptLists(watches, processes, choose_engine(environment))
-    declared = ProjectLanguageServers(settings.lsp)
+    kept = KeptLists(watches, processes, Ripgrep.installed(environment))
+    declared = ProjectLanguageServers(settings.lsp, projects)
     languages = LanguageServers(
         processes.own,
         every_folder,
@@ -56,7 +56,7 @@ async def open_code_services(
     )
     feedback = EditFeedback(languages, enabled=declared.diagnostics_after_edit)
     try:
-        yield CodeServices(kept, declared, languages, feedback)
+        yield CodeServices(kept, languages, feedback)
     finally:
         await feedback.aclose()
         await languages.aclose()

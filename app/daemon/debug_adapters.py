@@ -7,35 +7,35 @@ bridge knows the order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.manager import DebugAdapters, Declarations, Declared
+from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.pty.manager import TerminalManager
 from app.config import DapAdapterSettings, DapSettings
+from app.daemon.caged_agents import CagedAgents
+from app.daemon.debug_terminals import DebugTerminals
 from app.errors import KagedError
-from app.harness.debug_terminals import DebugTerminals
 from app.harness.dsl.spec_sections import DapAdapter, DapSection
-from app.harness.projects import ProjectRegistry
+from app.harness.projects.projects import ProjectRegistry
 
 
 class ProjectDebugAdapters:
-    """What is declared for each loaded project. The registry of projects comes later than the tools
-    that ask here, so it is attached."""
+    """What is declared for each loaded project."""
 
-    def __init__(self, local: DapSettings) -> None:
+    def __init__(self, local: DapSettings, projects: ProjectRegistry) -> None:
         self._local = local
-        self._projects: ProjectRegistry | None = None
-
-    def attach(self, projects: ProjectRegistry) -> None:
         self._projects = projects
+        self._caged = CagedAgents(projects)
 
     def __call__(self, project_id: str) -> Declarations:
-        return debug_declarations(self._section(project_id), self._local)
+        declared = debug_declarations(self._section(project_id), self._local)
+        return replace(declared, agents=self._caged(project_id))
 
     def _section(self, project_id: str) -> DapSection | None:
         try:
-            return self._projects.compiled(project_id).dap if self._projects is not None else None
+            return self._projects.compiled(project_id).dap
         except KagedError:
             return None  # it does not compile any more; what is debugged goes on as the local config says
 
@@ -44,16 +44,16 @@ def debug_adapters(
     children: ChildStarter,
     terminals: TerminalManager,
     local: DapSettings,
+    projects: ProjectRegistry,
     *,
     environment: Mapping[str, str],
     record: Callable[[str, str, dict[str, Any]], None],
-) -> tuple[DebugAdapters, ProjectDebugAdapters]:
-    """Return the daemon's debug adapters, and what the registry of projects is to be attached to."""
-    declared = ProjectDebugAdapters(local)
-    adapters = DebugAdapters(
+) -> DebugAdapters:
+    """Return the daemon's debug adapters."""
+    declared = ProjectDebugAdapters(local, projects)
+    return DebugAdapters(
         children, DebugTerminals(terminals), environment=environment, declared=declared, record=record
     )
-    return adapters, declared
 
 
 def debug_declarations(project: DapSection | None, local: DapSettings) -> Declarations:

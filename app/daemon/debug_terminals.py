@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.manager import DebugOwner
+from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.pty.manager import (
     TERMINAL_VARIABLES,
     Command,

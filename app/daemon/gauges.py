@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
+from app.bridges.dap.manager import DebugAdapters
+from app.bridges.lsp.manager import LanguageServers
+from app.bridges.processes.process import ChildProcesses
+from app.bridges.pty.manager import TerminalManager
+from app.harness.sessions.session_manager import SessionManager
+from app.harness.stream.event_hub import EventHub
 from app.observability.metrics import LOOP_LAG_SECONDS, Labels, Metrics, Reading
-
-if TYPE_CHECKING:
-    from app.bridges.dap.manager import DebugAdapters
-    from app.bridges.lsp.manager import LanguageServers
-    from app.bridges.process import ChildProcesses
-    from app.bridges.pty.manager import TerminalManager
-    from app.harness.event_hub import EventHub
-    from app.harness.session_manager import SessionManager
-    from app.storage.storage import Storage
+from app.storage.storage import Storage
 
 LAG_EVERY_SECONDS = 0.5
 

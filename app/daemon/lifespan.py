@@ -15,57 +15,56 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app import __version__
-from app.access_tokens import AccessControl
+from app.access.tokens import AccessControl
 from app.bridges.dap.manager import DebugAdapters
-from app.bridges.plugins.manager import Plugins
+from app.bridges.lsp.manager import LanguageServers
+from app.bridges.plugins.manager import Manifests, Plugins
 from app.bridges.pty.manager import TerminalManager
 from app.bridges.sandbox.manager import Tier
 from app.config import (
-    LimitSettings,
     Settings,
     child_environment,
     default_config_file,
     settings_not_in_effect,
 )
-from app.harness.bridge_audit import BridgeAudit
-from app.harness.bridge_cages import plugin_cages
-from app.harness.capacity import Capacity
+from app.daemon.background import heartbeat_forever, reload_config_forever, trim_forever
+from app.daemon.bridge_audit import BridgeAudit
+from app.daemon.cage_setup import plugin_cages
+from app.daemon.code_services import open_code_services
+from app.daemon.debug_adapters import debug_adapters
+from app.daemon.gauges import show_children, show_sessions, show_storage, watch_loop_forever
+from app.daemon.log_store import stored_log
+from app.daemon.plugin_storage import StoredPluginValues
+from app.daemon.process_services import open_processes
+from app.daemon.project_decisions import ProjectDecisions
+from app.daemon.project_management import ProjectManagement
+from app.daemon.session_setup import SCRATCH, Foundation, session_services
+from app.daemon.trace_destinations import open_traces
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
-from app.harness.checkpoints.worktrees import Worktrees
-from app.harness.code_services import open_code_services
-from app.harness.debug_adapters import debug_adapters
-from app.harness.event_hub import EventHub
+from app.harness.checkpoints.worktrees import NOTES_FOLDER, Worktrees
 from app.harness.hooks.plugin_catalog import ManifestCatalog
 from app.harness.hooks.plugin_hooks import PluginHooks
-from app.harness.housekeeping import heartbeat_forever, reload_config_forever, trim_forever
-from app.harness.limits import Limits
-from app.harness.log_store import stored_log
-from app.harness.permissions import PermissionRules
-from app.harness.pipeline.audit import AuditProcessor
-from app.harness.pipeline.observe import ObservabilityProcessor
-from app.harness.pipeline.policy import PolicyProcessor
-from app.harness.pipeline.runner import ProcessorPipeline
-from app.harness.plugin_storage import StoredPluginValues
-from app.harness.process_services import open_processes
-from app.harness.project_management import ProjectManagement
-from app.harness.projects import ProjectRegistry
+from app.harness.projects.permissions import PermissionRules
+from app.harness.projects.project_loader import ProjectLoader
+from app.harness.projects.project_trust import ProjectTrusts
+from app.harness.projects.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
-from app.harness.readings import show_children, show_sessions, show_storage, watch_loop_forever
-from app.harness.session_manager import SessionManager
-from app.harness.trace_destinations import open_traces
-from app.harness.uploads.retention import trim_uploads_forever
+from app.harness.sessions.session_manager import SessionManager
+from app.harness.stream.event_hub import EventHub
+from app.harness.transfer.transfer_import import SessionImports
+from app.harness.uploads.service import trim_uploads_forever
 from app.observability import Metrics, Redactor, Telemetry
 from app.storage.storage import Storage
+from app.tools.after_edit.edit_feedback import EditFeedback
 from app.tools.authorisation.guard import built_in
-from app.tools.call_processes import CallProcesses
 from app.tools.catalog import build_registry
-from app.tools.edit_feedback import EditFeedback
-from app.tools.read_tracker import ReadTracker
-from app.tools.registry import ToolRegistry
-from app.tools.service import ToolService
+from app.tools.dispatch.registry import ToolRegistry
+from app.tools.dispatch.service import ToolService
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.read_tracker import ReadTracker
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Coroutine
 
 log = logging.getLogger("kaged.daemon")
 
@@ -82,6 +81,7 @@ class Services:
     providers: ProviderRouter
     permissions: PermissionRules
     sessions: SessionManager
+    imports: SessionImports
     events: EventHub
     access: AccessControl
     terminals: TerminalManager
@@ -89,12 +89,13 @@ class Services:
     hooks: PluginHooks
     metrics: Metrics
     management: ProjectManagement
+    decisions: ProjectDecisions
     redactor: Redactor
     tier: Tier
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting:
+class SessionResources:
     """What tools keep beyond a call: what has been read, commands, late findings, debug sessions; and the
     plugins."""
 
@@ -105,8 +106,9 @@ class Lasting:
     hooks: PluginHooks
     notes: WorktreeNotes
     processes: CallProcesses
+    languages: LanguageServers
 
-    async def run_over(self, session_id: str, agent_path: str, run_id: str, *, last: bool = True) -> None:
+    async def on_run_end(self, session_id: str, agent_path: str, run_id: str, *, last: bool = True) -> None:
         """End what is kept for one run of an agent only, and with its `last` one what is the agent's."""
         try:
             if last:
@@ -114,7 +116,7 @@ class Lasting:
         finally:
             await self.processes.end_run(session_id, run_id)
 
-    async def session_over(self, session_id: str) -> None:
+    async def close_session(self, session_id: str) -> None:
         """End and forget everything that is kept for a session."""
         self.reads.forget(session_id)
         self.feedback.forget(session_id)
@@ -130,7 +132,7 @@ async def open_services(settings: Settings, redactor: Redactor) -> AsyncIterator
         telemetry = Telemetry(traces)
         async with (
             stored_log(storage, redactor, telemetry.metrics, level=settings.log.level),
-            _open_services(settings, redactor, storage, telemetry) as services,
+            _open_services(Foundation(settings, redactor, storage, telemetry)) as services,
         ):
             show_storage(telemetry.metrics, storage)
             show_sessions(telemetry.metrics, services.sessions, services.events)
@@ -148,23 +150,23 @@ async def _open_storage(settings: Settings, redactor: Redactor) -> AsyncIterator
 
 
 @asynccontextmanager
-async def _open_services(
-    settings: Settings, redactor: Redactor, storage: Storage, telemetry: Telemetry
-) -> AsyncIterator[Services]:
+async def _open_services(base: Foundation) -> AsyncIterator[Services]:
+    settings, redactor, storage, telemetry = base.settings, base.redactor, base.storage, base.telemetry
     for key, consequence in settings_not_in_effect(settings).items():
         log.warning("%s is set, but has no effect: %s", key, consequence)
     audit = BridgeAudit(storage, redactor, telemetry.metrics)
+    projects = ProjectRegistry(ProjectTrusts(storage, tuple(settings.projects.trusted)))
     async with (
         open_processes(settings, record=audit) as processes,
-        open_code_services(settings, processes, audit) as code,
+        open_code_services(settings, processes, projects, audit) as code,
     ):
         environment = child_environment()
         hub = EventHub(storage)
         management = ProjectManagement.of(settings, storage, hub, redactor)
         reads = ReadTracker()
         terminals = TerminalManager(processes.own, per_session=settings.limits.ptys_per_session)
-        debuggers, debugged = debug_adapters(
-            processes.own, terminals, settings.dap, environment=environment, record=audit
+        debuggers = debug_adapters(
+            processes.own, terminals, settings.dap, projects, environment=environment, record=audit
         )
         registry = build_registry(
             reads=reads,
@@ -181,56 +183,53 @@ async def _open_services(
             config_file=settings.config_file or default_config_file(),
         )
         router = ProviderRouter(settings.models, settings.providers, settings.prices)
-        hooks = _plugins(processes, storage, settings, registry, audit)
-        folder = settings.daemon.data_dir / "worktrees"
+        hooks = _plugins(base, processes, registry, projects, audit)
+        folder = settings.daemon.data_dir / NOTES_FOLDER
         notes = WorktreeNotes(storage, Worktrees(processes, environment, folder))
-        lasting = Lasting(reads, terminals, code.feedback, debuggers, hooks, notes, processes)
-        services = await _assemble(
-            settings, redactor, storage, hub, registry, router, lasting, telemetry, management
+        resources = SessionResources(
+            reads, terminals, code.feedback, debuggers, hooks, notes, processes, code.languages
         )
+        services = await _assemble(base, projects, hub, registry, router, resources, management)
         show_children(telemetry.metrics, processes.own, terminals, code.languages, debuggers)
-        code.declared.attach(services.projects)
-        debugged.attach(services.projects)
         tasks = _background(services, redactor)
         try:
             await management.start(hub, services.projects, services.sessions)
             yield services
         finally:
             await _cancelled(tasks)
-            await _end(services, lasting)
+            await _end(services, resources)
 
 
 def _plugins(
+    base: Foundation,
     processes: CallProcesses,
-    storage: Storage,
-    settings: Settings,
     registry: ToolRegistry,
+    projects: ProjectRegistry,
     audit: BridgeAudit,
 ) -> PluginHooks:
+    settings, storage = base.settings, base.storage
     plugins = Plugins(
         processes.own,
         environment=child_environment(),
-        data_dir=settings.daemon.data_dir,
-        search_paths=settings.plugins.paths,
+        manifests=Manifests(settings.daemon.data_dir, settings.plugins.paths, settings.plugins.config),
         storage=StoredPluginValues(storage),
         record=audit,
         daemon_version=__version__,
-        system_config=settings.plugins.config,
         cages=plugin_cages(processes.cages, settings),
     )
-    return PluginHooks(plugins, audit, storage, registry)
+    return PluginHooks(plugins, audit, storage, registry, projects)
 
 
-async def _end(services: Services, lasting: Lasting) -> None:
+async def _end(services: Services, resources: SessionResources) -> None:
     """Begin nothing more, drain the sessions, then end what they worked with."""
     await services.management.aclose()
     await services.sessions.drain(services.settings.daemon.shutdown_grace_seconds)
-    await lasting.notes.aclose()
-    await lasting.hooks.aclose()
-    await lasting.debuggers.aclose()
-    await lasting.terminals.aclose()
+    await resources.notes.aclose()
+    await resources.hooks.aclose()
+    await resources.debuggers.aclose()
+    await resources.terminals.aclose()
     services.events.close()
-    await services.projects.close()
+    await services.decisions.loader.close()
     await services.providers.aclose()
 
 
@@ -241,46 +240,37 @@ async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
 
 
 async def _assemble(
-    settings: Settings,
-    redactor: Redactor,
-    storage: Storage,
+    base: Foundation,
+    projects: ProjectRegistry,
     hub: EventHub,
     registry: ToolRegistry,
     router: ProviderRouter,
-    lasting: Lasting,
-    telemetry: Telemetry,
+    resources: SessionResources,
     management: ProjectManagement,
 ) -> Services:
-    tools = _tools(settings, registry, lasting, redactor)
-
-    async def prompts_changed(project_id: str, agents: tuple[str, ...]) -> None:
-        await sessions.prompts_changed(project_id, agents)
-
-    projects = _projects(settings, storage, registry, router, lasting, prompts_changed)
-    permissions = PermissionRules(storage, redactor)
-    limits = settings.limits
-    sessions = SessionManager(
-        storage=storage,
-        hub=hub,
-        projects=projects,
-        router=router,
-        pipeline=_pipeline(router),
-        tools=tools,
-        capacity=Capacity(per_project=limits.sessions_per_project, per_operator=limits.sessions_per_operator),
-        limits=_run_limits(limits),
-        queue_limit=limits.queue_per_session,
-        checkpoint_limit=limits.checkpoints_per_session,
-        scratch_root=settings.daemon.data_dir / "scratch",
-        session_over=lasting.session_over,
-        run_over=lasting.run_over,
-        redactor=redactor,
-        permissions=permissions,
-        hooks=lasting.hooks,
-        notes=lasting.notes,
-        proposals=management.proposals,
-        telemetry=telemetry,
+    settings, storage, redactor = base.settings, base.storage, base.redactor
+    tools = _tools(settings, registry, resources, redactor)
+    needed = session_services(
+        base,
+        projects,
+        router,
+        tools,
+        resources.hooks,
+        resources.notes,
+        management.proposals,
+        resources.on_run_end,
     )
-    await projects.restore()
+    sessions = SessionManager(needed, hub, management.uploads, resources.close_session)
+    loader = ProjectLoader(
+        projects,
+        storage,
+        registry,
+        known_models=lambda: [entry.alias for entry in router.list_models()],
+        prompts_changed=sessions.prompts_changed,
+        plugins=ManifestCatalog.of(settings),
+        reloaded=resources.hooks.reloaded,
+    )
+    await loader.restore()
     return Services(
         settings=settings,
         storage=storage,
@@ -288,45 +278,41 @@ async def _assemble(
         registry=registry,
         tools=tools,
         providers=router,
-        permissions=permissions,
+        permissions=sessions.consents.rules,
         sessions=sessions,
+        imports=SessionImports(storage, projects, settings.daemon.data_dir / SCRATCH),
         events=hub,
         access=await _access(settings, redactor, storage),
-        terminals=lasting.terminals,
-        plugins=lasting.hooks.plugins,
-        hooks=lasting.hooks,
-        metrics=telemetry.metrics,
+        terminals=resources.terminals,
+        plugins=resources.hooks.plugins,
+        hooks=resources.hooks,
+        metrics=base.telemetry.metrics,
         management=management,
+        decisions=_decisions(loader, sessions, management, resources),
         redactor=redactor,
-        tier=lasting.processes.tier,
+        tier=resources.processes.tier,
     )
 
 
-def _tools(settings: Settings, registry: ToolRegistry, lasting: Lasting, redactor: Redactor) -> ToolService:
+def _decisions(
+    loader: ProjectLoader,
+    sessions: SessionManager,
+    management: ProjectManagement,
+    resources: SessionResources,
+) -> ProjectDecisions:
+    plugins, languages, worktrees = resources.hooks.plugins, resources.languages, resources.notes.worktrees
+    return ProjectDecisions(loader, sessions, management.workflows, plugins, languages, worktrees)
+
+
+def _tools(
+    settings: Settings, registry: ToolRegistry, resources: SessionResources, redactor: Redactor
+) -> ToolService:
     return ToolService(
         registry,
         watchdogs=built_in(settings.daemon.data_dir, home=Path.home()),
-        after_edit=lasting.feedback,
+        after_edit=resources.feedback,
         redactor=redactor,
-        settle=lasting.processes.settle,
-    )
-
-
-def _projects(
-    settings: Settings,
-    storage: Storage,
-    registry: ToolRegistry,
-    router: ProviderRouter,
-    lasting: Lasting,
-    prompts_changed: Callable[[str, tuple[str, ...]], Awaitable[None]],
-) -> ProjectRegistry:
-    return ProjectRegistry(
-        storage,
-        registry,
-        known_models=lambda: [entry.alias for entry in router.list_models()],
-        prompts_changed=prompts_changed,
-        plugins=ManifestCatalog.of(settings),
-        reloaded=lasting.hooks.reloaded,
+        settle=resources.processes.settle,
     )
 
 
@@ -336,19 +322,9 @@ async def _access(settings: Settings, redactor: Redactor, storage: Storage) -> A
     return access
 
 
-def _pipeline(router: ProviderRouter) -> ProcessorPipeline:
-    return ProcessorPipeline(
-        [AuditProcessor(), PolicyProcessor(router.catalog.context_window), ObservabilityProcessor()]
-    )
-
-
-def _run_limits(settings: LimitSettings) -> Limits:
-    return Limits(
-        max_steps=settings.max_steps,
-        tokens=settings.tokens,
-        cost_usd=settings.cost_usd,
-        walltime_seconds=settings.walltime_seconds,
-    )
+def _retention(services: Services) -> Coroutine[None, None, None]:
+    delete, settings = services.sessions.delete, services.settings.storage
+    return trim_forever(services.storage, services.events, delete, settings)
 
 
 def _background(services: Services, redactor: Redactor) -> list[asyncio.Task[None]]:
@@ -356,7 +332,7 @@ def _background(services: Services, redactor: Redactor) -> list[asyncio.Task[Non
     jobs: list[tuple[str, Coroutine[None, None, None]]] = [
         ("heartbeat", heartbeat_forever(services.events, settings.daemon.heartbeat_seconds)),
         ("loop watch", watch_loop_forever(services.metrics)),
-        ("retention", trim_forever(services.storage, services.events, settings.storage)),
+        ("retention", _retention(services)),
         ("uploads", trim_uploads_forever(services.management.uploads)),
         ("config reload", reload_config_forever(settings, services.providers, redactor)),
     ]

@@ -110,10 +110,10 @@ class StoredPluginValues:
 
         return await self._storage.read(read)
 
-    async def _written(self, used: _Used, work: Callable[[UnitOfWork], T], after: tuple[int, int]) -> T:
+    async def _written(self, used: _Used, statements: Callable[[UnitOfWork], T], after: tuple[int, int]) -> T:
         """Write, also when whoever asked has gone, and note what is kept then."""
         used.known = None
-        stored = self._storage.submit(work)
+        stored = self._storage.submit(statements)
         try:
             return await asyncio.shield(stored)
         finally:

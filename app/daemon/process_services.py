@@ -9,12 +9,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.manager import Record
 from app.config import Settings, child_environment, default_config_file
-from app.harness.cage_setup import make_cages
+from app.daemon.cage_setup import make_cages
 from app.tools.ast_grep.snapshot import empty_folder
-from app.tools.call_processes import CallProcesses
+from app.tools.processes.call_processes import CallProcesses
 
 
 @asynccontextmanager

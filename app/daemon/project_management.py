@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.config import Settings
-from app.harness.event_hub import EventHub
 from app.harness.issues.agent_issues import AgentIssues
 from app.harness.issues.changes import IssueChanges
 from app.harness.issues.proposals import TodoProposals
 from app.harness.issues.service import IssueService
 from app.harness.issues.todos import TodoService
-from app.harness.projects import ProjectRegistry
-from app.harness.session_manager import SessionManager
+from app.harness.projects.projects import ProjectRegistry
+from app.harness.sessions.session_manager import SessionManager
+from app.harness.stream.event_hub import EventHub
 from app.harness.uploads.service import UploadService
 from app.harness.workflows.assignment import Assignments
 from app.harness.workflows.issue_progress import IssueProgress
@@ -58,7 +58,6 @@ class ProjectManagement:
 
     async def start(self, hub: EventHub, projects: ProjectRegistry, sessions: SessionManager) -> None:
         """Take up what was under way; projects are restored, sessions recovered and not yet started."""
-        sessions.interactions.attach(self.uploads)
         self.workflows.attach(hub, projects, sessions)
         assignments = Assignments(self.workflows, sessions)
         self.issues.assign_to(assignments)

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from app.bridges.installation_hints import installation_hints
-from app.bridges.program_places import Source
+from app.bridges.installed.installation_hints import installation_hints
+from app.bridges.installed.program_places import Source
 
 Transport = Literal["stdio", "announced", "chosen"]
 """`stdio`: over its own streams. `announced`: it listens on a port that it chooses and prints.
@@ -132,8 +132,6 @@ class AdapterBehaviour:
     """The program has the adapter's own environment and folder; its requests have no fields for them."""
     is_program: bool = False
     """The adapter runs inside the program, in the one process: that ends with its exit code."""
-    keeps_breakpoints: bool = False
-    """A breakpoint that is taken away goes on stopping, until the program is run again."""
     dropped_arguments: str = ""
     """Finds arguments of the interpreter that the adapter gives itself, or that keep it from working."""
 

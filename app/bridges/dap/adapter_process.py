@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.adapter_entry import ResolvedAdapter, Transport
 from app.bridges.dap.transport import (
     Address,
@@ -24,8 +23,9 @@ from app.bridges.dap.transport import (
     connect,
     connect_when_ready,
 )
-from app.bridges.loopback import LOOPBACK
-from app.bridges.process import Child, SpawnFailed
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.loopback import LOOPBACK
+from app.bridges.processes.process import Child, SpawnFailed
 
 log = logging.getLogger("kaged.peers")
 
@@ -202,9 +202,9 @@ class AdapterProcess:
             if self._announcement is not None:
                 self._announcement.take(channel, chunk)
             if text := decoder.decode(chunk):
-                self._tell(channel, text)
+                self._emit(channel, text)
 
-    def _tell(self, channel: Channel, text: str) -> None:
+    def _emit(self, channel: Channel, text: str) -> None:
         try:
             self._on_output(channel, text)
         except Exception:

@@ -15,7 +15,7 @@ from app.bridges.dap.adapter_entry import (
     RuntimeEntry,
     adapter,
 )
-from app.bridges.installation_hints import installation_hints
+from app.bridges.installed.installation_hints import installation_hints
 
 _BUN_INSPECTOR = str(Path(__file__).with_name("bun_inspector.js"))
 _PIPES_BY_PORT = str(Path(__file__).with_name("pipes_by_port.js"))
@@ -109,7 +109,6 @@ BEHAVIOURS = (
         chatter="DEBUGGER: ",
         hands_on=True,
         is_program=True,
-        keeps_breakpoints=True,
     ),
     # On entry there is no stack yet. It ignores hit counts and log messages, and does not claim them.
     AdapterBehaviour(

@@ -18,6 +18,7 @@ from app.bridges.dap.stops import whole
 from app.errors import ToolError
 
 MAX_MESSAGE = 1_000
+MAX_REMOVED = 1_000
 FIRST_LINE = 1
 NOT_ANSWERED = "the adapter did not say whether it is bound"
 
@@ -31,6 +32,11 @@ def place_of(fields: Mapping[str, Any]) -> Place | None:
     source, line = fields.get("source"), whole(fields.get("line"))
     path = source.get("path") if isinstance(source, dict) else None
     return (path, line) if isinstance(path, str) and line is not None else None
+
+
+def _places(one: Breakpoint) -> set[Place]:
+    lines = (one.sent_line, one.actual_line)
+    return set() if one.path is None else {(str(one.path), line) for line in lines if line is not None}
 
 
 class Answered:
@@ -68,6 +74,7 @@ class Binding:
         self._breakpoints: dict[int, Breakpoint] = {}
         self._entry_ids: set[tuple[int, int]] = set()
         self._gave_way: int | None = None
+        self._removed: set[Place] = set()
 
     def lacking(self, one: Breakpoint) -> str | None:
         """Return the capability that the session's adapter lacks for a breakpoint."""
@@ -162,6 +169,16 @@ class Binding:
         """A breakpoint is no more."""
         self._answers.pop(one.id, None)
         self._breakpoints.pop(one.id, None)
+
+    def removed(self, one: Breakpoint) -> None:
+        """A breakpoint is no more, and the program has been told so."""
+        self.forget(one)
+        if len(self._removed) < MAX_REMOVED:
+            self._removed |= _places(one)
+
+    def was_removed(self, place: Place) -> bool:
+        """Tell whether a breakpoint at a place was taken away from this program, and none is there now."""
+        return place in self._removed
 
     def _of(
         self, link: Link, number: int | None, *, place: Place | None, data: bool = False
@@ -284,6 +301,7 @@ class Binding:
 
     def _take(self, link: Link, one: Breakpoint, body: Any) -> None:
         self._breakpoints[one.id] = one
+        self._removed -= _places(one)
         self._answers.setdefault(one.id, {})[link.number] = Answered(body)
         self._settle(one)
 

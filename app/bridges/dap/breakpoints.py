@@ -16,7 +16,7 @@ from app.bridges.dap.breakpoint_lines import Content, Stamp, anchor_at, find, re
 from app.bridges.dap.capabilities import not_supported
 from app.bridges.dap.links import Link
 from app.bridges.dap.program import Program
-from app.bridges.message_stream import PeerClosed
+from app.bridges.rpc.message_stream import PeerClosed
 from app.errors import ToolError
 from app.states import DebugState
 
@@ -246,7 +246,7 @@ class Breakpoints:
         one.verified = False
         await self._send(one)
         if self._binding is not None:
-            self._binding.forget(one)
+            self._binding.removed(one)
         one.unbound("removed")
         return one
 

@@ -111,10 +111,10 @@ def effective(advertised: Mapping[str, Any], behaviour: AdapterBehaviour) -> fro
 
     `advertised` is the body of the answer to `initialize`. What is known of the adapter wins.
     """
-    told = {name for name, value in list(advertised.items())[:MAX_CAPABILITIES] if value is True}
+    supported = {name for name, value in list(advertised.items())[:MAX_CAPABILITIES] if value is True}
     if isinstance(filters := advertised.get(FILTERS), list) and filters:
-        told.add(FILTERS)
-    return frozenset((told | _ALWAYS | behaviour.has) - behaviour.lacks)
+        supported.add(FILTERS)
+    return frozenset((supported | _ALWAYS | behaviour.has) - behaviour.lacks)
 
 
 def needed_for(command: str) -> str:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.adapter_process import (
     ACCOUNT_SECONDS,
     AdapterCommand,
@@ -22,6 +21,7 @@ from app.bridges.dap.adapter_process import (
 )
 from app.bridges.dap.peer import DapPeer
 from app.bridges.dap.transport import Address, Dial, Streams, connect
+from app.bridges.processes.child_starter import ChildStarter
 
 
 def _nowhere(_channel: Channel, _text: str) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.bridges.dap import prompt_debugpy
+from app.bridges.installed.program_places import Surroundings, Unusable
 from app.programs import on_path, packaged, packaged_node, script_interpreter
 
 _SERVER_OPTIONS = frozenset({"--listen", "--connect", "--wait-for-client"})
@@ -26,23 +27,6 @@ class Installed:
 
     program: Path
     command: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """Why a program that was found is not the adapter that its name promises."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What else an installation is judged by. `root` is the project's folder, resolved; None outside of
-    any project. `chosen`: somebody declared this command."""
-
-    environment: Mapping[str, str]
-    root: Path | None
-    chosen: bool = False
 
 
 Look = Callable[[Path, tuple[str, ...], Surroundings], Installed | Unusable]
@@ -125,14 +109,14 @@ def _gdb(program: Path, arguments: tuple[str, ...], around: Surroundings) -> Ins
     """It speaks the protocol from release 14 on, by a package of its own Python code."""
     prefix = Path(os.path.realpath(program)).parent.parent
     places = ("share/gdb/python/gdb/dap", "lib/python3*/site-packages/gdb/dap")
-    if around.chosen or any(folder.is_dir() for place in places for folder in prefix.glob(place)):
+    if around.chosen or any(os.path.isdir(folder) for place in places for folder in prefix.glob(place)):
         return Installed(program=program, command=(str(program), *arguments))
     return Unusable(f"{program} does not speak the debug adapter protocol; gdb does from release 14 on")
 
 
 def _perl(program: Path, arguments: tuple[str, ...], around: Surroundings) -> Installed | Unusable:
     if around.chosen or any(
-        (folder / "Perl" / "LanguageServer.pm").is_file() for folder in _perl_folders(program, around)
+        os.path.isfile(folder / "Perl" / "LanguageServer.pm") for folder in _perl_folders(program, around)
     ):
         return Installed(program=program, command=(str(program), *arguments))
     return Unusable(f"{program} has no module Perl::LanguageServer")

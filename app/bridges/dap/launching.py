@@ -18,7 +18,7 @@ from app.bridges.dap.capabilities import FILTERS, can
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.links import Link
 from app.bridges.dap.peer import AdapterRefusal
-from app.bridges.message_stream import PeerClosed
+from app.bridges.rpc.message_stream import PeerClosed
 
 Request = Literal["launch", "attach"]
 MAX_FILTERS = 100

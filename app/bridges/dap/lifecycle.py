@@ -7,11 +7,12 @@ half done, and the audit of it all. Never: what is asked in between.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.adapter_entry import ResolvedAdapter
+from app.bridges.dap.adapter_process import AdapterCommand
 from app.bridges.dap.audit import Record, SessionAudit
 from app.bridges.dap.breakpoint_binding import Binding
 from app.bridges.dap.breakpoints import Breakpoints
@@ -34,6 +35,8 @@ from app.bridges.dap.start_arguments import (
 from app.bridges.dap.stop_records import StopRecords
 from app.bridges.dap.stop_report import StopReports
 from app.bridges.dap.stops import Stop
+from app.bridges.installed.written_programs import CagedAgent, Started, check_written
+from app.bridges.processes.child_starter import ChildStarter
 from app.errors import ToolError
 from app.ids import new_id
 from app.programs import on_path
@@ -44,7 +47,7 @@ _BUILT = frozenset({"binary", "go"})
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Dependencies:
     """What sessions are run with; the same for all of a daemon."""
 
     children: ChildStarter
@@ -53,7 +56,9 @@ class Means:
     record: Record
     limits: DebugLimits
 
-    async def for_request(self, request: LaunchRequest | AttachRequest, resolved: ResolvedAdapter) -> Means:
+    async def for_request(
+        self, request: LaunchRequest | AttachRequest, resolved: ResolvedAdapter
+    ) -> Dependencies:
         """Return these as they are for one session: where its adapter and program run. Raises ToolError as
         the cage does."""
         if request.cage is None:
@@ -80,17 +85,17 @@ class SessionLife:
         request: LaunchRequest | AttachRequest,
         resolved: ResolvedAdapter,
         breakpoints: Breakpoints,
-        means: Means,
+        dependencies: Dependencies,
     ) -> None:
         self.owner = owner
         self._request = request
         self._resolved = resolved
         self._breakpoints = breakpoints
-        self._means = means
+        self._dependencies = dependencies
         entry = isinstance(request, LaunchRequest) and request.stop_on_entry
         self.program = Program(
             resolved.behaviour,
-            means.limits,
+            dependencies.limits,
             on_request=lambda link, command, arguments: self._reverse.answer(link, command, arguments),
             on_breakpoint=lambda link, body: self._binding.changed(link, body),
             on_stop=lambda link, standing: self._records.came(link, standing),
@@ -98,13 +103,13 @@ class SessionLife:
             on_crash=lambda: self._begin_end("crash"),
             loads_at_start=resolved.entry.program in _BUILT,
         )
-        self._binding = Binding(self.program, means.limits.request_seconds)
+        self._binding = Binding(self.program, dependencies.limits.request_seconds)
         if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "main":
             self._binding.entry = entry_functions(resolved.entry, request.program)
         if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "line":
             self._binding.entry_file = request.program
         session_id = new_id("dap")
-        self._audit = SessionAudit(session_id, owner, breakpoints, means.record)
+        self._audit = SessionAudit(session_id, owner, breakpoints, dependencies.record)
         self._cwd = request.cwd if isinstance(request, LaunchRequest) else owner.project_root
         self._conversations = self._make_conversations()
         self._reverse = self._make_reverse_requests()
@@ -171,29 +176,30 @@ class SessionLife:
         await self._reverse.aclose()
 
     def _make_conversations(self) -> Conversations:
-        request, means, resolved = self._request, self._means, self._resolved
+        request, dependencies, resolved = self._request, self._dependencies, self._resolved
         if isinstance(request, LaunchRequest) and resolved.behaviour.hands_on:
             resolved = replace(resolved, env={**resolved.env, **request.env})
         return Conversations(
             self.program,
             self._breakpoints,
-            means.children,
+            dependencies.children,
             resolved,
-            means.limits,
-            cwd=self._cwd,
-            environment=means.environment,
-            terminal=means.terminals is not None,
+            AdapterCommand.of(
+                resolved, cwd=self._cwd, environment={**dependencies.environment, **resolved.behaviour.env}
+            ),
+            dependencies.limits,
+            terminal=dependencies.terminals is not None,
             host=request.host if isinstance(request, AttachRequest) else "localhost",
         )
 
     def _make_reverse_requests(self) -> ReverseRequests:
-        means = self._means
+        dependencies = self._dependencies
         return ReverseRequests(
             self.owner,
-            means.terminals,
-            means.children,
+            dependencies.terminals,
+            dependencies.children,
             cwd=self._cwd,
-            environment={**means.environment, **self._resolved.env},
+            environment={**dependencies.environment, **self._resolved.env},
             received=self.program.output.add,
             begin=self._conversations.begin_child,
         )
@@ -231,7 +237,7 @@ class SessionLife:
             script=request.program,
             args=request.args,
             env=request.env,
-            environment={**self._means.environment, **resolved.env},
+            environment={**self._dependencies.environment, **resolved.env},
             cwd=request.cwd,
             root=self.owner.project_root,
             stop_on_entry=request.stop_on_entry and resolved.behaviour.entry == "flag",
@@ -254,7 +260,7 @@ class SessionLife:
 
     async def _after_attach(self, seconds: float, progress: Progress | None) -> Stop:
         """Some adapters stop what they attach to, and tell of it at once; others let it run on."""
-        stop = await self.session.outcome(min(seconds, self._means.limits.attach_seconds), progress)
+        stop = await self.session.outcome(min(seconds, self._dependencies.limits.attach_seconds), progress)
         if stop.status == "running":
             stop = self.session.stop = Stop(
                 status="running", output=stop.output, output_truncated=stop.output_truncated
@@ -303,11 +309,11 @@ class SessionLife:
     def _failed(self, reason: str) -> ToolError:
         output, _ = self.program.output.take()
         output = output[-MAX_OUTPUT_OF_FAILURE:]
-        told = f"{reason}\n{output.strip()}" if output.strip() and output.strip() not in reason else reason
+        message = f"{reason}\n{output.strip()}" if output.strip() and output.strip() not in reason else reason
         verb = "launched" if self.session.launched else "attached to"
         return ToolError(
             "debug_launch_failed",
-            f"the program could not be {verb} by {self.session.adapter}: {told}",
+            f"the program could not be {verb} by {self.session.adapter}: {message}",
             detail={"adapter": self.session.adapter, "problem": reason, "output": output},
         )
 
@@ -319,6 +325,22 @@ _REASONS: Mapping[str, str] = {
     "daemon_shutdown": "the daemon is shutting down",
     "crash": "it could not be begun",
 }
+
+
+def check_programs(
+    request: LaunchRequest | AttachRequest,
+    resolved: ResolvedAdapter,
+    root: Path,
+    agents: Sequence[CagedAgent],
+) -> None:
+    """Raise ToolError `program_writable_in_cage` when a caged agent may write the adapter or the interpreter,
+    and these would read more than that agent. Blocks."""
+    if isinstance(request, LaunchRequest):
+        commands, cwd = [resolved.command, resolved.interpreter], request.cwd
+    else:
+        commands, cwd = ([] if _is_dialled(request, resolved) else [resolved.command]), root
+    for command in filter(None, commands):
+        check_written(Started(command, root, cwd, resolved.env), agents, request.reads)
 
 
 def _is_dialled(request: AttachRequest, resolved: ResolvedAdapter) -> bool:

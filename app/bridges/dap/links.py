@@ -64,10 +64,10 @@ class Link:
     def capabilities(self) -> frozenset[str]:
         return effective(self.advertised, self.behaviour)
 
-    def advertise(self, told: Any) -> None:
+    def advertise(self, capabilities: Any) -> None:
         """Take capabilities, which may come in parts."""
-        if isinstance(told, dict) and len(self.advertised) + len(told) <= MAX_CAPABILITIES:
-            self.advertised |= told
+        if isinstance(capabilities, dict) and len(self.advertised) + len(capabilities) <= MAX_CAPABILITIES:
+            self.advertised |= capabilities
 
     @property
     def closed(self) -> bool:

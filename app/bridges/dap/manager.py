@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.audit import Record
 from app.bridges.dap.breakpoints import Access, Breakpoint, Breakpoints
-from app.bridges.dap.lifecycle import Means, SessionLife
+from app.bridges.dap.lifecycle import Dependencies, SessionLife, check_programs
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.requests import (
     AttachRequest,
@@ -29,6 +28,7 @@ from app.bridges.dap.resolution import AdapterTable, Declarations, Declared, Res
 from app.bridges.dap.reverse_requests import Terminals
 from app.bridges.dap.session import DebugSession, StepKind
 from app.bridges.dap.stops import Stop
+from app.bridges.processes.child_starter import ChildStarter
 from app.errors import ToolError
 
 __all__ = [
@@ -86,7 +86,7 @@ class DebugAdapters:
     ) -> None:
         self._declared = declared
         self._limits = limits or DebugLimits()
-        self._means = Means(children, terminals, environment, record, self._limits)
+        self._dependencies = Dependencies(children, terminals, environment, record, self._limits)
         self._lives: dict[Key, SessionLife] = {}
         self._beginning: dict[Key, _Beginning] = {}
         self._kept: set[SessionLife] = set()
@@ -96,7 +96,7 @@ class DebugAdapters:
     def table(self, project_id: str, root: Path) -> AdapterTable:
         """Return the runtimes of a project; nothing is started by that."""
         declared = self._declared(project_id)
-        return AdapterTable(declared.project, declared.local, self._means.environment, root=root)
+        return AdapterTable(declared.project, declared.local, self._dependencies.environment, root=root)
 
     def session(self, owner: DebugOwner) -> DebugSession | None:
         """Return the agent's session; also one whose program has exited, until it is disconnected or the
@@ -126,7 +126,8 @@ class DebugAdapters:
 
         Raises ToolError: `dap_session_active` (unless its program has ended), `dap_session_ended` when the
         run or the session is over before the program is launched, `runtime_not_supported`,
-        `debug_adapter_not_found`, `cage_unavailable`, `invalid_params`, `debug_launch_failed`. When the
+        `debug_adapter_not_found`, `cage_unavailable`, `program_writable_in_cage`, `invalid_params`,
+        `debug_launch_failed`. When the
         caller is cancelled nothing is left.
         """
         return await self._begin(owner, request, seconds, progress)
@@ -175,14 +176,16 @@ class DebugAdapters:
         try:
             table = self.table(owner.project_id, owner.project_root)
             resolved = await asyncio.to_thread(table.resolve, request.runtime)
-            means = await self._means.for_request(request, resolved)
+            agents = self._declared(owner.project_id).agents
+            await asyncio.to_thread(check_programs, request, resolved, owner.project_root, agents)
+            dependencies = await self._dependencies.for_request(request, resolved)
             before = self._lives.pop(key, None)
             if before is not None:
                 await self._part_from(before)
             self._refuse_second(key, beginning=False)
             if beginning.ended:
                 raise ToolError("dap_session_ended", "nothing is launched: the run that asked for it is over")
-            life = SessionLife(owner, request, resolved, self.breakpoints(owner), means)
+            life = SessionLife(owner, request, resolved, self.breakpoints(owner), dependencies)
             self._lives[key] = life
         finally:
             del self._beginning[key]
@@ -208,7 +211,7 @@ class DebugAdapters:
             raise ToolError("dap_session_ended", "the daemon is shutting down: nothing is launched any more")
         life = self._lives.get(key)
         if (beginning and key in self._beginning) or (life is not None and not life.is_over):
-            runs = f" ({life.session.id}, {life.session.script})" if life is not None else ""
+            runs = "" if life is None else f" ({life.session.id}, {_shown(life.session.script, life.owner)})"
             raise ToolError(
                 "dap_session_active",
                 f"a program is being debugged already{runs}, and one at a time can be: disconnect first",
@@ -236,3 +239,12 @@ class DebugAdapters:
         await life.end("disconnect")
         if life.keeps:
             self._kept.add(life)
+
+
+def _shown(script: str, owner: DebugOwner) -> str:
+    """Return what is debugged as answers name files: below the project, or by its name alone."""
+    path = PurePath(script)
+    if not path.is_absolute():
+        return script
+    root = owner.project_root
+    return str(path.relative_to(root)) if path.is_relative_to(root) else path.name

@@ -10,10 +10,8 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.adapter_entry import ResolvedAdapter
 from app.bridges.dap.adapter_process import AdapterCommand, AdapterEnded
 from app.bridges.dap.breakpoints import Breakpoints
@@ -24,7 +22,8 @@ from app.bridges.dap.links import Link
 from app.bridges.dap.peer import RequestRefused
 from app.bridges.dap.program import Program
 from app.bridges.dap.reverse_requests import ChildSession
-from app.bridges.loopback import NAMES
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.loopback import NAMES
 
 log = logging.getLogger("kaged.debugging")
 
@@ -38,10 +37,9 @@ class Conversations:
         breakpoints: Breakpoints,
         children: ChildStarter,
         resolved: ResolvedAdapter,
+        command: AdapterCommand,
         limits: DebugLimits,
         *,
-        cwd: Path,
-        environment: Mapping[str, str],
         terminal: bool,
         host: str = "localhost",
     ) -> None:
@@ -49,9 +47,8 @@ class Conversations:
         self._breakpoints = breakpoints
         self._children = children
         self._resolved = resolved
+        self._command = command
         self._limits = limits
-        self._cwd = cwd
-        self._environment = environment
         self._host = host
         self._client = client_arguments(resolved.behaviour, resolved.type, terminal=terminal)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -60,14 +57,7 @@ class Conversations:
     async def launch(self, command: tuple[str, ...], request: Request, arguments: Mapping[str, Any]) -> None:
         """Start the adapter and have the program brought under it. Raises StartFailed."""
         link = self._program.new_link()
-        adapter = replace(
-            AdapterCommand.of(
-                self._resolved,
-                cwd=self._cwd,
-                environment={**self._environment, **self._resolved.behaviour.env},
-            ),
-            argv=command,
-        )
+        adapter = replace(self._command, argv=command)
         try:
             link.connection = await AdapterConnection.open(
                 self._children,

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from app.bridges.message_stream import MAX_REQUESTS_AT_ONCE, MessageStream, PeerClosed
+from app.bridges.rpc.message_stream import MAX_REQUESTS_AT_ONCE, MessageStream, PeerClosed
 
 log = logging.getLogger("kaged.peers")
 

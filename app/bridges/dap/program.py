@@ -185,7 +185,7 @@ class Program:
             detail={"problem": problem, **({"output": output} if output else {})},
         )
 
-    def _happened(self, link: Link, event: str, body: dict[str, Any]) -> None:
+    def _happened(self, link: Link, event: str, body: dict[str, Any]) -> None:  # noqa: C901
         match event:
             case "output":
                 if not self._is_chatter(body.get("output")):
@@ -271,12 +271,12 @@ class Program:
         """Both halves of the end are told, or the other half does not come; and no child is left."""
         root = self.links[0]
         nothing_follows = self.behaviour.children_stop and root.terminated and self._exit_pattern is None
-        told = (
+        data = (
             nothing_follows
             or (root.exited and root.terminated)
             or ((root.exited or root.terminated) and (self._rest_is_due or root.closed))
         )
-        return told and not any(link.alive for link in self.links[1:])
+        return data and not any(link.alive for link in self.links[1:])
 
     def _wait_for_rest(self) -> None:
         if self._rest is None:

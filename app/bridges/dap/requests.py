@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.bridges.child_starter import ChildStarter
+from app.bridges.processes.child_starter import ChildStarter
+from app.cages.readable import Readable
 
 Progress = Callable[[str], Awaitable[None]]
 """Takes the program's output as it comes, some of it left out when it comes too fast."""
@@ -54,6 +55,8 @@ class LaunchRequest:
     stop_on_entry: bool = True
     cage: CageFor | None = None
     """None: with the daemon's rights."""
+    reads: Readable | None = None
+    """What of the project can be read where it runs; None where no cage bounds that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +69,4 @@ class AttachRequest:
     pid: int | None = None
     """As it is known where the adapter runs."""
     cage: CageFor | None = None
+    reads: Readable | None = None

@@ -23,9 +23,10 @@ from app.bridges.dap.adapter_entry import (
     Transport,
 )
 from app.bridges.dap.adapters import RUNTIMES, behaviour_of_type, behaviour_of_words
-from app.bridges.dap.installed_adapters import Installed, Surroundings, find_node, look_at
-from app.bridges.installation_hints import fitting_first
-from app.bridges.program_places import ProgramPlaces, Source
+from app.bridges.dap.installed_adapters import Installed, find_node, look_at
+from app.bridges.installed.installation_hints import fitting_first
+from app.bridges.installed.program_places import ProgramPlaces, Source, Surroundings
+from app.bridges.installed.written_programs import CagedAgent
 from app.errors import ToolError
 
 __all__ = ["AdapterTable", "Declarations", "Declared", "ResolvedAdapter"]
@@ -53,6 +54,8 @@ class Declarations:
 
     project: tuple[Declared, ...] = ()
     local: tuple[Declared, ...] = ()
+    agents: tuple[CagedAgent, ...] = ()
+    """Those of the project that have a cage."""
 
 
 class AdapterTable:
@@ -176,7 +179,7 @@ class AdapterTable:
         root = self._places.root
         for folder in _ENVIRONMENTS if root is not None else ():
             python = Path(root or "", folder, "bin", "python")
-            if os.access(python, os.X_OK) and python.is_file():
+            if os.access(python, os.X_OK) and os.path.isfile(python):
                 return str(python)
         return sys.executable
 
@@ -187,9 +190,9 @@ class AdapterTable:
         return next(self._places.on_path(name), None)
 
     def _no_interpreter(self, entry: RuntimeEntry, word: str) -> ToolError:
-        told = f"`{word}`, which is to run the programs of {entry.runtime}, was not found"
+        message = f"`{word}`, which is to run the programs of {entry.runtime}, was not found"
         install = fitting_first((entry.install,), self._places.environment)
-        return _absence(entry.runtime, told, [word], install)
+        return _absence(entry.runtime, message, [word], install)
 
     def _not_found(
         self,
@@ -201,19 +204,19 @@ class AdapterTable:
         install = fitting_first((one.install for one in candidates), self._places.environment)
         names = " or ".join(f"`{name}`" for name in dict.fromkeys(one.command[0] for one in candidates))
         if reasons:
-            told = f"no debug adapter for {runtime} can be used: {'; '.join(reasons)}"
+            message = f"no debug adapter for {runtime} can be used: {'; '.join(reasons)}"
         elif where:
-            told = f"no debug adapter for {runtime}: {names} of {where} was not found"
+            message = f"no debug adapter for {runtime}: {names} of {where} was not found"
         else:
-            told = f"no debug adapter for {runtime}: {names} is not on the PATH of the daemon"
-        return _absence(runtime, told, [" ".join(one.command) for one in candidates], install)
+            message = f"no debug adapter for {runtime}: {names} is not on the PATH of the daemon"
+        return _absence(runtime, message, [" ".join(one.command) for one in candidates], install)
 
 
-def _absence(runtime: str, told: str, tried: list[str], install: Mapping[str, str]) -> ToolError:
+def _absence(runtime: str, message: str, tried: list[str], install: Mapping[str, str]) -> ToolError:
     hint = next(iter(install.values()), None)
     advice = f"Install it: {hint}" if hint else "Correct the command under dap.adapters"
-    detail = {"runtime": runtime, "problem": told, "tried": tried, "install": dict(install)}
-    return ToolError("debug_adapter_not_found", f"{told}. {advice}", detail=detail)
+    detail = {"runtime": runtime, "problem": message, "tried": tried, "install": dict(install)}
+    return ToolError("debug_adapter_not_found", f"{message}. {advice}", detail=detail)
 
 
 def _candidate_for(entry: RuntimeEntry, command: tuple[str, ...], of_type: str | None) -> AdapterCandidate:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from app.bridges import proc
-from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.links import Link
 from app.bridges.dap.peer import RequestRefused
 from app.bridges.dap.requests import DebugOwner
+from app.bridges.processes import proc
+from app.bridges.processes.child_starter import ChildStarter
 from app.errors import ToolError
 
 MAX_ARGUMENTS = 4_096
@@ -30,11 +30,9 @@ class TerminalProgram(Protocol):
     @property
     def pid(self) -> int | None:
         """Its number for the daemon; within a cage it has another."""
-        ...
 
     async def aclose(self) -> None:
         """Kill it and all that it started."""
-        ...
 
 
 class Terminals(Protocol):
@@ -52,7 +50,6 @@ class Terminals(Protocol):
     ) -> TerminalProgram:
         """Start a program by `children`. `env` is the whole environment, `received` gets its output as
         plain text. Raises OSError or ToolError when it cannot be started."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +139,8 @@ class ReverseRequests:
     def _variables(self, arguments: dict[str, Any]) -> dict[str, str]:
         """Return the whole environment; a variable that is null is removed."""
         env = dict(self._environment)
-        told = arguments.get("env")
-        for name, value in (told if isinstance(told, dict) else {}).items():
+        environment = arguments.get("env")
+        for name, value in (environment if isinstance(environment, dict) else {}).items():
             if value is None:
                 env.pop(name, None)
             elif isinstance(value, str) and name and "=" not in name and "\0" not in name + value:

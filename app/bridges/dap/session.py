@@ -23,7 +23,7 @@ from app.bridges.dap.requests import Progress
 from app.bridges.dap.stop_report import StopReports
 from app.bridges.dap.stops import Standing, Stop
 from app.bridges.dap.threads import all_threads, any_thread
-from app.bridges.message_stream import PeerClosed
+from app.bridges.rpc.message_stream import PeerClosed
 from app.errors import ToolError
 from app.states import DebugState
 
@@ -79,6 +79,11 @@ class DebugSession:
     def capabilities(self) -> frozenset[str]:
         """What can be asked for, by the names of the protocol (`supportsReadMemoryRequest`)."""
         return self._program.front().capabilities
+
+    @property
+    def keeps_breakpoints(self) -> bool:
+        """Whether the adapter has been seen to stop at a breakpoint that it had been told to remove."""
+        return self._reports.keeps_breakpoints
 
     def supports(self, action: str) -> bool:
         """Tell whether the adapter can do what an action of the tool needs."""

@@ -68,7 +68,7 @@ def launch_values(
         values |= _of_go(script, values["environment"])
     elif entry.program == "java":
         values |= _of_java(entry, script, root)
-    elif script.is_dir():
+    elif os.path.isdir(script):
         raise ToolError("debug_launch_failed", f"{script.name} is a folder: name the file that is to be run")
     return values
 
@@ -161,7 +161,7 @@ def _fill_all(template: Sequence[Any], values: Values) -> Iterator[Any]:
 
 
 def _check_binary(entry: RuntimeEntry, script: Path, cwd: Path) -> None:
-    if script.is_dir():
+    if os.path.isdir(script):
         raise ToolError("debug_launch_failed", f"{script.name} is a folder: name the built program in it")
     if script.suffix in entry.sources or script.suffix.lower() in entry.sources:
         program = script.with_suffix("")
@@ -191,11 +191,11 @@ def _is_binary(path: Path) -> bool:
 def _of_go(script: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     """A test file stands for the tests of its package. What is built lies outside of the project, into which
     delve would build otherwise; it removes the program at its end."""
-    folder = script if script.is_dir() else script.parent
+    folder = script if os.path.isdir(script) else script.parent
     output = f"{environment.get('TMPDIR') or '/tmp'}/kaged-{secrets.token_hex(8)}"
     if script.name.endswith("_test.go"):
         return {"mode": "test", "script": str(folder), "folder": str(folder), "output": output}
-    if script.is_dir() or script.suffix == ".go":
+    if os.path.isdir(script) or script.suffix == ".go":
         return {"mode": "debug", "folder": str(folder), "output": output}
     return {"mode": "exec"}
 
@@ -211,9 +211,9 @@ def _of_java(entry: RuntimeEntry, script: Path, root: Path) -> dict[str, Any]:
     folder = script.parent
     if parts and folder.parts[-len(parts) :] == tuple(parts):
         folder = folder.parents[len(parts) - 1]
-    places = [folder, *(root / one for one in _CLASS_FOLDERS if (root / one).is_dir())]
+    places = [folder, *(root / one for one in _CLASS_FOLDERS if os.path.isdir(root / one))]
     inside = Path(*parts, f"{name}.class")
-    if not any((place / inside).is_file() for place in places):
+    if not any(os.path.isfile(place / inside) for place in places):
         shown = {"script": os.path.relpath(script, root), "classes": os.path.relpath(folder, root)}
         raise ToolError(
             "debug_launch_failed",

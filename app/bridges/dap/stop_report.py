@@ -16,7 +16,7 @@ from app.bridges.dap.peer import AdapterRefusal
 from app.bridges.dap.program import Program
 from app.bridges.dap.stops import BREAKPOINT_REASONS, Seen, Standing, Stop, StopEvent
 from app.bridges.dap.threads import first_thread
-from app.bridges.message_stream import PeerClosed
+from app.bridges.rpc.message_stream import PeerClosed
 
 MAX_UNTOLD = 1_000
 """How many stops are recorded of which nobody is told, one after the other."""
@@ -42,6 +42,8 @@ class StopReports:
         self._binding = binding
         self._entry = entry
         self._on_hit = on_hit
+        self.keeps_breakpoints = False
+        """Whether the adapter has been seen to stop at a breakpoint that it had been told to remove."""
         self._looking = asyncio.Lock()
         self._untold = 0
 
@@ -61,6 +63,8 @@ class StopReports:
             reason = self._entry_reason(link, standing, seen) or reason
             if self._binding.entry or self._binding.entry_file is not None:
                 await self._breakpoints.without_entry()
+        removed = reason == "breakpoint" and self._is_removed(seen)
+        self.keeps_breakpoints = self.keeps_breakpoints or removed
         standing.told, self._untold = True, 0
         return Stop(
             status="stopped",
@@ -70,6 +74,7 @@ class StopReports:
             thread_id=None if seen.thread is None else seen.thread + link.shift,
             breakpoint_ids=seen.hits,
             frame=seen.frame,
+            removed=removed,
         )
 
     async def seen(self, link: Link, standing: Standing) -> Seen:
@@ -143,6 +148,10 @@ class StopReports:
         if named or event.reason not in BREAKPOINT_REASONS or place is None or standing.hits():
             return named
         return tuple(filter(self._binding.holds, self._breakpoints.at(*place)))
+
+    def _is_removed(self, seen: Seen) -> bool:
+        place = place_of(seen.frame) if seen.frame is not None else None
+        return not seen.hits and place is not None and self._binding.was_removed(place)
 
     def _entry_reason(self, link: Link, standing: Standing, seen: Seen) -> str | None:
         event, frame = seen.event, seen.frame

@@ -37,7 +37,8 @@ class Stop:
 
     `stopped`: `reason` is the protocol's word (`entry`, `breakpoint`, `step`, `pause`, `exception`, `goto`,
     `data breakpoint`, ...), `description` and `text` are the adapter's, `breakpoint_ids` are ours, `frame`
-    is the protocol's StackFrame at the top with ids of ours, None when the adapter told none.
+    is the protocol's StackFrame at the top with ids of ours, None when the adapter told none. `removed`: the
+    adapter stopped at a breakpoint that it had been told to remove.
     `running`: it did not stop in time (`timed_out`), or was attached to and runs on.
     `exited`: `exit_code` where it is known. `output` is what came since the last answer that had output,
     bounded; `output_truncated` when a part is left out.
@@ -54,6 +55,7 @@ class Stop:
     output: str = ""
     output_truncated: bool = False
     timed_out: bool = False
+    removed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from app.bridges.loopback import LOOPBACK, NAMES
-from app.bridges.pipes import READ_LIMIT
+from app.bridges.processes.loopback import LOOPBACK, NAMES
+from app.bridges.processes.pipes import READ_LIMIT
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 """Seconds between attempts to connect; each pause is twice the one before."""

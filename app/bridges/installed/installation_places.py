@@ -35,7 +35,7 @@ _RUNS_SCRIPTS = re.compile(r"(node|nodejs|bun|deno|python[\d.]*|ruby[\d.]*|perl[
 _PYTHON = re.compile(r"python[\d.]*")
 _SHELLS = frozenset({"sh", "bash", "dash"})
 _NAMED_IN_SCRIPT = re.compile(r"""(?<![\w./$}])/[^\s"'$;|&<>()`\\]+""")
-_NAMED_HOME = re.compile(r"^home\s*=\s*(/.+?)\s*$", re.MULTILINE)
+_NAMED_HOME = re.compile(r"^home\s*+=\s*+(/.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +125,11 @@ class _Search:
     def _is_installation(self, prefix: Path) -> bool:
         if not self._is_narrow(prefix):
             return False
-        if (prefix / "pyvenv.cfg").is_file():
+        if os.path.isfile(prefix / "pyvenv.cfg"):
             return True
         # `~/.local` and its like hold more than programs.
         hidden = prefix.parent == self._home and prefix.name.startswith(".")
-        return not hidden and any((prefix / name).is_dir() for name in _CONTENT_FOLDERS)
+        return not hidden and any(os.path.isdir(prefix / name) for name in _CONTENT_FOLDERS)
 
     def _is_narrow(self, folder: Path) -> bool:
         kept = (self._home, *self._apart)
@@ -140,7 +140,7 @@ class _Search:
         text = _beginning(program.parent.parent / "pyvenv.cfg") if depth < MAX_DEPTH else ""
         named = _NAMED_HOME.search(text)
         if named is not None:
-            self.program(Path(named[1], "python3"), depth + 1, trusted=trusted)
+            self.program(Path(named[1].rstrip(), "python3"), depth + 1, trusted=trusted)
 
     def _interpreter(self, program: Path, depth: int, trusted: bool) -> None:
         name = script_interpreter(program)

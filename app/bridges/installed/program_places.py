@@ -8,12 +8,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from app.programs import all_on_path, packaged, search_path
 
 Source = Literal["project", "local", "built-in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """Why a program that was found is not what its name promises."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What else an installation is judged by. `root` is the project's folder, resolved; None outside of
+    any project. `chosen`: somebody declared this command, so what it finds in the project is wanted."""
+
+    environment: Mapping[str, str]
+    root: Path | None
+    chosen: bool = False
 
 
 class ProgramPlaces:

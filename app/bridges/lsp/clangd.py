@@ -20,7 +20,7 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from app.bridges.lsp.documents import OpenDocuments, OpenText
-from app.bridges.peer import ResponseError
+from app.bridges.rpc.peer import ResponseError
 
 VERSIONS = 3
 QUESTION = "textDocument/documentHighlight"
@@ -30,32 +30,32 @@ _INVALID_AST = -32001
 _NOT_INCLUDED = frozenset({".c", ".C", ".cc", ".cpp", ".cxx", ".c++", ".m", ".mm", ".cu"})
 
 
-class Asker(Protocol):
+class RpcClient(Protocol):
     def request(self, method: str, params: Any) -> Coroutine[Any, Any, Any]: ...
 
 
-async def published_all(asker: Asker, documents: OpenDocuments, text: OpenText, *, anew: bool) -> bool:
+async def published_all(client: RpcClient, documents: OpenDocuments, text: OpenText, *, anew: bool) -> bool:
     """Return when all is published that clangd finds in the present text and its headers, and whether it
     could be asked. `anew`: it reads the headers in any case. Raises ResponseError."""
     if not await documents.demand(text.path, VERSIONS, anew=anew):
         return False
     start = {"line": 0, "character": 0}
     try:
-        await asker.request(QUESTION, {"textDocument": {"uri": text.uri}, "position": start})
+        await client.request(QUESTION, {"textDocument": {"uri": text.uri}, "position": start})
     except ResponseError as refusal:
         if refusal.code != _INVALID_AST:
             raise
     return True
 
 
-async def have_read(asker: Asker, uris: Sequence[str], seconds: float) -> bool:
+async def have_read(client: RpcClient, uris: Sequence[str], seconds: float) -> bool:
     """Wait until clangd has read open documents and knows what is named in them, for so long at most, and
     tell whether it has."""
 
     async def read(uri: str) -> None:
         start = {"line": 0, "character": 0}
         with suppress(ResponseError):
-            await asker.request(QUESTION, {"textDocument": {"uri": uri}, "position": start})
+            await client.request(QUESTION, {"textDocument": {"uri": uri}, "position": start})
 
     try:
         async with asyncio.timeout(seconds):

@@ -14,8 +14,8 @@ from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.lsp.watched import WatchedGlobs
 
 MAX_REGISTRATIONS = 1_000
-MAX_REGISTRATION = 100_000
-"""How much one registration may hold, in characters and values."""
+MAX_REGISTRATION, MAX_REGISTERED = 100_000, 1_000_000
+"""How much one registration may hold, and all together, in characters and eight times the values."""
 MAX_SECTIONS = 1_000
 _SYMBOL_KINDS = list(range(1, 27))
 _ACTION_KINDS = ["", "quickfix", "refactor", "refactor.extract", "refactor.inline", "refactor.rewrite"]
@@ -135,6 +135,7 @@ class ServerCapabilities:
     def __init__(self, static: Mapping[str, Any]) -> None:
         self._static = static
         self._registered: dict[str, tuple[str, Any]] = {}
+        self._sizes: dict[str, int] = {}
         self._watched: WatchedGlobs | None = None
         self.changed: Callable[[], None] = lambda: None
 
@@ -148,17 +149,17 @@ class ServerCapabilities:
         for registered, options in self._registered.values():
             if registered == method:
                 return options if isinstance(options, dict) else {}
-        told: Any = None
+        declared: Any = None
         if method in _STATIC:
-            told = self._static.get(_STATIC[method])
+            declared = self._static.get(_STATIC[method])
         elif method in _WITHIN:
             provider, option = _WITHIN[method]
-            told = self._within(provider, option)
+            declared = self._within(provider, option)
         elif method.startswith("workspace/") and method.endswith("Files"):
-            told = self._file_operation(method.removeprefix("workspace/").removesuffix("Files"))
-        if isinstance(told, dict):
-            return told
-        return {} if told is True else None
+            declared = self._file_operation(method.removeprefix("workspace/").removesuffix("Files"))
+        if isinstance(declared, dict):
+            return declared
+        return {} if declared is True else None
 
     def merged(self) -> dict[str, Any]:
         """Return static and registered capabilities together, as plain data."""
@@ -170,14 +171,16 @@ class ServerCapabilities:
     def watched(self) -> WatchedGlobs:
         """Return which files the server wants to be told of."""
         if self._watched is None:
-            options = [told for method, told in self._registered.values() if method == _WATCHING]
+            options = [
+                registration for method, registration in self._registered.values() if method == _WATCHING
+            ]
             self._watched = WatchedGlobs.of(options)
         return self._watched
 
     def text_sync(self) -> int:
         """Return how the server takes changes: 0 not at all, 1 whole texts, 2 the part that changed."""
-        told = self._static.get("textDocumentSync")
-        kind = told.get("change") if isinstance(told, dict) else told
+        declared = self._static.get("textDocumentSync")
+        kind = declared.get("change") if isinstance(declared, dict) else declared
         return kind if isinstance(kind, int) and kind in {0, 1, 2} else 0
 
     def takes_save(self) -> tuple[bool, bool]:
@@ -185,38 +188,47 @@ class ServerCapabilities:
         for method, options in self._registered.values():
             if method == "textDocument/didSave":
                 return True, isinstance(options, dict) and options.get("includeText") is True
-        told = self._static.get("textDocumentSync")
-        if not isinstance(told, dict):
-            return isinstance(told, int), False
-        save = told.get("save")
+        declared = self._static.get("textDocumentSync")
+        if not isinstance(declared, dict):
+            return isinstance(declared, int), False
+        save = declared.get("save")
         if isinstance(save, dict):
             return True, save.get("includeText") is True
         return save is True, False
 
     def register(self, params: Any) -> None:
         for entry in _entries(params, "registrations"):
-            few = len(self._registered) < MAX_REGISTRATIONS
-            if few and isinstance(entry.get("method"), str) and _is_small(entry):
-                self._registered[str(entry.get("id"))] = (entry["method"], entry.get("registerOptions"))
+            key = str(entry.get("id"))
+            self._drop(key)
+            size = _size(entry)
+            fits = size <= MAX_REGISTRATION and sum(self._sizes.values()) + size <= MAX_REGISTERED
+            if fits and len(self._registered) < MAX_REGISTRATIONS and isinstance(entry.get("method"), str):
+                self._registered[key] = (entry["method"], entry.get("registerOptions"))
+                self._sizes[key] = size
         self._watched = None
         self.changed()
 
     def take_over(self, other: ServerCapabilities) -> None:
         """Add what was registered before the static capabilities were known."""
         self._registered.update(other._registered)
+        self._sizes.update(other._sizes)
         self._watched = None
         self.changed = other.changed
 
     def unregister(self, params: Any) -> None:
         # The protocol itself misspells the name.
         for entry in _entries(params, "unregisterations"):
-            self._registered.pop(str(entry.get("id")), None)
+            self._drop(str(entry.get("id")))
         self._watched = None
         self.changed()
 
+    def _drop(self, key: str) -> None:
+        self._registered.pop(key, None)
+        self._sizes.pop(key, None)
+
     def _within(self, provider: str, option: str) -> Any:
-        told = self._static.get(provider)
-        if isinstance(told, dict) and told.get(option):
+        declared = self._static.get(provider)
+        if isinstance(declared, dict) and declared.get(option):
             return True
         method = next((name for name, key in _STATIC.items() if key == provider), "")
         for registered, options in self._registered.values():
@@ -286,8 +298,8 @@ def _entries(params: Any, name: str) -> list[dict[str, Any]]:
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
-def _is_small(value: Any) -> bool:
-    """Tell whether a value from JSON is within the bound of a registration."""
+def _size(value: Any) -> int:
+    """Return how much a value from JSON holds, up to the bound of what is registered."""
     left, size = [value], 0
     while left and size <= MAX_REGISTRATION:
         one = left.pop()
@@ -300,4 +312,4 @@ def _is_small(value: Any) -> bool:
         elif isinstance(one, dict):
             size += len(one)
             left += [part for pair in list(one.items())[:MAX_REGISTRATION] for part in pair]
-    return size <= MAX_REGISTRATION
+    return size

@@ -17,13 +17,13 @@ from typing import Any
 import app
 from app.bridges.lsp.client import ServerCapabilities, ServerRequests, client_capabilities
 from app.bridges.lsp.file_uris import path_to_uri
+from app.bridges.lsp.language_entry import Behaviour
 from app.bridges.lsp.positions import Encoding
 from app.bridges.lsp.resolution import ResolvedServer, merged
 from app.bridges.lsp.server_places import ServerPlace
-from app.bridges.lsp.servers import Behaviour
-from app.bridges.message_stream import END_OF_OUTPUT, PeerClosed
-from app.bridges.peer import JsonRpcPeer, ResponseError
-from app.bridges.process import Child, SpawnFailed
+from app.bridges.processes.process import Child, SpawnFailed
+from app.bridges.rpc.message_stream import END_OF_OUTPUT, PeerClosed
+from app.bridges.rpc.peer import JsonRpcPeer, ResponseError
 
 SHUTDOWN_SECONDS = 2.0
 MAX_LAST_WORDS = 4_000
@@ -178,8 +178,9 @@ class Connection:
     async def _greet(self, watches_files: bool, seconds: float) -> None:
         uri = path_to_uri(self.root)
         params = {
-            # Servers end with the process of this number; where they cannot see it that would be at once.
-            "processId": None if self._place.children.apart else os.getpid(),
+            # Servers end with the process of this number; where they cannot see it, or not send it even
+            # the signal that tells whether it is there, that would be at once.
+            "processId": None if self._place.caged else os.getpid(),
             "clientInfo": {"name": "kaged", "version": app.__version__},
             "locale": "en",
             "rootUri": uri,
@@ -200,13 +201,13 @@ class Connection:
             raise ServerEnded(f"{self._server.program.name} refused: {refusal.message[:500]}") from None
         if not isinstance(answer, dict) or not isinstance(answer.get("capabilities"), dict):
             raise ServerEnded(f"{self._server.program.name} answered initialize with no capabilities")
-        told = answer["capabilities"]
+        capabilities = answer["capabilities"]
         early = self.capabilities
-        self.capabilities = ServerCapabilities(told)
+        self.capabilities = ServerCapabilities(capabilities)
         self.capabilities.take_over(early)
         info = answer.get("serverInfo")
         self.server_info = info if isinstance(info, dict) else {}
-        encoding = told.get("positionEncoding", told.get("offsetEncoding"))
+        encoding = capabilities.get("positionEncoding", capabilities.get("offsetEncoding"))
         match encoding:
             case "utf-8" | "utf-16" | "utf-32":
                 self.encoding = encoding
@@ -234,5 +235,5 @@ class Connection:
 
 def options_for(behaviour: Behaviour, *, watches_files: bool) -> dict[str, Any]:
     """Return what the server is initialized with; what was declared wins."""
-    told = behaviour.initialization_options
-    return merged(behaviour.watching_options, told) if watches_files else dict(told)
+    options = behaviour.initialization_options
+    return merged(behaviour.watching_options, options) if watches_files else dict(options)

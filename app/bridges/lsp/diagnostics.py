@@ -13,17 +13,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+import orjson
+
 from app.bridges.lsp import clangd, tsserver
 from app.bridges.lsp.client import ServerCapabilities
 from app.bridges.lsp.documents import OpenDocuments, OpenText
 from app.bridges.lsp.file_uris import ForeignUri, path_to_uri, uri_to_path
+from app.bridges.lsp.language_entry import Behaviour
 from app.bridges.lsp.readiness import Bell, Readiness
-from app.bridges.lsp.servers import Behaviour
-from app.bridges.peer import ResponseError
+from app.bridges.rpc.peer import ResponseError
 
 T = TypeVar("T")
 MAX_ITEMS = 20_000
-MAX_KEPT_BYTES = 32 * 1024 * 1024
+MAX_KEPT_BYTES = 8 * 1024 * 1024
+_OVERHEAD = 1_000
+"""What a publication costs beside its content, in bytes."""
 """What is published is kept up to this size in all; beyond it what came first is dropped."""
 MAX_TOKEN = 200
 QUIET_SECONDS = 0.3
@@ -47,10 +51,19 @@ class Diagnosed:
 
 @dataclass(frozen=True, slots=True)
 class _Publish:
+    """`packed` are the items as JSON: objects take ten times the memory, and most are never asked for."""
+
     version: int | None
-    items: tuple[dict[str, Any], ...]
+    packed: bytes
     at: float
-    size: int
+
+    @property
+    def items(self) -> tuple[dict[str, Any], ...]:
+        return tuple(orjson.loads(self.packed))
+
+    @property
+    def size(self) -> int:
+        return len(self.packed) + _OVERHEAD
 
 
 class Unanswered(Exception):
@@ -62,7 +75,7 @@ class Unanswered(Exception):
         self.since = since
 
 
-class Asker(Protocol):
+class RpcClient(Protocol):
     capabilities: ServerCapabilities
 
     def request(self, method: str, params: Any) -> Coroutine[Any, Any, Any]: ...
@@ -75,13 +88,13 @@ class Diagnostics:
 
     def __init__(
         self,
-        asker: Asker,
+        client: RpcClient,
         documents: OpenDocuments,
         behaviour: Behaviour,
         bell: Bell,
         readiness: Readiness,
     ) -> None:
-        self._asker = asker
+        self._client = client
         self._documents = documents
         self._behaviour = behaviour
         self._bell = bell
@@ -108,32 +121,28 @@ class Diagnostics:
         if self._behaviour.freshness != "flycheck":  # what a compiler said of a file is not said again
             self._forget(text.uri)
 
-    def notified(self, method: str, params: Any, size: int) -> None:
-        """Take a notification; `size` is that of its message in bytes."""
+    def notified(self, method: str, params: Any) -> None:
+        """Take a notification."""
         if not isinstance(params, dict):
             return
         if method == "textDocument/publishDiagnostics" and isinstance(params.get("uri"), str):
-            self._keep(_as_sent(params["uri"]), params, size)
+            self._keep(_as_sent(params["uri"]), params)
             self._bell.ring()
         elif method == "$/progress" and "flycheck" in str(params.get("token"))[:MAX_TOKEN].lower():
             self._flycheck(str(params["token"])[:MAX_TOKEN], params.get("value"))
         elif method == "experimental/serverStatus" and params.get("quiescent") is False:
             self._flychecks.clear()  # the project is loaded anew; a check that ran does not tell its end
 
-    def _keep(self, uri: str, params: Mapping[str, Any], size: int) -> None:
+    def _keep(self, uri: str, params: Mapping[str, Any]) -> None:
         told = params.get("version")
         version = told if isinstance(told, int) else None
         newest = self._newest_version(uri)
         if version is not None and newest is not None and version < newest:
             return  # of a text that was there before
         self._forget(uri)
-        self._published[uri] = _Publish(
-            version,
-            _dictionaries(params.get("diagnostics")),
-            time.monotonic(),
-            size,
-        )
-        self.kept_bytes += size
+        packed = orjson.dumps(_dictionaries(params.get("diagnostics")))
+        self._published[uri] = kept = _Publish(version, packed, time.monotonic())
+        self.kept_bytes += kept.size
         while self.kept_bytes > MAX_KEPT_BYTES:
             self._forget(next(iter(self._published)))
 
@@ -175,7 +184,7 @@ class Diagnostics:
         way = self._behaviour.freshness
         if way == "tsserver":
             absolute = self._documents.absolute(text.path)
-            found = await _answered(tsserver.diagnostics(self._asker, absolute), tsserver.COMMAND, deadline)
+            found = await _answered(tsserver.diagnostics(self._client, absolute), tsserver.COMMAND, deadline)
             if found is not None:
                 return found, True
             way = "settled"
@@ -183,7 +192,7 @@ class Diagnostics:
             return await self._all_published(text, deadline)
         if way == "flycheck":
             return await self._checked(text, deadline)
-        offers = self._asker.capabilities.offers
+        offers = self._client.capabilities.offers
         if not offers("textDocument/diagnostic"):
             settled = way == "settled"
 
@@ -227,13 +236,13 @@ class Diagnostics:
         return () if newest is None else newest.items
 
     async def _pull(self, text: OpenText, deadline: float) -> tuple[tuple[dict[str, Any], ...], bool]:
-        options: Mapping[str, Any] = self._asker.capabilities.options("textDocument/diagnostic") or {}
+        options: Mapping[str, Any] = self._client.capabilities.options("textDocument/diagnostic") or {}
         params: dict[str, Any] = {"textDocument": {"uri": text.uri}}
         if isinstance(options.get("identifier"), str):
             params["identifier"] = options["identifier"]
         while True:
             try:
-                asked = self._asker.request("textDocument/diagnostic", params)
+                asked = self._client.request("textDocument/diagnostic", params)
                 answer = await _answered(asked, "textDocument/diagnostic", deadline)
             except ResponseError as refusal:
                 if refusal.code not in _RETRIED_CODES or time.monotonic() >= deadline:
@@ -254,7 +263,7 @@ class Diagnostics:
             anew = lost or self._headers.has(text.path, self._documents)
             if anew:
                 self._headers.read(text.path, began)
-            asked = clangd.published_all(self._asker, self._documents, text, anew=anew)
+            asked = clangd.published_all(self._client, self._documents, text, anew=anew)
             try:
                 if not await _answered(asked, clangd.QUESTION, deadline):
                     break
@@ -278,7 +287,7 @@ class Diagnostics:
     async def _checked(self, text: OpenText, deadline: float) -> tuple[tuple[dict[str, Any], ...], bool]:
         """The server's own analysis, and what the compiler says once it has run after the save."""
         native: tuple[dict[str, Any], ...] = ()
-        if self._asker.capabilities.offers("textDocument/diagnostic"):
+        if self._client.capabilities.offers("textDocument/diagnostic"):
             native, _ = await self._pull(text, deadline)
         done = await self._flycheck_ends(text, deadline)
         while done:
@@ -287,7 +296,7 @@ class Diagnostics:
             if not await self._bell.until(lambda: bool(self._flychecks), min(rest, deadline)):
                 break
             done = await self._bell.until(self._flycheck_is_over, deadline)
-        if done and self._asker.capabilities.offers("textDocument/diagnostic"):
+        if done and self._client.capabilities.offers("textDocument/diagnostic"):
             # By now it has read the files that it was told of. It tells the end of a check before what
             # the check has found, and answers this only afterwards.
             native, _ = await self._pull(text, deadline)
@@ -299,7 +308,7 @@ class Diagnostics:
             if self._unsaved_change:
                 # Only a save makes it run the compiler by itself.
                 self._unsaved_change = False
-                self._asker.notify("rust-analyzer/runFlycheck", {"textDocument": {"uri": text.uri}})
+                self._client.notify("rust-analyzer/runFlycheck", {"textDocument": {"uri": text.uri}})
             soon = min(deadline, time.monotonic() + FLYCHECK_LOST_SECONDS)
             if await self._bell.until(self._flycheck_is_over, soon):
                 return True

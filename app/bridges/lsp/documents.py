@@ -21,7 +21,7 @@ from app.bridges.lsp.client import ServerCapabilities
 from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.lsp.positions import Encoding, LineIndex
 from app.errors import ToolError
-from app.workspace import RootFolder, Workspace
+from app.workspace import Policy, RootFolder, Workspace
 
 MAX_OPEN = 256
 MAX_BYTES = 4 * 1024 * 1024
@@ -79,9 +79,14 @@ class OpenDocuments:
     """The open documents of one run of a server."""
 
     def __init__(
-        self, root: RootFolder, decode: Decode, language_id: Callable[[str], str | None], sender: Sender
+        self,
+        root: RootFolder,
+        decode: Decode,
+        language_id: Callable[[str], str | None],
+        sender: Sender,
+        policy: Policy | None = None,
     ) -> None:
-        self._workspace = Workspace(root)
+        self._workspace = Workspace(root, policy=policy)
         self._root = root.path
         self._decode = decode
         self._language_id = language_id
@@ -182,8 +187,8 @@ class OpenDocuments:
         start = {"line": 0, "character": 0}
         part = {"range": {"start": start, "end": start}, "text": ""}
         change = part if self._sender.capabilities.text_sync() == 2 else {"text": document.shown.text}
-        told = {"textDocument": {"uri": document.shown.uri, "version": version}, **more}
-        self._sender.notify("textDocument/didChange", {**told, "contentChanges": [change]})
+        params = {"textDocument": {"uri": document.shown.uri, "version": version}, **more}
+        self._sender.notify("textDocument/didChange", {**params, "contentChanges": [change]})
 
     async def show(self, path: str) -> None:
         """Open and close a document, so that a server knows a new file that only such a message
@@ -286,8 +291,10 @@ class OpenDocuments:
         kind = capabilities.text_sync()
         if kind:
             change = changed_part(before, after, self._sender.encoding) if kind == 2 else {"text": after.text}
-            told = {"uri": after.uri, "version": after.version}
-            self._sender.notify("textDocument/didChange", {"textDocument": told, "contentChanges": [change]})
+            identifier = {"uri": after.uri, "version": after.version}
+            self._sender.notify(
+                "textDocument/didChange", {"textDocument": identifier, "contentChanges": [change]}
+            )
         saved, with_text = capabilities.takes_save()
         if saved:
             text = {"text": after.text} if with_text else {}

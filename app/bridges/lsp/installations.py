@@ -18,6 +18,7 @@ from typing import Any
 
 import orjson
 
+from app.bridges.installed.program_places import Surroundings, Unusable
 from app.bridges.lsp.language_entry import NOTHING
 from app.programs import on_path, own_packages, packaged_node, script_interpreter
 from app.workspace import read_beginning
@@ -36,23 +37,6 @@ class Installed:
     command: tuple[str, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """Why a program that was found is not the server that its name promises."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What else an installation is judged by. `root` is the project's folder, resolved; None outside of
-    any project. `chosen`: somebody declared this command, so what it finds in the project is wanted."""
-
-    environment: Mapping[str, str]
-    root: Path | None
-    chosen: bool = False
 
 
 Look = Callable[[Path, tuple[str, ...], Surroundings], Installed | Unusable]
@@ -97,7 +81,7 @@ def _rust_analyzer(program: Path, arguments: tuple[str, ...], around: Surroundin
 
 
 def _is_rustup(program: Path) -> bool:
-    """rustup installs one program under many names, as links of either kind."""
+    """Tell whether a program is rustup, which is installed under many names, as links of either kind."""
     if Path(os.path.realpath(program)).name.startswith("rustup"):
         return True
     try:
@@ -125,7 +109,7 @@ def _typescript_language_server(
         places.append(Path(os.path.realpath(compiler)).parent.parent)
     for place in places:
         server = place / "lib" / "tsserver.js"
-        if place.parent.name in ("node_modules", "lib") and server.is_file():
+        if place.parent.name in ("node_modules", "lib") and os.path.isfile(server):
             options = {"tsserver": {"path": str(server)}}
             return Installed(program=program, command=started.command, options=options)
     if around.chosen:
@@ -167,7 +151,7 @@ def _basedpyright(program: Path, arguments: tuple[str, ...], around: Surrounding
         for packages in (*sorted(prefix.glob("lib/python3*/site-packages")), own_packages()):
             script = packages / "basedpyright" / "langserver.index.js"
             node = packaged_node(packages) or on_path("node", around.environment, outside=around.root)
-            if script.is_file() and node is not None:
+            if os.path.isfile(script) and node is not None:
                 command = (str(node), str(script), *arguments)
                 break
     settings = _packages_of_project(around.root, ("python", "basedpyright"))
@@ -182,7 +166,7 @@ def _packages_of_project(root: Path | None, sections: tuple[str, ...]) -> Mappin
         str(place.relative_to(root))
         for folder in (".venv", "venv")
         for place in sorted((root / folder).glob("lib/python3*/site-packages"))
-        if place.is_dir()
+        if os.path.isdir(place)
     ]
     return {section: {"analysis": {"extraPaths": found}} for section in sections} if found else NOTHING
 

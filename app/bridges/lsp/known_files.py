@@ -78,7 +78,7 @@ class KnownFiles:
             for name in chain(files, installed):
                 count += 1
                 if count > MAX_FILES:
-                    log.info("%s has more files than are kept in mind for its language servers", self._root)
+                    log.info("%s has more files than its language servers track", self._root)
                     return
                 with suppress(OSError):
                     yield prefix + name, os.lstat(os.path.join(folder, name)).st_ctime_ns

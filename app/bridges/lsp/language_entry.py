@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from app.bridges.installation_hints import installation_hints
+from app.bridges.installed.installation_hints import installation_hints
 
 Freshness = Literal["pull", "versioned", "settled", "tsserver", "flycheck", "clangd"]
 Signal = Literal["none", "progress", "log", "server_status", "index"]

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.bridges import proc
 from app.bridges.lsp.connection import ServerEnded
 from app.bridges.lsp.documents import Decode
 from app.bridges.lsp.limits import ServerLimits
 from app.bridges.lsp.resolution import ResolvedServer, ServerTable
 from app.bridges.lsp.run import ServerRun
 from app.bridges.lsp.server_places import ServerPlaces
-from app.bridges.supervisor import Restarts
+from app.bridges.lsp.server_sight import Reading
+from app.bridges.processes import proc
+from app.bridges.processes.supervisor import Restarts
 from app.errors import ToolError
 from app.states import LanguageServerState, move
 from app.workspace import RootFolder
@@ -38,7 +39,7 @@ _FORGIVING = frozenset({"idle_timeout", "reload"})
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Dependencies:
     """What servers are run with; the same for all of a project."""
 
     places: ServerPlaces
@@ -53,18 +54,25 @@ class Lifecycle:
     """The runs of one server, at most one at a time. Made by its `LanguageServer`."""
 
     def __init__(
-        self, language: str, root: Path, project_root: Path, table: ServerTable, means: Means
+        self,
+        language: str,
+        root: Path,
+        project_root: Path,
+        table: ServerTable,
+        dependencies: Dependencies,
+        reading: Reading = Reading(),  # noqa: B008  (frozen)
     ) -> None:
-        self.restarts = Restarts(means.limits.back_off, means.limits.forgive_seconds)
+        self.restarts = Restarts(dependencies.limits.back_off, dependencies.limits.forgive_seconds)
         self.last_used = time.monotonic()
         self.last_problem = ""
         self.resolved: ResolvedServer | None = None
-        self.limits = means.limits
+        self.limits = dependencies.limits
         self._language = language
         self._root = root
         self._project = RootFolder(project_root)
         self._table = table
-        self._means = means
+        self._dependencies = dependencies
+        self._reading = reading
         self._state = LanguageServerState.STOPPED
         self._run: ServerRun | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -108,8 +116,8 @@ class Lifecycle:
             self.last_used = time.monotonic()
 
     async def running(self) -> ServerRun:
-        """Return the present run, started if need be. Raises ToolError `lsp_server_not_found` and
-        `lsp_server_unavailable`.
+        """Return the present run, started if need be. Raises ToolError `lsp_server_not_found`,
+        `lsp_server_unavailable`, and `lsp_timeout` when the start takes long.
 
         A start goes on when its caller is cancelled: the next one will want it.
         """
@@ -121,6 +129,8 @@ class Lifecycle:
                 await self._started()
             elif run.connection.ended:
                 self.crashed(run, await run.connection.wait_until_ended())
+            elif not await self.fits(run):
+                continue
             else:
                 self.last_used = time.monotonic()
                 return run
@@ -132,6 +142,16 @@ class Lifecycle:
         self._leave(LanguageServerState.CRASHED, ended)
         self._note_crash(ended)
         self._aside(run.connection.aclose(grace_seconds=HANGING_GRACE_SECONDS if hangs else 0.0))
+
+    async def fits(self, run: ServerRun) -> bool:
+        """Tell whether the cage of a run still shows what it should, and begin to end the run when it does
+        not: a file that was put in the place of a hidden one is seen in there."""
+        sight = run.sight
+        if sight is None or not await asyncio.to_thread(sight.is_outdated):
+            return True
+        if self._run is run:
+            self.begin_stop("cage_changed")
+        return False
 
     def begin_stop(self, reason: str, *, for_ever: bool = False) -> None:
         """Begin to end the server; `ended` waits for it. It starts again at the next use, unless
@@ -172,6 +192,14 @@ class Lifecycle:
             },
         )
 
+    def _still_starting(self) -> ToolError:
+        return ToolError(
+            "lsp_timeout",
+            f"the {self._language} server ({self.name}) is not ready after {self.limits.wait_seconds:g} s: "
+            "it has not answered initialize yet and is still starting; ask again later",
+            detail={"language": self._language, "starting": True},
+        )
+
     def _is_closed(self) -> ToolError:
         return ToolError(
             "lsp_server_unavailable",
@@ -187,7 +215,9 @@ class Lifecycle:
             starting = asyncio.create_task(self._start(), name=f"start {self._language} server")
             starting.add_done_callback(self._start_is_over)
             self._starting = starting
-        await asyncio.wait({starting})
+        await asyncio.wait({starting}, timeout=self.limits.wait_seconds)
+        if not starting.done():
+            raise self._still_starting()
         if not starting.cancelled() and (problem := starting.exception()) is not None:
             raise problem
 
@@ -232,13 +262,13 @@ class Lifecycle:
             spawned = True
             self._record("spawned", {"command": list(resolved.command)})
 
-        watch = await self._means.watches.open(self._project.path)
+        watch = await self._dependencies.watches.open(self._project.path)
         run = ServerRun(resolved, self._project, watch)
         try:
             await run.begin(
-                await self._means.places.place(resolved),
+                await self._dependencies.places.place(resolved, self._reading, self._root),
                 self._root,
-                self._means.decode,
+                self._dependencies.decode,
                 self._language_id,
                 note,
                 self.limits.initialize_seconds,
@@ -305,13 +335,13 @@ class Lifecycle:
         self.last_problem = ended.reason
         if self._state is not LanguageServerState.CRASHED:
             self._become(LanguageServerState.CRASHED)
-        told = {"exit_code": ended.exit_code, "restart_count": self.restarts.crashes - 1}
-        self._record("crashed", told)
+        data = {"exit_code": ended.exit_code, "restart_count": self.restarts.crashes - 1}
+        self._record("crashed", data)
         if self.restarts.exhausted:
             self._become(LanguageServerState.UNAVAILABLE)
 
     def _record(self, event: str, data: dict[str, Any]) -> None:
-        self._means.record(f"code.lsp.server_{event}", {"language": self._language, **data})
+        self._dependencies.record(f"code.lsp.server_{event}", {"language": self._language, **data})
 
     def _language_id(self, path: str) -> str | None:
         found = self._table.language_of(path)

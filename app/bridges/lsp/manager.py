@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from app.bridges.child_starter import ChildStarter
 from app.bridges.lsp.diagnostics import Diagnosed
 from app.bridges.lsp.documents import Decode, OpenText
 from app.bridges.lsp.file_uris import ForeignUri, path_to_uri, uri_to_path
 from app.bridges.lsp.globs import Glob, globs_of
-from app.bridges.lsp.lifecycle import Means
+from app.bridges.lsp.lifecycle import Dependencies
 from app.bridges.lsp.limits import ServerLimits
 from app.bridges.lsp.positions import Encoding, LineIndex, convert_line
 from app.bridges.lsp.project import Declarations, ProjectLanguages, ServerStatus
@@ -36,6 +35,7 @@ from app.bridges.lsp.workspace_edit import (
     parse_workspace_edit,
     prevailing_line_end,
 )
+from app.bridges.processes.child_starter import ChildStarter
 from app.workspace.tree_watch import TreeWatches
 
 __all__ = [
@@ -115,7 +115,7 @@ class LanguageServers:
             if project is not None:
                 self._part_from(project, "project_unload")
             project = self._projects[project_id] = ProjectLanguages(
-                root, declared, self._means(project_id, root)
+                root, declared, self._dependencies(project_id, root)
             )
             if self._closed:
                 project.begin_close("daemon_shutdown")
@@ -144,8 +144,8 @@ class LanguageServers:
         await asyncio.gather(*(project.closed() for project in self._leaving))
         self._leaving.clear()
 
-    def _means(self, project_id: str, root: Path) -> Means:
-        return Means(
+    def _dependencies(self, project_id: str, root: Path) -> Dependencies:
+        return Dependencies(
             places=ServerPlaces(self._children, self._environment, self._cages, project_id, root),
             watches=self._watches,
             environment=self._environment,

@@ -13,14 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from app.bridges import proc
-from app.bridges.lsp.lifecycle import Means
+from app.bridges.installed.written_programs import CagedAgent
+from app.bridges.lsp.lifecycle import Dependencies
 from app.bridges.lsp.resolution import Declared, ServerTable
 from app.bridges.lsp.server import LanguageServer
+from app.bridges.lsp.server_sight import Reading
+from app.bridges.processes import proc
+from app.cages.readable import ALL, Readable
 from app.errors import ToolError
 
 State = Literal["configured", "installed", "starting", "ready", "crashed", "unavailable", "stopped"]
 MAX_FOLDERS = 10_000
+MAX_SIGHTS = 3
+"""How many servers of a language run beside each other because who asks may read different parts."""
+Key = tuple[str, Path, Readable]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,21 +50,22 @@ class ServerStatus:
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """What the project file and the local config declare."""
+    """What the project file and the local config declare, and the project's agents that have a cage."""
 
     project: Sequence[Declared] = ()
     local: Sequence[Declared] = ()
+    agents: tuple[CagedAgent, ...] = ()
 
 
 class ProjectLanguages:
     """Made by the manager, once for each project."""
 
-    def __init__(self, root: Path, declared: Declarations, means: Means) -> None:
+    def __init__(self, root: Path, declared: Declarations, dependencies: Dependencies) -> None:
         self.root = root
         self.declared = declared
-        self.table = ServerTable(declared.project, declared.local, means.environment, root=root)
-        self._means = means
-        self._servers: dict[tuple[str, Path], LanguageServer] = {}
+        self.table = ServerTable(declared.project, declared.local, dependencies.environment, root=root)
+        self._dependencies = dependencies
+        self._servers: dict[Key, LanguageServer] = {}
         self._roots: dict[tuple[str, str], Path] = {}
         self._leaving: set[LanguageServer] = set()
         self._closed = ""
@@ -68,31 +75,28 @@ class ProjectLanguages:
         found = self.table.language_of(path)
         return None if found is None else found[0]
 
-    async def server_for(self, path: str) -> LanguageServer:
-        """Return the running server of a file, started if need be; `path` is relative to the root.
+    @property
+    def masks(self) -> bool:
+        """Whether a server can be shown a part of the project only. Without, all ask the same one, which
+        reads all of it."""
+        return self._dependencies.places.masks
 
-        Raises ToolError `language_not_supported`, `lsp_server_not_found` and `lsp_server_unavailable`.
+    async def server_for(self, path: str, readable: Readable = ALL) -> LanguageServer:
+        """Return the running server of a file, started if need be, that reads no more of the project than
+        `readable`, where there is such a thing; `path` is relative to the root.
+
+        Raises ToolError `language_not_supported`, `lsp_server_not_found`, `lsp_server_unavailable`,
+        `cage_unavailable` and `program_writable_in_cage`.
         """
-        server = self._at(*await self._place(path))
+        server = self._at(*await self._place(path), self._bound(readable))
         await server.start()
         return server
 
-    async def server_of(self, language: str) -> LanguageServer:
-        """Return the running server of a language: of the project's root, or the one that runs."""
-        if language not in self.table.languages():
-            raise self._not_supported(f"there is no language {language!r}")
-        running = [server for (name, _), server in self._servers.items() if name == language]
-        server = next((one for one in running if one.lifecycle.run is not None), None)
-        if server is None:
-            server = self._at(language, self.root)
-        await server.start()
-        return server
-
-    async def running_for(self, path: str) -> LanguageServer | None:
-        """Return the server of a file if it runs; it is not started."""
+    async def running_for(self, path: str, readable: Readable = ALL) -> LanguageServer | None:
+        """Return the server of a file, as `server_for`, if it runs; it is not started."""
         if self.language_of(path) is None:
             return None
-        server = self._servers.get(await self._place(path))
+        server = self._servers.get((*await self._place(path), self._bound(readable)))
         return server if server is not None and server.lifecycle.run is not None else None
 
     async def synchronise(self) -> None:
@@ -113,7 +117,7 @@ class ProjectLanguages:
     async def reload(self, language: str | None) -> list[str]:
         """Stop the servers of a language, or all, and forgive them their crashes; they start again at
         the next use, in the folder that is theirs by then. Return the languages."""
-        chosen = [one for (name, _), one in self._servers.items() if language in {None, name}]
+        chosen = [one for (name, *_), one in self._servers.items() if language in {None, name}]
         self._roots.clear()
         for server in chosen:
             server.lifecycle.begin_stop("reload")
@@ -124,7 +128,9 @@ class ProjectLanguages:
         """Take over what the project file and the local config say now; what runs is ended, and begins
         anew as they say at its next use."""
         self.declared = declared
-        self.table = ServerTable(declared.project, declared.local, self._means.environment, root=self.root)
+        self.table = ServerTable(
+            declared.project, declared.local, self._dependencies.environment, root=self.root
+        )
         self._roots.clear()
         self._part_from_all("configuration_changed")
 
@@ -167,7 +173,10 @@ class ProjectLanguages:
             self._roots[language, folder] = root
         return language, root
 
-    def _at(self, language: str, root: Path) -> LanguageServer:
+    def _bound(self, readable: Readable) -> Readable:
+        return readable if self.masks else ALL
+
+    def _at(self, language: str, root: Path, readable: Readable) -> LanguageServer:
         if self._closed:
             raise ToolError(
                 "lsp_server_unavailable",
@@ -175,28 +184,42 @@ class ProjectLanguages:
                 "project is still open",
                 detail={"language": language, "restarts": 0, "problem": self._closed},
             )
-        server = self._servers.get((language, root))
+        server = self._servers.get((language, root, readable))
         if server is None:
-            self._make_room()
-            server = LanguageServer(language, root, self.root, self.table, self._means)
-            self._servers[language, root] = server
+            self._make_room(language, readable)
+            reading = Reading(readable, self.declared.agents)
+            server = LanguageServer(language, root, self.root, self.table, self._dependencies, reading)
+            self._servers[language, root, readable] = server
         return server
 
-    def _make_room(self) -> None:
-        """Keep the number of servers within its bound: those that do not run are forgotten first, then
+    def _make_room(self, language: str, readable: Readable) -> None:
+        """Keep the number of servers within its bounds: those that do not run are forgotten first, then
         the one that was idle for longest is ended."""
-        if len(self._servers) < self._means.limits.servers_per_project:
-            return
-        idle = [entry for entry in self._servers.items() if not entry[1].lifecycle.busy]
-        idle.sort(key=lambda entry: (entry[1].lifecycle.run is not None, entry[1].lifecycle.last_used))
+        sights: dict[Readable, list[Key]] = {}
+        for key in self._servers:
+            if key[0] == language and key[2] != readable:
+                sights.setdefault(key[2], []).append(key)
+        if len(sights) >= MAX_SIGHTS:
+            self._end_idle(list(sights.values()))
+        if len(self._servers) >= self._dependencies.limits.servers_per_project:
+            self._end_idle([[key] for key in self._servers])
+
+    def _end_idle(self, groups: list[list[Key]]) -> None:
+        """End the servers of the group that was used least lately, and forget them."""
+        lives = {key: server.lifecycle for key, server in self._servers.items()}
+        idle = [group for group in groups if not any(lives[key].busy for key in group)]
         if not idle:
             raise ToolError(
                 "lsp_server_unavailable",
-                f"{len(self._servers)} language servers run and are all busy; wait for their answers",
+                f"{sum(map(len, groups))} language servers run and are all busy; wait for their answers",
             )
-        key, server = idle[0]
-        del self._servers[key]
-        self._part_from(server, "too_many")
+
+        def use(group: list[Key]) -> tuple[bool, float]:
+            running = any(lives[key].run is not None for key in group)
+            return running, max(lives[key].last_used for key in group)
+
+        for key in min(idle, key=use):
+            self._part_from(self._servers.pop(key), "too_many")
 
     def _root_of(self, language: str, folder: str) -> Path:
         """Return where the server is to be started: the project's root when it has one of the
@@ -253,5 +276,5 @@ class ProjectLanguages:
 def _has(folder: Path, marker: str) -> bool:
     """Tell whether a folder has a marker file, of which the name may be a glob. Blocks."""
     if "*" not in marker:
-        return (folder / marker).exists()
+        return os.path.exists(folder / marker)
     return next(folder.glob(marker), None) is not None

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from app.bridges.lsp.servers import Behaviour
+from app.bridges.lsp.language_entry import Behaviour
 
 MAX_TOKENS = 1_000
 MAX_TOKEN = 200

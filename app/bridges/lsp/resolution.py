@@ -13,16 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.bridges.installation_hints import fitting_first
-from app.bridges.lsp.installations import Installed, Surroundings, look_at
-from app.bridges.lsp.servers import (
-    LANGUAGES,
-    Behaviour,
-    Candidate,
-    behaviour_of,
-    known_behaviour,
-)
-from app.bridges.program_places import ProgramPlaces, Source
+from app.bridges.installed.installation_hints import fitting_first
+from app.bridges.installed.program_places import ProgramPlaces, Source, Surroundings
+from app.bridges.lsp.installations import Installed, look_at
+from app.bridges.lsp.language_entry import Behaviour, Candidate
+from app.bridges.lsp.server_behaviours import behaviour_of, known_behaviour
+from app.bridges.lsp.servers import LANGUAGES
 from app.errors import ToolError
 
 _RELEASE = re.compile(r"-\d+$")
@@ -183,15 +179,15 @@ class ServerTable:
         programs = dict.fromkeys(_RELEASE.sub("", candidate.command[0]) for candidate in candidates)
         names = " or ".join(f"`{program}`" for program in programs)
         if reasons:
-            told = f"no language server for {language} can be used: {'; '.join(reasons)}"
+            message = f"no language server for {language} can be used: {'; '.join(reasons)}"
         elif where:
-            told = f"no language server for {language}: {names} of {where} was not found"
+            message = f"no language server for {language}: {names} of {where} was not found"
         else:
-            told = f"no language server for {language}: {names} is not on the PATH of the daemon"
+            message = f"no language server for {language}: {names} is not on the PATH of the daemon"
         hint = next(iter(install.values()), None)
         advice = f"Install it: {hint}" if hint else "Correct the command under lsp.servers"
-        detail = {"language": language, "problem": told, "tried": tried, "install": install}
-        return ToolError("lsp_server_not_found", f"{told}. {advice}", detail=detail)
+        detail = {"language": language, "problem": message, "tried": tried, "install": install}
+        return ToolError("lsp_server_not_found", f"{message}. {advice}", detail=detail)
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from app.bridges.lsp.known_files import KnownFiles
 from app.bridges.lsp.readiness import Bell, Readiness
 from app.bridges.lsp.resolution import ResolvedServer
 from app.bridges.lsp.server_places import ServerPlace
+from app.bridges.lsp.server_sight import Sight
 from app.bridges.lsp.watched import KINDS, WatchedGlobs
 from app.workspace import RootFolder
 from app.workspace.tree_watch import FileChange, TreeWatch
@@ -31,7 +32,7 @@ MAX_SHOWN = 50
 MAX_UNTOLD = 1_000
 LATE_SECONDS = 0.5
 MAX_EARLY = 1_000
-MAX_EARLY_BYTES = 4 * 1024 * 1024
+MAX_EARLY_BYTES = 1024 * 1024
 
 
 class ServerRun:
@@ -57,6 +58,8 @@ class ServerRun:
         self._telling = asyncio.Lock()
         self._unsubscribe: Callable[[], None] = lambda: None
         self._early: list[tuple[str, Any, int]] = []
+        self.sight: Sight | None = None
+        """What of the project its cage shows, None where that is all of it."""
 
     async def begin(
         self,
@@ -68,6 +71,7 @@ class ServerRun:
         seconds: float,
     ) -> None:
         """Start the server; `spawned` is called when its process runs. Raises ServerEnded."""
+        self.sight = place.sight
         self._unsubscribe = self._watch.subscribe(self._on_disk)
         self._relies_on_watch = self._watch.exact
         scanning = asyncio.create_task(asyncio.to_thread(self._files.scan), name="files for a server")
@@ -88,7 +92,7 @@ class ServerRun:
             raise
 
     def _take_up(self, decode: Decode, language_id: Callable[[str], str | None]) -> None:
-        self.documents = OpenDocuments(self._project, decode, language_id, self.connection)
+        self.documents = OpenDocuments(self._project, decode, language_id, self.connection, self.sight)
         self.diagnostics = Diagnostics(
             self.connection, self.documents, self.server.behaviour, self.bell, self.readiness
         )
@@ -97,16 +101,16 @@ class ServerRun:
         self.documents.closed = self.diagnostics.closed
         self.connection.capabilities.changed = self.bell.ring
         early, self._early = self._early, []
-        for method, params, size in early:
-            self.diagnostics.notified(method, params, size)
+        for method, params, _ in early:
+            self.diagnostics.notified(method, params)
 
     async def document(self, path: str) -> OpenText:
-        await self._tell_of_files()
+        await self._notify_of_files()
         return await self.documents.get(path)
 
     async def synchronise(self) -> None:
         """Tell the server whatever changed on disk."""
-        await self._tell_of_files()
+        await self._notify_of_files()
         await self.documents.synchronise()
 
     def forget(self, reason: ServerEnded) -> None:
@@ -117,7 +121,7 @@ class ServerRun:
     def _notified(self, method: str, params: Any, size: int) -> None:
         self.readiness.notified(method, params)
         if hasattr(self, "diagnostics"):
-            self.diagnostics.notified(method, params, size)
+            self.diagnostics.notified(method, params)
         elif len(self._early) < MAX_EARLY and sum(early[2] for early in self._early) < MAX_EARLY_BYTES:
             self._early.append((method, params, size))
 
@@ -145,7 +149,7 @@ class ServerRun:
                 change = FileChange("changed", change.path, change.is_folder)
             self._news[change.path] = change
 
-    async def _tell_of_files(self) -> None:
+    async def _notify_of_files(self) -> None:
         # One at a time: who comes second must not overtake what the first is about to tell.
         async with self._telling:
             now = time.time_ns()
@@ -164,7 +168,7 @@ class ServerRun:
                 raise
             self._known_at = now
             self._pending += changes
-            await self._tell([*self._untold, *self._pending])
+            await self._notify([*self._untold, *self._pending])
             self._pending.clear()
 
     def _changes(self, news: Mapping[str, FileChange], since: int | None) -> list[FileChange]:
@@ -172,10 +176,14 @@ class ServerRun:
         since then is looked for."""
         # What open documents hold is told as their own changes, which the server would else see twice.
         opened = set(self.documents.paths())
-        told = [change for change in self._files.taken(news.values()) if not _is_own(change, opened)]
-        return told if since is None else told + self._files.missed(since)
+        changes = [change for change in self._files.taken(news.values()) if not _is_own(change, opened)]
+        every = changes if since is None else changes + self._files.missed(since)
+        sight = self.sight
+        if sight is None:
+            return every
+        return [change for change in every if sight.shown.allows(tuple(change.path.split("/")))]
 
-    async def _tell(self, changes: list[FileChange]) -> None:
+    async def _notify(self, changes: list[FileChange]) -> None:
         until = time.monotonic() + LATE_SECONDS
         capabilities = self.connection.capabilities
         while changes:

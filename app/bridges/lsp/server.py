@@ -22,12 +22,13 @@ from app.bridges.lsp.diagnostics import Diagnosed, Unanswered
 from app.bridges.lsp.documents import OpenText
 from app.bridges.lsp.file_uris import path_to_uri
 from app.bridges.lsp.language_entry import Behaviour
-from app.bridges.lsp.lifecycle import Lifecycle, Means
+from app.bridges.lsp.lifecycle import Dependencies, Lifecycle
 from app.bridges.lsp.positions import Encoding
 from app.bridges.lsp.resolution import ServerTable
 from app.bridges.lsp.run import ServerRun
+from app.bridges.lsp.server_sight import Reading
 from app.bridges.lsp.sharing import Sharing
-from app.bridges.peer import ResponseError
+from app.bridges.rpc.peer import ResponseError
 from app.errors import ToolError
 
 T = TypeVar("T")
@@ -47,14 +48,21 @@ class LanguageServer:
     """
 
     def __init__(
-        self, language: str, root: Path, project_root: Path, table: ServerTable, means: Means
+        self,
+        language: str,
+        root: Path,
+        project_root: Path,
+        table: ServerTable,
+        dependencies: Dependencies,
+        reading: Reading = Reading(),  # noqa: B008  (frozen)
     ) -> None:
+        self.reading = reading
         self.language = language
         self.root = root
         self.project_root = project_root
         self.table = table
-        self.lifecycle = Lifecycle(language, root, project_root, table, means)
-        self._limits = means.limits
+        self.lifecycle = Lifecycle(language, root, project_root, table, dependencies, reading)
+        self._limits = dependencies.limits
         self._sharing = Sharing()
         self._unread: set[str] = set()
 
@@ -221,11 +229,17 @@ class LanguageServer:
             for last in (not repeats, True):
                 run = await self.lifecycle.running()
                 try:
-                    return await work(run)
+                    result = await work(run)
                 except ServerEnded as ended:
                     self.lifecycle.crashed(run, ended)
                     if last:
                         raise self.lifecycle.unavailable(ended.reason) from None
+                else:
+                    # What was exchanged while it was asked may be in the answer.
+                    if await self.lifecycle.fits(run):
+                        return result
+                    if last:
+                        raise self.lifecycle.unavailable("files of its cage were exchanged while it answered")
         raise AssertionError("unreachable")
 
     def _hangs(self, since: float) -> bool:

@@ -175,8 +175,8 @@ UNKNOWN = Behaviour(ready="progress")
 """A server that nothing is known of: progress that it announces is waited for, and versions are used
 where it gives them."""
 
-_DECORATION = re.compile(r"(?:\.(?:[cm]?js|py|sh|exe|cmd|bat))+$")
-_RELEASE = re.compile(r"-\d+(?:\.\d+)*$")
+_DECORATIONS = frozenset({"js", "cjs", "mjs", "py", "sh", "exe", "cmd", "bat"})
+_RELEASE = re.compile(r"-\d++(?:\.\d++)*+$")
 
 
 def behaviour_of(program: str) -> Behaviour:
@@ -186,5 +186,8 @@ def behaviour_of(program: str) -> Behaviour:
 
 def known_behaviour(program: str) -> Behaviour | None:
     """Return the behaviour of a program that is known, else None."""
-    name = _DECORATION.sub("", program.rpartition("/")[2])
+    stem, *endings = program.rpartition("/")[2].split(".")
+    while endings and endings[-1] in _DECORATIONS:
+        endings.pop()
+    name = ".".join((stem, *endings))
     return BEHAVIOURS.get(name) or BEHAVIOURS.get(_RELEASE.sub("", name))

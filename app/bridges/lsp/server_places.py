@@ -4,9 +4,9 @@ Owns: what such a cage holds, and what of the daemon's environment means somethi
 cages, and starting servers.
 
 Servers run build scripts and load plugins of the project, so they are trusted no more than the project is:
-they read its folder, their own installation and the packages that were fetched for their language before,
-have no network, and write to nothing but a home that is kept for their caches. What they want changed in the
-project they ask for, as the protocol has it.
+they read what all who ask them may read of it, their own installation and the packages that were fetched
+for their language before, have no network, and write to nothing but a home that is kept for their caches.
+What they want changed in the project they ask for, as the protocol has it.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import itertools
+import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.bridges.child_starter import CageKeeper, ChildStarter
-from app.bridges.installation_places import Surroundings, needed_places, usual_path
+from app.bridges.installed.installation_places import Surroundings, needed_places, usual_path
+from app.bridges.installed.written_programs import Started, check_written
 from app.bridges.lsp.resolution import ResolvedServer
+from app.bridges.lsp.server_sight import Reading, Sight, sight_of
+from app.bridges.processes.child_starter import CageKeeper, ChildStarter
 from app.cages.cage import Cage, Mount
-from app.cages.inner_environment import environment_inside
+from app.cages.inner_environment import allowed_environment, environment_inside
 from app.errors import ToolError
 from app.programs import on_path
 
@@ -69,20 +72,25 @@ _SUPPLIES: Mapping[str, tuple[_Supply, ...]] = {
 @dataclass(frozen=True, slots=True)
 class ServerCages:
     """What servers' cages are made of. `states` is the folder that keeps their homes, None where these are
-    gone with the server; `closed` are the daemon's own places, which no cage shows."""
+    gone with the server; `closed` are the daemon's own places, which no cage shows. `masks`: the cages can
+    show a part of the project only."""
 
     keeper: CageKeeper
     states: Path | None
     closed: tuple[Path, ...] = ()
+    masks: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ServerPlace:
-    """What starts one run of a server, and in which environment. `end` ends the cage, if it is one."""
+    """What starts one run of a server, and in which environment. `end` ends the cage, if it is one. `sight`
+    is what of the project the cage shows, None where that is all of it."""
 
     children: ChildStarter
     environment: Mapping[str, str]
     end: Callable[[], Awaitable[None]]
+    sight: Sight | None = None
+    caged: bool = False
 
     def command(self, server: ResolvedServer) -> tuple[str, ...]:
         """Return the server's command. A cage has the real names of folders only."""
@@ -109,12 +117,24 @@ class ServerPlaces:
         self._project_id = project_id
         self._project_root = project_root
 
-    async def place(self, server: ResolvedServer) -> ServerPlace:
-        """Return where the server is started this time. Raises ToolError `cage_unavailable`."""
+    @property
+    def masks(self) -> bool:
+        """Whether servers can be shown a part of the project only."""
+        return self._cages is not None and self._cages.masks
+
+    async def place(self, server: ResolvedServer, reading: Reading, cwd: Path) -> ServerPlace:
+        """Return where the server is started this time, in the folder `cwd`. Raises ToolError
+        `cage_unavailable`, and `program_writable_in_cage` for a program that runs with fewer rights only."""
         cages = self._cages
+        started = Started(server.command, self._project_root, cwd, server.env, server.settings)
+        reads = None if cages is None else reading.readable
+        written = await asyncio.to_thread(check_written, started, reading.agents, reads)
         if cages is None:
-            return ServerPlace(self._children, self._environment, _nothing)
-        cage = await asyncio.to_thread(self._cage, cages, server)
+            return ServerPlace(self._children, allowed_environment(self._environment), _nothing)
+        sight = None
+        if not reading.readable.is_all:
+            sight = await asyncio.to_thread(sight_of, started, reading.readable, narrow=written)
+        cage = await asyncio.to_thread(self._cage, cages, server, sight, written)
         key = f"lsp/{self._project_id}/{_name(server.language)}/{next(_numbers)}"
         about = {"project_id": self._project_id, "language": server.language}
         try:
@@ -122,17 +142,27 @@ class ServerPlaces:
         except ToolError as problem:
             raise ToolError(problem.code, f"{problem.message} {_ADVICE}", detail=problem.detail) from None
         shown = tuple(mount.path for mount in cage.mounts if mount.mode != "deny")
-        inside = environment_inside(self._environment, shown)
+        inside = environment_inside(allowed_environment(self._environment), shown)
         home = children.environment({}).get("HOME", "/nonexistent")
-        written = {name: f"{home}/{place}" for name, place in _WRITTEN.get(server.language, {}).items()}
-        return ServerPlace(children, {**inside, **written, **cage.env}, lambda: cages.keeper.end(key))
+        written_to = {name: f"{home}/{place}" for name, place in _WRITTEN.get(server.language, {}).items()}
+        environment = {**inside, **written_to, **cage.env}
+        return ServerPlace(children, environment, lambda: cages.keeper.end(key), sight, caged=True)
 
-    def _cage(self, cages: ServerCages, server: ResolvedServer) -> Cage:
+    def _cage(self, cages: ServerCages, server: ResolvedServer, sight: Sight | None, written: bool) -> Cage:
         """Blocks."""
         state = None
         if cages.states is not None:
-            state = cages.states / _name(self._project_id) / "lsp" / _name(server.language)
-        return server_cage(server, self._project_root, self._environment, state=state, closed=cages.closed)
+            folder = _name(server.language) + ("" if sight is None else f"-{sight.readable.name}")
+            state = cages.states / _name(self._project_id) / "lsp" / folder
+        return server_cage(
+            server,
+            self._project_root,
+            self._environment,
+            state=state,
+            closed=cages.closed,
+            sight=sight,
+            supplied=not written,
+        )
 
 
 def server_cage(
@@ -142,9 +172,12 @@ def server_cage(
     *,
     state: Path | None,
     closed: Iterable[Path] = (),
+    sight: Sight | None = None,
+    supplied: bool = True,
 ) -> Cage:
-    """Return the cage of a project's server: the project, its installation and supplies to read, nothing of
-    `closed`, no network. `state` keeps its home. Blocks: looks where programs are."""
+    """Return the cage of a project's server: the project or what `sight` shows of it, its installation and,
+    where it is `supplied`, what its language has fetched, all to be read only, nothing of `closed`, no
+    network. `state` keeps its home. Blocks: looks where programs are."""
     closed = tuple(closed)
     home = Path(environment.get("HOME") or "/")
     around = Surroundings(home, (project_root, *closed), environment)
@@ -152,11 +185,11 @@ def server_cage(
     for name in _COMPANIONS.get(server.language, ()):
         program = on_path(name, environment, outside=project_root)
         installed += needed_places((str(program),), around) if program is not None else ()
-    supplied, variables = _supplies(server.language, environment, home)
-    outside = [path for path in (*installed, *supplied) if not path.is_relative_to(project_root)]
+    fetched, variables = _supplies(server.language, environment, home) if supplied else ([], {})
+    outside = [path for path in (*installed, *fetched) if not path.is_relative_to(project_root)]
     return Cage(
         mounts=(
-            Mount(project_root, "ro"),
+            *((Mount(project_root, "ro"),) if sight is None else sight.mounts(project_root)),
             *(Mount(path, "ro") for path in dict.fromkeys(outside)),
             *(Mount(path, "deny") for path in closed),
         ),
@@ -171,7 +204,7 @@ def _supplies(language: str, environment: Mapping[str, str], home: Path) -> tupl
     for supply in _SUPPLIES.get(language, ()):
         folder = Path(environment.get(supply.variable) or _usual(supply, environment, home))
         parts = [folder / part for part in supply.parts]
-        found = [part.resolve() for part in parts if folder.is_absolute() and part.exists()]
+        found = [part.resolve() for part in parts if folder.is_absolute() and os.path.exists(part)]
         if found:
             shown += found
             variables[supply.variable] = str(folder.resolve())

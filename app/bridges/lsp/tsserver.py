@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from app.bridges.lsp.file_uris import path_to_uri
-from app.bridges.peer import ResponseError
+from app.bridges.rpc.peer import ResponseError
 
 COMMAND = "typescript.tsserverRequest"
 _KINDS = ("syntacticDiagnosticsSync", "semanticDiagnosticsSync", "suggestionDiagnosticsSync")
@@ -19,17 +19,17 @@ _SEVERITIES = {"error": 1, "warning": 2, "suggestion": 4, "message": 3}
 MAX_ITEMS = 20_000
 
 
-class Asker(Protocol):
+class RpcClient(Protocol):
     async def request(self, method: str, params: Any) -> Any: ...
 
 
-async def diagnostics(asker: Asker, path: Path) -> tuple[dict[str, Any], ...] | None:
+async def diagnostics(client: RpcClient, path: Path) -> tuple[dict[str, Any], ...] | None:
     """Return the diagnostics as the protocol has them (UTF-16 columns); None when the server does not
     answer such requests."""
 
     async def ask(kind: str) -> Any:
         arguments = [kind, {"file": str(path)}]
-        return await asker.request("workspace/executeCommand", {"command": COMMAND, "arguments": arguments})
+        return await client.request("workspace/executeCommand", {"command": COMMAND, "arguments": arguments})
 
     try:
         answers = await asyncio.gather(*map(ask, _KINDS))
@@ -70,7 +70,7 @@ def _related(entries: list[Any]) -> list[dict[str, Any]]:
 
 
 def _position(value: Any) -> dict[str, int]:
-    """tsserver counts lines and columns from 1."""
+    """Return a place of tsserver, which counts lines and columns from 1."""
     line = value.get("line") if isinstance(value, dict) else None
     offset = value.get("offset") if isinstance(value, dict) else None
     return {

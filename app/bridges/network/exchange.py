@@ -34,8 +34,6 @@ class Exchange(Protocol):
 
     async def read(self, stream: ClientStream) -> ProxyRequest:
         """Read what the client wants. Raises Refusal, ClientGone."""
-        ...
 
     def refused(self, refusal: Refusal) -> bytes:
         """Return the answer that says why it is not connected."""
-        ...

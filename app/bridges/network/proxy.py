@@ -23,7 +23,7 @@ from app.bridges.network.http_exchange import HttpExchange
 from app.bridges.network.refusal import Refusal
 from app.bridges.network.relay import HALF_OPEN_SECONDS, IDLE_SECONDS, Buffers, Relay
 from app.bridges.network.socks_exchange import SocksExchange
-from app.bridges.network.traffic_record import Tell, TrafficRecord
+from app.bridges.network.traffic_record import Emit, TrafficRecord
 from app.cages.network_rules import NetworkRules, NumericHost, host_name
 
 log = logging.getLogger("kaged.cages")
@@ -61,7 +61,7 @@ class CageProxy:
         rules: NetworkRules,
         *,
         dialler: Dialler | None = None,
-        tell: Tell | None = None,
+        emit: Emit | None = None,
         limits: ProxyLimits = ProxyLimits(),
     ) -> None:
         if listener.type != socket.SOCK_STREAM or listener.family not in (socket.AF_INET, socket.AF_INET6):
@@ -72,7 +72,7 @@ class CageProxy:
         self._listener = listener
         self._rules = rules
         self._dialler = dialler or Dialler()
-        self._record = TrafficRecord(tell)
+        self._record = TrafficRecord(emit)
         self._limits = limits
         self._buffers = Buffers()
         self._room = asyncio.Semaphore(limits.connections)
@@ -215,3 +215,21 @@ class CageProxy:
                 client.shutdown(socket.SHUT_WR)
                 while left > 0 and (piece := await loop.sock_recv(client, 16 * 1024)):
                     left -= len(piece)
+
+
+HERE = "localhost,127.0.0.1,::1"
+"""Never asked of the proxy: in a cage it is the cage itself."""
+
+
+def proxy_variables(port: int) -> dict[str, str]:
+    """Return the environment for a proxy at the loopback's `port`.
+
+    `ALL_PROXY` names HTTP, too: common libraries fail on a SOCKS address for which they have no package.
+    The same port speaks SOCKS 5 to whoever is told so (`socks5h://127.0.0.1:PORT`)."""
+    address = f"http://127.0.0.1:{port}"
+    variables = {"HTTP_PROXY": address, "HTTPS_PROXY": address, "ALL_PROXY": address, "NO_PROXY": HERE}
+    return {
+        **variables,
+        **{name.lower(): value for name, value in variables.items()},
+        "NODE_USE_ENV_PROXY": "1",
+    }

@@ -24,9 +24,9 @@ class Buffers:
     """A few large buffers that the directions of many relays take by turns; when all are taken, and
     that is when many receivers are slow, there are small ones."""
 
-    def __init__(self, kept: int = KEPT_BUFFERS) -> None:
+    def __init__(self) -> None:
         self._free: list[bytearray] = []
-        self._left = kept
+        self._left = KEPT_BUFFERS
 
     def take(self) -> bytearray:
         """Return a buffer whose content does not matter."""

@@ -1,6 +1,7 @@
 """Names to addresses, by the system's resolver.
 
-Owns: one lookup, and how many there are at once. Never: which addresses may be used.
+Owns: one lookup, and how many there are at once. Never: which addresses may be used; those of `/etc/hosts`
+are judged like any other.
 A lookup cannot be called off and may take half a minute, so each has a thread of its own that nobody
 waits for at the end; those of the event loop's pool would soon be all taken.
 """
@@ -12,18 +13,22 @@ import contextlib
 import socket
 import threading
 from ipaddress import ip_address
+from pathlib import Path
 
 from app.bridges.network.refusal import Refusal
 from app.cages.address_vetting import Address
 
 LOOKUPS_AT_ONCE = 4
+HOSTS_FILE = Path("/etc/hosts")
+MAX_HOSTS_FILE = 1 << 20
 
 
 class SystemResolver:
     """Looks names up for one cage or one client."""
 
-    def __init__(self, at_once: int = LOOKUPS_AT_ONCE) -> None:
-        self._room = asyncio.Semaphore(at_once)
+    def __init__(self, hosts_file: Path = HOSTS_FILE) -> None:
+        self._hosts_file = hosts_file
+        self._room = asyncio.Semaphore(LOOKUPS_AT_ONCE)
 
     async def __call__(self, host: str) -> list[Address]:
         """Return the addresses of `host`, best first. The name is taken as it is: the search domains of
@@ -32,7 +37,7 @@ class SystemResolver:
         loop = asyncio.get_running_loop()
         found: asyncio.Future[list[Address]] = loop.create_future()
 
-        def tell(addresses: list[Address], problem: OSError | None) -> None:
+        def deliver(addresses: list[Address], problem: OSError | None) -> None:
             self._room.release()
             if found.cancelled():
                 return
@@ -45,11 +50,11 @@ class SystemResolver:
             addresses: list[Address] = []
             problem: OSError | None = None
             try:
-                addresses = _addresses(host)
+                addresses = _addresses(host, self._hosts_file)
             except OSError as error:
                 problem = error
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(tell, addresses, problem)
+                loop.call_soon_threadsafe(deliver, addresses, problem)
 
         try:
             threading.Thread(target=look_up, name="name lookup", daemon=True).start()
@@ -59,6 +64,26 @@ class SystemResolver:
         return await found
 
 
-def _addresses(host: str) -> list[Address]:
+def _addresses(host: str, hosts_file: Path) -> list[Address]:
+    mapped = _mapped(host, hosts_file)
+    if mapped:
+        return mapped
     rows = socket.getaddrinfo(f"{host}.".encode("ascii"), None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(ip_address(str(row[4][0])) for row in rows))
+
+
+def _mapped(host: str, hosts_file: Path) -> list[Address]:
+    """Return what the operator's table of hosts says. The resolver does not look there for a name that ends
+    with a dot."""
+    try:
+        with hosts_file.open("rb") as file:
+            lines = file.read(MAX_HOSTS_FILE).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    found: dict[Address, None] = {}
+    for line in lines:
+        address, *names = line.partition("#")[0].split() or [""]
+        if host in (name.lower().removesuffix(".") for name in names):
+            with contextlib.suppress(ValueError):
+                found[ip_address(address)] = None
+    return list(found)

@@ -18,7 +18,7 @@ from app.cages.network_rules import shown
 MAX_TOLD = 256
 """Hosts, and refusals, that are told one by one; of more there is only the number."""
 
-Tell = Callable[[str, dict[str, Any]], None]
+Emit = Callable[[str, dict[str, Any]], None]
 """Takes an audit event's name and the data."""
 
 
@@ -40,8 +40,8 @@ class _Carried:
 class TrafficRecord:
     """Of one cage."""
 
-    def __init__(self, tell: Tell | None) -> None:
-        self._tell = tell
+    def __init__(self, emit: Emit | None) -> None:
+        self._emit = emit
         self._reached: set[tuple[str, int]] = set()
         self._refused: dict[tuple[str, int | None, RefusalKind], int] = {}
         self._carried: dict[tuple[str, int], _Carried] = {}
@@ -95,5 +95,5 @@ class TrafficRecord:
         self._refused_others = 0
 
     def _told(self, event: str, data: dict[str, Any]) -> None:
-        if self._tell is not None:
-            self._tell(event, data)
+        if self._emit is not None:
+            self._emit(event, data)

@@ -43,7 +43,7 @@ class CallContext:
     request_id: str
     dry_run: bool = False
 
-    def told(self) -> dict[str, Any]:
+    def wire(self) -> dict[str, Any]:
         """Return it as it is sent. `dry_run` is there only when it is true."""
         context: dict[str, Any] = {
             "operator_id": self.operator_id,

@@ -16,9 +16,6 @@ from typing import Any
 
 import orjson
 
-from app.bridges.framing import Lines
-from app.bridges.message_stream import END_OF_OUTPUT, Manner, PeerClosed, parse_strictly
-from app.bridges.peer import Id, JsonRpcPeer, ResponseError
 from app.bridges.plugins.capabilities import covered, parse_capability
 from app.bridges.plugins.journal import Journal
 from app.bridges.plugins.limits import Allowance, PluginLimits
@@ -27,8 +24,12 @@ from app.bridges.plugins.package import Package
 from app.bridges.plugins.plugin_cage import PluginPlace
 from app.bridges.plugins.problems import PluginEnded, PluginRefused
 from app.bridges.plugins.requests import PluginRequests
-from app.bridges.process import Child, SpawnFailed
+from app.bridges.processes.process import Child, SpawnFailed
+from app.bridges.rpc.framing import Lines
+from app.bridges.rpc.message_stream import END_OF_OUTPUT, Manner, PeerClosed, parse_strictly
+from app.bridges.rpc.peer import Id, JsonRpcPeer, ResponseError
 from app.json_schema import is_deeper
+from app.programs import search_path
 
 _PASSED_ON = ("PATH", "HOME", "LANG")
 _CHECKED_ASIDE = 16 * 1024
@@ -76,16 +77,18 @@ class Setting:
 
     def variables(self) -> dict[str, str]:
         """Return the whole environment of the process: what its manifest says, and the few variables
-        without which no program works. `python` is the one that the daemon runs on."""
+        without which no program works. `python` is the one that the daemon runs on; what lies in a project
+        is not on PATH."""
         passed_on = {name: self.environment[name] for name in _PASSED_ON if name in self.environment}
         own = str(Path(sys.executable).parent)
-        passed_on["PATH"] = f"{own}:{passed_on['PATH']}" if passed_on.get("PATH") else own
+        others = search_path(passed_on) if passed_on.get("PATH") else ""
+        passed_on["PATH"] = f"{own}:{others}" if others else own
         return {**passed_on, **self.manifest.env}
 
     def greeting(self) -> dict[str, Any]:
         """Return the parameters of `initialize`."""
         manifest = self.manifest
-        told: dict[str, Any] = {
+        params: dict[str, Any] = {
             "daemon_version": self.daemon_version,
             "api_version": API_VERSION,
             "plugin_name": manifest.name,
@@ -94,8 +97,8 @@ class Setting:
             "project": {"id": self.project_id, "root": str(self.project_root)},
         }
         if manifest.system_config_schema is not None:
-            told["system_config"] = dict(self.system_config)
-        return told
+            params["system_config"] = dict(self.system_config)
+        return params
 
 
 class Connection:

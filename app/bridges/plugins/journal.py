@@ -73,8 +73,8 @@ class Journal:
 
     def _keep(self, level: int, source: str, line: str) -> None:
         self._lines.append(f"{source}: {line}")
-        told: dict[str, Any] = {"plugin": self._plugin, "project_id": self._project_id, "source": source}
-        log.log(level, "plugin %s: %s", self._plugin, line, extra=told)
+        fields: dict[str, Any] = {"plugin": self._plugin, "project_id": self._project_id, "source": source}
+        log.log(level, "plugin %s: %s", self._plugin, line, extra=fields)
 
 
 def _plain(text: str, limit: int) -> str:

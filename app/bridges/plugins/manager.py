@@ -15,9 +15,6 @@ from typing import Any
 
 import orjson
 
-from app.bridges import proc
-from app.bridges.child_starter import ChildStarter
-from app.bridges.peer import ResponseError
 from app.bridges.plugins.calls import CallContext, HookOutcome, OutcomeKind, PluginDeclaration, PluginStatus
 from app.bridges.plugins.capabilities import Capability
 from app.bridges.plugins.connection import BadAnswer, Setting
@@ -27,7 +24,10 @@ from app.bridges.plugins.package import Package, Packages
 from app.bridges.plugins.plugin_cage import PluginCages
 from app.bridges.plugins.problems import PluginEnded, PluginProblem, PluginUnavailable
 from app.bridges.plugins.requests import PluginStorage, StorageRefused
-from app.bridges.plugins.supervision import Means, Record, SupervisedPlugin
+from app.bridges.plugins.supervision import Dependencies, Record, SupervisedPlugin
+from app.bridges.processes import proc
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.rpc.peer import ResponseError
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.json_schema import violations
 
@@ -65,7 +65,9 @@ def installed_plugins(data_dir: Path, search_paths: Sequence[Path]) -> list[tupl
 
 
 class Manifests:
-    """The manifests of plugins as they are on disk, for those who start none. Blocks: call it in a thread."""
+    """The manifests of plugins as they are on disk. Blocks: call it in a thread. `search_paths` are folders
+    with installed plugins beside those of the data folder, `system_config` is what the operator says to each
+    plugin by name."""
 
     def __init__(
         self,
@@ -74,7 +76,7 @@ class Manifests:
         system_config: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         self._packages = Packages(data_dir, search_paths)
-        self._system_config = system_config or {}
+        self.system_config = system_config or {}
 
     def inspect(self, declaration: PluginDeclaration) -> PluginManifest:
         """Return the manifest, the declaration's config checked against it. Raises PluginProblem."""
@@ -87,7 +89,7 @@ class Manifests:
         return package
 
     def _check_config(self, manifest: PluginManifest, declaration: PluginDeclaration) -> None:
-        system = self._system_config.get(declaration.name, {})
+        system = self.system_config.get(declaration.name, {})
         problems: list[str] = []
         if manifest.config_schema is not None:
             problems += [
@@ -111,9 +113,7 @@ class Manifests:
 class Plugins:
     """All plugins of this daemon. One instance, closed before the children are.
 
-    `search_paths` are folders with installed plugins beside those of the data folder, `system_config` what
-    the operator says to each plugin by name, `record` keeps an audit event and must not raise. With `cages`
-    each plugin runs in one.
+    `record` keeps an audit event and must not raise. With `cages` each plugin runs in one.
     """
 
     def __init__(
@@ -121,19 +121,16 @@ class Plugins:
         children: ChildStarter,
         *,
         environment: Mapping[str, str],
-        data_dir: Path,
-        search_paths: Sequence[Path],
+        manifests: Manifests,
         storage: PluginStorage,
         record: Record,
         daemon_version: str,
-        system_config: Mapping[str, Mapping[str, Any]] | None = None,
         limits: PluginLimits | None = None,
         cages: PluginCages | None = None,
     ) -> None:
-        self._means = Means(children, cages, storage, record, limits or PluginLimits())
+        self._dependencies = Dependencies(children, cages, storage, record, limits or PluginLimits())
         self._environment = environment
-        self._system_config = system_config or {}
-        self._manifests = Manifests(data_dir, search_paths, self._system_config)
+        self._manifests = manifests
         self._daemon_version = daemon_version
         self._plugins: dict[_Key, SupervisedPlugin] = {}
         self._users: dict[_Key, set[str]] = {}
@@ -182,7 +179,7 @@ class Plugins:
                 await _check_params(package.manifest, tool, params)
                 method = f"{package.manifest.name}.{tool}"
                 async with self._plugin(declaration, package).in_use() as connection:
-                    return await connection.call(method, {**params, "_context": context.told()})
+                    return await connection.call(method, {**params, "_context": context.wire()})
         except TimeoutError:
             message = f"the plugin {declaration.name} did not answer within {seconds:g} s"
             raise ToolError("plugin_timeout", f"{message}; go on without it", detail=detail) from None
@@ -244,9 +241,10 @@ class Plugins:
             if not users:
                 self._part_from(key, "no_longer_declared")
 
-    async def end_project(self, project_id: str, reason: str = "project_unload") -> None:
+    async def end_project(self, project_id: str) -> None:
         """End the plugins of a project that is no longer used."""
-        leaving = [self._part_from(key, reason) for key in list(self._plugins) if key[0] == project_id]
+        keys = [key for key in self._plugins if key[0] == project_id]
+        leaving = [self._part_from(key, "project_unload") for key in keys]
         await asyncio.gather(*(one.ended() for one in leaving))
 
     async def aclose(self) -> None:
@@ -274,9 +272,9 @@ class Plugins:
             return "error", None, f"its manifest has no hook {hook} as {role}"
         try:
             async with asyncio.timeout(manifest.hook_timeout_sec):
-                told = {**params, "role": role, "_context": context.told()}
+                arguments = {**params, "role": role, "_context": context.wire()}
                 async with self._plugin(declaration, package).in_use() as connection:
-                    result = await connection.call(HOOK_PREFIX + hook, told)
+                    result = await connection.call(HOOK_PREFIX + hook, arguments)
         except TimeoutError:
             return "timeout", None, f"no answer within {manifest.hook_timeout_sec:g} s"
         except PluginUnavailable as problem:
@@ -309,18 +307,18 @@ class Plugins:
                 self._part_from(other, "redeclared")
         plugin = self._plugins.get(key)
         if plugin is None:
-            if len(self._plugins) >= self._means.limits.processes:
+            if len(self._plugins) >= self._dependencies.limits.processes:
                 raise PluginUnavailable(f"{len(self._plugins)} plugins run already")
             setting = Setting(
                 package=package,
                 project_id=declaration.project_id,
                 project_root=declaration.project_root,
                 config=declaration.config,
-                system_config=self._system_config.get(declaration.name, {}),
+                system_config=self._manifests.system_config.get(declaration.name, {}),
                 environment=self._environment,
                 daemon_version=self._daemon_version,
             )
-            plugin = self._plugins[key] = SupervisedPlugin(setting, key[1], self._means)
+            plugin = self._plugins[key] = SupervisedPlugin(setting, key[1], self._dependencies)
         self._users.setdefault(key, set()).add(declaration.agent_path)
         return plugin
 
@@ -330,7 +328,7 @@ class Plugins:
         other = self._plugins[key]
         known = other.setting.package
         edited = known.folder == package.folder and known.content != package.content
-        return edited or other.unused_for(self._means.limits.unused_seconds)
+        return edited or other.unused_for(self._dependencies.limits.unused_seconds)
 
     def _part_from(self, key: _Key, reason: str) -> SupervisedPlugin:
         plugin = self._plugins.pop(key)
@@ -356,7 +354,7 @@ class Plugins:
         }
         if outcome.error is not None:
             data["error"] = outcome.error
-        self._means.record(f"plugin.hook.{what}", declaration.project_id, data)
+        self._dependencies.record(f"plugin.hook.{what}", declaration.project_id, data)
 
 
 async def _check_params(manifest: PluginManifest, name: str, params: Mapping[str, Any]) -> None:

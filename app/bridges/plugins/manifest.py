@@ -129,7 +129,7 @@ def invalid_manifest(problems: tuple[str, ...]) -> PluginProblem:
     )
 
 
-def _disagreements(manifest: PluginManifest) -> Iterator[str]:
+def _disagreements(manifest: PluginManifest) -> Iterator[str]:  # noqa: C901
     """Yield what the parts of a manifest say against each other."""
     if manifest.name in RESERVED:
         yield f"name: `{manifest.name}` is the namespace of built-in tools; write another name"

@@ -12,20 +12,20 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.bridges.child_starter import CageKeeper, ChildStarter
-from app.bridges.installation_places import SYSTEM, Surroundings, needed_places, own_code
+from app.bridges.installed.installation_places import SYSTEM, Surroundings, needed_places, own_code
 from app.bridges.plugins.capabilities import Capability
 from app.bridges.plugins.manifest import PluginManifest
 from app.bridges.plugins.problems import PluginRefused
+from app.bridges.processes.child_starter import CageKeeper, ChildStarter
 from app.cages.cage import Cage, Mount
 from app.cages.file_grants import Mode
 from app.cages.inner_environment import environment_inside
 from app.cages.network_rules import Target
+from app.programs import on_path, packaged
 
 _numbers = itertools.count(1)
 _NEVER = tuple(map(Path, ("/proc", "/sys", "/dev", "/run", "/boot")))
@@ -112,8 +112,15 @@ def plugin_cage(
 
 def _command(manifest: PluginManifest, environment: Mapping[str, str]) -> tuple[str, ...]:
     program, *arguments = manifest.command
-    found = program if "/" in program else shutil.which(program, path=environment.get("PATH"))
-    return (found, *arguments) if found is not None and os.path.isabs(found) else ("/bin/sh",)
+    found = program if "/" in program else str(_on_path(program, environment) or "")
+    return (found, *arguments) if os.path.isabs(found) else ("/bin/sh",)
+
+
+def _on_path(program: str, environment: Mapping[str, str]) -> Path | None:
+    """Return the program that the plugin's PATH leads to: what this installation brings, where it comes
+    first, else none that lies in a project."""
+    own, first = packaged(program), environment.get("PATH", "").partition(os.pathsep)[0]
+    return own if own is not None and str(own.parent) == first else on_path(program, environment)
 
 
 def _grant(modes: dict[Path, Mode], one: Capability, folder: Path, project_root: Path) -> None:

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 import orjson
 
-from app.bridges.peer import INTERNAL_ERROR, ResponseError
 from app.bridges.plugins.journal import LEVELS, Journal
 from app.bridges.plugins.limits import PluginLimits
 from app.bridges.plugins.manifest import PluginManifest
+from app.bridges.rpc.peer import INTERNAL_ERROR, ResponseError
 from app.errors import RPC_CAPABILITY_DENIED, RPC_INVALID_PARAMS, RPC_TOOL_NOT_FOUND
 from app.json_schema import is_deeper
 
@@ -42,17 +42,14 @@ class PluginStorage(Protocol):
 
     async def get(self, project_id: str, plugin: str, key: str) -> Any:
         """Return the value, None when there is none."""
-        ...
 
     async def set(self, project_id: str, plugin: str, key: str, value: Any) -> None: ...
 
     async def delete(self, project_id: str, plugin: str, key: str) -> bool:
         """Tell whether there was a value."""
-        ...
 
     async def list(self, project_id: str, plugin: str, prefix: str, after: str, limit: int) -> Sequence[str]:
         """Return up to `limit` keys that begin with `prefix` and come behind `after`, in their order."""
-        ...
 
 
 class PluginRequests:

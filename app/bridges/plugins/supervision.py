@@ -14,16 +14,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from app.bridges import proc
-from app.bridges.child_starter import ChildStarter
-from app.bridges.peer import ResponseError
 from app.bridges.plugins.connection import BadAnswer, Connection, Setting
 from app.bridges.plugins.journal import Journal
 from app.bridges.plugins.limits import MEGABYTE, PluginLimits
 from app.bridges.plugins.plugin_cage import PluginCages, PluginPlace, place_of
 from app.bridges.plugins.problems import PluginEnded, PluginRefused, PluginUnavailable
 from app.bridges.plugins.requests import PluginRequests, PluginStorage
-from app.bridges.supervisor import FailureWindow
+from app.bridges.processes import proc
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.supervisor import FailureWindow
+from app.bridges.rpc.peer import ResponseError
 from app.errors import ToolError
 from app.states import PluginState, move
 
@@ -34,7 +34,7 @@ Record = Callable[[str, str, dict[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Dependencies:
     """What plugins are run with; the same for all of a daemon."""
 
     children: ChildStarter
@@ -47,21 +47,21 @@ class Means:
 class SupervisedPlugin:
     """One plugin of one agent, or of a project's agents together (`agent_path` None)."""
 
-    def __init__(self, setting: Setting, agent_path: str | None, means: Means) -> None:
+    def __init__(self, setting: Setting, agent_path: str | None, dependencies: Dependencies) -> None:
         self.setting = setting
         self.agent_path = agent_path
-        self.journal = Journal(setting.manifest.name, setting.project_id, means.limits)
+        self.journal = Journal(setting.manifest.name, setting.project_id, dependencies.limits)
         self.reason: str | None = None
         """Why it does not run, or has last failed."""
         self._error: ToolError | None = None
-        self._means = means
-        self._limits = means.limits
-        clock = means.limits.clock
+        self._dependencies = dependencies
+        self._limits = dependencies.limits
+        clock = dependencies.limits.clock
         self._failures = FailureWindow(
-            most=means.limits.failures,
-            window_seconds=means.limits.failure_window_seconds,
-            first_seconds=means.limits.first_wait_seconds,
-            longest_seconds=means.limits.longest_wait_seconds,
+            most=dependencies.limits.failures,
+            window_seconds=dependencies.limits.failure_window_seconds,
+            first_seconds=dependencies.limits.first_wait_seconds,
+            longest_seconds=dependencies.limits.longest_wait_seconds,
             now=clock.now,
         )
         self._state = PluginState.STOPPED
@@ -192,14 +192,14 @@ class SupervisedPlugin:
     async def _one_run(self) -> PluginEnded | PluginRefused:
         """Start the plugin, watch it, and return why it is over. Nothing is left of it then. When this is
         cancelled it is ended in good order."""
-        means, setting = self._means, self.setting
+        dependencies, setting = self._dependencies, self.setting
         requests = PluginRequests(
-            setting.manifest, setting.project_id, means.storage, self.journal, means.limits
+            setting.manifest, setting.project_id, dependencies.storage, self.journal, dependencies.limits
         )
         try:
             place = await place_of(
-                means.children,
-                means.cages,
+                dependencies.children,
+                dependencies.cages,
                 manifest=setting.manifest,
                 folder=setting.package.folder,
                 project_id=setting.project_id,
@@ -216,9 +216,9 @@ class SupervisedPlugin:
             return PluginRefused(problem.message, problem)
 
     async def _run_at(self, place: PluginPlace, requests: PluginRequests) -> PluginEnded | PluginRefused:
-        means, setting = self._means, self.setting
+        dependencies, setting = self._dependencies, self.setting
         try:
-            connection = await Connection.open(place, setting, requests, self.journal, means.limits)
+            connection = await Connection.open(place, setting, requests, self.journal, dependencies.limits)
         except (PluginEnded, PluginRefused) as failure:
             return failure
         self._connection = connection
@@ -270,8 +270,8 @@ class SupervisedPlugin:
         self._record("disabled", {"reason": reason})
 
     def _record(self, event: str, data: dict[str, Any]) -> None:
-        told = {"plugin": self.name, "agent_path": self.agent_path, **data}
-        self._means.record(f"plugin.{event}", self.setting.project_id, told)
+        fields = {"plugin": self.name, "agent_path": self.agent_path, **data}
+        self._dependencies.record(f"plugin.{event}", self.setting.project_id, fields)
 
     def _become(self, state: PluginState) -> None:
         self._state = move(self._state, state)

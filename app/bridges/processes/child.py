@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
-from app.bridges.guardian import MARKER
-from app.bridges.orphans import Family, Orphans, relatives, send
-from app.bridges.pipes import Ends
+from app.bridges.processes.guardian import MARKER
+from app.bridges.processes.orphans import Family, Orphans, relatives, send
+from app.bridges.processes.pipes import Ends
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
@@ -59,11 +59,9 @@ class Leader(Protocol):
     def watch(self, ends: Callable[[], None], ended: Callable[[int], None]) -> None:
         """Have `ended` called once, with the exit code (128 + N after signal N), when it has ended and was
         reaped. `ends` is called just before, while its number is still its own. Called once."""
-        ...
 
     def signal(self, number: int) -> None:
         """Signal its process group; nothing happens when that is gone."""
-        ...
 
 
 class Child:

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from app.bridges.child import Child, Finished, run_to_end
-from app.bridges.loopback import LOOPBACK
-from app.bridges.pipes import Errors, Input, Output
+from app.bridges.processes.child import Child, Finished, run_to_end
+from app.bridges.processes.loopback import LOOPBACK
+from app.bridges.processes.pipes import Errors, Input, Output
 from app.cages.cage import Cage
 
 
@@ -25,9 +25,8 @@ class ChildStarter(Protocol):
 
     def environment(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return the environment that a process has for which `start` is given this one."""
-        ...
 
-    async def start(
+    async def start(  # noqa: PLR0913
         self,
         argv: Sequence[str | bytes],
         *,
@@ -41,7 +40,6 @@ class ChildStarter(Protocol):
         lingers: bool = False,
     ) -> Child:
         """Start a program in a session of its own, as `ChildProcesses.start` says. Raises SpawnFailed."""
-        ...
 
     async def run(
         self,
@@ -65,12 +63,10 @@ class ChildStarter(Protocol):
 
     async def free_port(self) -> int:
         """Return a port that nobody listens on at this moment, where it starts processes. Raises OSError."""
-        ...
 
     async def connect(self, port: int, host: str = LOOPBACK) -> socket.socket:
         """Return a socket that does not block, connected to a port of the loopback where it starts
         processes. `host` is an address of the loopback or `localhost`. Raises OSError."""
-        ...
 
 
 class CageKeeper(Protocol):
@@ -81,8 +77,6 @@ class CageKeeper(Protocol):
     ) -> ChildStarter:
         """Return what starts processes inside the cage `key`, made when it is not there. `root` is the
         project's folder, `about` whose cage it is, for the audit. Raises ToolError `cage_unavailable`."""
-        ...
 
     async def end(self, key: str) -> None:
         """Kill everything in the cage `key` and forget it; state that is kept stays."""
-        ...

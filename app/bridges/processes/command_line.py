@@ -1,13 +1,14 @@
 """Programs, arguments and variables as the system takes them.
 
-Owns: which of them can be passed on at all, and finding a program. Never: starting it.
+Owns: which of them can be passed on at all, and which program a bare name means. Never: starting it.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
+
+from app.programs import on_path
 
 
 def plain(text: str | bytes) -> bytes:
@@ -31,9 +32,9 @@ def variables(env: Mapping[str, str]) -> list[bytes]:
 def program(name: bytes, env: Mapping[str, str]) -> bytes:
     if b"/" in name:
         return name
-    found = shutil.which(os.fsdecode(name), path=env.get("PATH", os.defpath))
+    found = on_path(os.fsdecode(name), env)
     if found is None:
-        raise FileNotFoundError(2, f"there is no program {os.fsdecode(name)!r}")
+        raise FileNotFoundError(2, f"there is no program {os.fsdecode(name)!r} on PATH, outside of projects")
     return os.fsencode(found)
 
 

@@ -15,10 +15,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from app.bridges import guardian_process, proc
-from app.bridges.exit_watch import ExitWatch
-from app.bridges.launch import Launch, Launcher, Opening
-from app.bridges.pipes import pipe
+from app.bridges.processes import guardian_process, proc
+from app.bridges.processes.exit_watch import ExitWatch
+from app.bridges.processes.launch import Launch, Launcher, Opening
+from app.bridges.processes.pipes import pipe
 
 log = logging.getLogger("kaged.children")
 
@@ -34,11 +34,13 @@ TELLING_SECONDS = 0.005
 
 
 class Guardian:
-    """The guardian of the processes whose marker begins with `name`."""
+    """The guardian of the processes whose marker begins with `name`, or whose birthmark is of those that
+    begin with `birthmark`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, birthmark: int) -> None:
         self.pid: int | None = None
         self._name = name
+        self._birthmark = birthmark
         self._since = proc.ticks_now() - 1
         self._launcher = Launcher()
         self._told: dict[int, bytes] = {}
@@ -59,11 +61,11 @@ class Guardian:
 
     def leader(self, pid: int, since: int) -> None:
         """Tell of a child, a process that began a session at the tick `since` or later."""
-        self._tell(pid, b"L %d %d\n" % (pid, since))
+        self._send(pid, b"L %d %d\n" % (pid, since))
 
     def member(self, pid: int, since: int) -> None:
         """Tell of a process that the daemon has adopted: at once, as it may not carry the variable."""
-        self._tell(pid, b"M %d %d\n" % (pid, since))
+        self._send(pid, b"M %d %d\n" % (pid, since))
         self._tell_all()
 
     def gone(self, pid: int) -> None:
@@ -84,7 +86,7 @@ class Guardian:
             self._watch.send(signal.SIGKILL)
             await self._ended
 
-    def _tell(self, pid: int, line: bytes) -> None:
+    def _send(self, pid: int, line: bytes) -> None:
         self._told[pid] = line
         self._soon(pid, line)
 
@@ -119,7 +121,7 @@ class Guardian:
             os.set_blocking(self._pipe, False)
             self.pid = self._launcher.start(self._launch(readable, folder))
         except OSError as problem:
-            log.warning("what is started would survive if the daemon was killed: %s", problem.strerror)
+            log.warning("child processes would survive a kill of the daemon: %s", problem.strerror)
             self._closed = True
             self._disconnect()
             return
@@ -135,7 +137,7 @@ class Guardian:
 
     def _launch(self, readable: int, folder: int) -> Launch:
         script = os.fsencode(Path(guardian_process.__file__))
-        arguments = (self._name, MARKER, str(self._since), str(os.getpid()))
+        arguments = (self._name, MARKER, str(self._birthmark), str(self._since), str(os.getpid()))
         program = os.fsencode(sys.executable)
         return Launch(
             program=program,
@@ -159,7 +161,7 @@ class Guardian:
         if self._quick_ends < _QUICK_ENDS:
             self._start()
         else:
-            log.warning("what is started would survive if the daemon was killed: its guardian does not run")
+            log.warning("child processes would survive a kill of the daemon: its guardian does not run")
             self._closed = True
 
     def _disconnect(self) -> None:

@@ -6,7 +6,8 @@ Never: anything else of this package. It is run as a file, by an interpreter tha
 it can: it waits as long as the daemon lives, and its memory is all that it costs.
 
 Its arguments are the name that begins the marker of every child of this daemon, the name of the
-variable that holds the marker, and the tick before which none of them was started. On stdin the
+variable that holds the marker, the first of their birthmarks, and the tick before which none of them was
+started. On stdin the
 daemon tells of leaders (`L pid ticks`), of orphans that it adopted (`M pid ticks`), and of those
 that are gone (`E pid`). The end of stdin or of the daemon means that the daemon was killed: one that
 stops ends its guardian first.
@@ -26,6 +27,9 @@ ROUND_SECONDS = 0.02
 QUIET_ROUNDS = 3
 """So many rounds in a row must find nothing: a program being loaded shows no environment."""
 GIVING_UP_SECONDS = 60.0
+FAMILY_BITS = 24
+"""The last bits of a birthmark are those of one child; the rest is the same for all of a daemon."""
+BIRTHMARK = b"Max realtime timeout"
 
 Found = tuple[int, int, int]
 """Parent, session, and the tick of its start."""
@@ -34,8 +38,9 @@ Found = tuple[int, int, int]
 class Guardian:
     """What is known of the daemon's processes."""
 
-    def __init__(self, name: str, variable: str, since: int) -> None:
+    def __init__(self, name: str, variable: str, birthmark: int, since: int) -> None:
         self.mark = os.fsencode(f"{variable}={name}.")
+        self.birthmark = birthmark >> FAMILY_BITS
         self.since = since
         self.sessions: dict[int, tuple[int, int]] = {}
         self.known: dict[int, int] = {}
@@ -108,7 +113,16 @@ class Guardian:
         # The number of a session is nobody else's while it lasts; afterwards it may be.
         if started >= since and (session not in living or living[session][2] == leader_started):
             return True
-        return self.has_mark(pid)
+        return self.has_birthmark(pid) or self.has_mark(pid)
+
+    def has_birthmark(self, pid: int) -> bool:
+        try:
+            with open(f"/proc/{pid}/limits", "rb", 0) as file:
+                line = file.read(4096).partition(BIRTHMARK)[2]
+        except OSError:
+            return False
+        value = line.split(None, 1)[0] if line else b""
+        return value.isdigit() and int(value) >> FAMILY_BITS == self.birthmark
 
     def has_mark(self, pid: int) -> bool:
         try:
@@ -197,12 +211,12 @@ def watch(guardian: Guardian, daemon: int) -> None:
 
 
 def main() -> None:
-    name, variable, since, parent = sys.argv[1:]
+    name, variable, birthmark, since, parent = sys.argv[1:]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         # A service manager may send these to all processes of the daemon, which then stops by itself.
         signal.signal(number, signal.SIG_IGN)
     os.set_blocking(0, False)
-    guardian = Guardian(name, variable, int(since))
+    guardian = Guardian(name, variable, int(birthmark), int(since))
     try:
         daemon = os.pidfd_open(int(parent))
         if os.getppid() == int(parent):

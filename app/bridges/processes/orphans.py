@@ -3,8 +3,9 @@
 Owns: adopting, ending and reaping them. The daemon is a subreaper: whatever a child starts and
 leaves behind, by a double fork or in a session of its own, becomes a child of the daemon. Within a cage
 it becomes a child of the cage's first process, which reaps it; both are called keepers here. It is
-known again by its session, by a variable in its environment, or by having been started while only
-one child was there. Never: processes of the daemon's own session; those are somebody else's.
+known again by a variable in its environment, by its birthmark, by its session, by having been seen below
+its child before, or by having been started while only one child was there. Never: processes of the
+daemon's own session; those are somebody else's.
 """
 
 from __future__ import annotations
@@ -20,12 +21,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
-from app.bridges import proc
-from app.bridges.exit_watch import ExitWatch
-from app.bridges.guardian import MARKER, VARIABLE, Guardian
+from app.bridges.processes import proc
+from app.bridges.processes.birthmark import Birthmarks, birthmark
+from app.bridges.processes.exit_watch import ExitWatch
+from app.bridges.processes.guardian import MARKER, VARIABLE, Guardian
 
 SWEEP_SECONDS = 0.25
 CLOSING_SECONDS = 0.01
+SWEEPS_A_LOOK = 4
+"""Every so many sweeps the descendants of commands are noted."""
+MAX_NOTED = 300
 MAX_WATCHED = 200
 """So many orphans of one cage are watched at the same time."""
 _PR_SET_CHILD_SUBREAPER = 36
@@ -37,13 +42,28 @@ class Family:
 
     marker: str
     lingers: bool
+    birthmark: int = 0
     leader: int = 0
     started: int = field(default_factory=proc.ticks_now)
     members: dict[int, ExitWatch] = field(default_factory=dict)
+    noted: dict[int, int] = field(default_factory=dict)
+    """When each descendant was started that was seen at the last look, by its number."""
     ended: bool = False
     doomed: bool = False
     gone: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """Done when the child and everything that it started is gone."""
+
+    def look(self) -> None:
+        """Note the descendants: one that changes all that it is known by, and whose parents end, is known
+        again by having been seen."""
+        self.noted = {}
+        waiting = [self.leader, *self.members]
+        while waiting and len(self.noted) < MAX_NOTED:
+            for child in proc.children(waiting.pop()):
+                found = proc.process(child) if child not in self.noted else None
+                if found is not None and found.started >= self.started:
+                    self.noted[child] = found.started
+                    waiting.append(child)
 
     def kill(self) -> None:
         """Kill what was left behind, and whatever else turns up."""
@@ -61,7 +81,8 @@ class Orphans:
         self._own = cage is None
         self._process = f"{os.getpid()}-"
         self._name = self._process + secrets.token_hex(8)
-        self._guardian = Guardian(self._name) if cage is None else None
+        self._birthmarks = Birthmarks()
+        self._guardian = Guardian(self._name, self._birthmarks.first) if cage is None else None
         self._starting = 0
         self._count = 0
         self._families: dict[str, Family] = {}
@@ -69,6 +90,7 @@ class Orphans:
         self._strangers: set[int] = set()
         self._zombies: set[int] = set()
         self._sweeper: asyncio.TimerHandle | None = None
+        self._sweeps = 0
         self._adopting = sys.platform != "linux" or not self._own
 
     def found(self, *, lingers: bool) -> Family:
@@ -80,7 +102,7 @@ class Orphans:
         if self._guardian is not None:
             self._guardian.start()
         self._count += 1
-        return Family(f"{self._name}.{self._count}", lingers)
+        return Family(f"{self._name}.{self._count}", lingers, self._birthmarks.number(self._count))
 
     @property
     def has_families(self) -> bool:
@@ -156,6 +178,11 @@ class Orphans:
 
     def _sweep_again(self) -> None:
         self._sweeper = None
+        self._sweeps += 1
+        if self._sweeps % SWEEPS_A_LOOK == 0:
+            for family in self._families.values():
+                if family.lingers:
+                    family.look()
         self.sweep()
         self._forget()
         if self._families or self._unclaimed or self._zombies:
@@ -169,24 +196,25 @@ class Orphans:
         found = proc.process(pid)
         if found is None or (found.ended and not self._own):
             return
-        marker = None if found.ended else proc.variable(pid, MARKER)
-        if self._own and (found.session == os.getsid(0) or self._is_of_another_keeper(pid, marker)):
+        marker, born = None if found.ended else proc.variable(pid, MARKER), birthmark(pid)
+        if self._own and (found.session == os.getsid(0) or self._is_of_another_keeper(pid, marker, born)):
             self._strangers.add(pid)
             return
-        family = self._family_of(found, marker)
+        family = self._family_of(found, marker, born)
         if family is not None:
             self._adopt(pid, family)
             return
         if self._starting:
             return
-        candidates = {one.marker for one in self._families.values() if one.started <= found.started}
+        families = () if self._birthmarks.has(born) else self._families.values()  # its own is gone
+        candidates = {one.marker for one in families if one.started <= found.started}
         only = self._families[next(iter(candidates))] if len(candidates) == 1 else None
         if pid in suspects:
             self._reap(pid)
         elif found.ended:
             # It may also be a child that something else in this process is about to reap.
             self._zombies.add(pid)
-        elif not candidates:
+        elif not candidates and not self._birthmarks.has(born):
             self._strangers.add(pid)
         elif only is not None and not only.gone.done():
             self._adopt(pid, only)
@@ -194,18 +222,24 @@ class Orphans:
             watch = self._watched(pid, lambda: self._unclaimed_ended(pid))
             if watch is not None:
                 self._unclaimed[pid] = (watch, candidates)
+                if self._guardian is not None:
+                    self._guardian.member(pid, found.started)
 
-    def _is_of_another_keeper(self, pid: int, marker: str | None) -> bool:
+    def _is_of_another_keeper(self, pid: int, marker: str | None, born: int) -> bool:
+        if self._birthmarks.is_neighbour(born):
+            return True
         marker = marker or proc.variable(pid, VARIABLE)
         return marker is not None and marker.startswith(self._process) and not marker.startswith(self._name)
 
-    def _family_of(self, found: proc.Process, marker: str | None) -> Family | None:
+    def _family_of(self, found: proc.Process, marker: str | None, born: int) -> Family | None:
         if marker is not None and marker in self._families:
             return self._families[marker]
         for family in reversed(self._families.values()):
-            if family.leader == found.session:
+            if found.session == family.leader or (born and born == family.birthmark):
                 return family
-        return None
+        # It may have got rid of all that, but not of having been seen.
+        noted = (one for one in self._families.values() if one.noted.get(found.pid) == found.started)
+        return next(noted, None)
 
     def _claim(self, pid: int) -> None:
         """Give an orphan to its family when it can be told by now: a program that was just being
@@ -253,6 +287,8 @@ class Orphans:
         self._reap(pid)
         self.sweep()
         self._unclaimed.pop(pid, None)
+        if self._guardian is not None:
+            self._guardian.gone(pid)
         self._forget()
 
     def _reap(self, pid: int) -> None:
@@ -295,7 +331,9 @@ def relatives(family: Family, keeper: int) -> list[proc.Process]:
             found.pid in (family.leader, *family.members)
             or found.parent in mine
             or found.session == family.leader
+            or family.noted.get(found.pid) == found.started
             or proc.variable(found.pid, MARKER) == family.marker
+            or birthmark(found.pid) == family.birthmark
         ):
             mine[found.pid] = found
     return list(mine.values())

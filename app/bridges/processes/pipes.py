@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from app.bridges.launch import Opening
+from app.bridges.processes.launch import Opening
 
 READ_LIMIT = 256 * 1024
 FIRST_FREE = 3

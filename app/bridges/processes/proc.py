@@ -78,6 +78,29 @@ def variable(pid: int, name: str) -> str | None:
     return None
 
 
+def children(parent: int) -> list[int]:
+    """Return the children of all threads of a process."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{parent}/task"):
+            found += map(int, _content(f"/proc/{parent}/task/{thread}/children").split())
+    except OSError:
+        pass
+    return found
+
+
+def descendants(ancestor: int) -> set[int]:
+    """Return the processes that descend from one; those whose parents ended belong to who adopted them."""
+    found: set[int] = set()
+    left = children(ancestor)
+    while left:
+        one = left.pop()
+        if one not in found:
+            found.add(one)
+            left += children(one)
+    return found
+
+
 def children_of_first_thread(parent: int) -> list[int]:
     """Return the children of a process' first thread, among which are all that it adopted."""
     try:
@@ -112,6 +135,19 @@ def inner_number(pid: int) -> int | None:
     return pid
 
 
+def user(pid: int) -> int | None:
+    """Return the number of the user that a process acts as on files, None when it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", "rb", 0) as file:
+            content = file.read(1 << 14)
+    except OSError:
+        return None
+    for line in content.splitlines():
+        if line.startswith(b"Uid:"):
+            return int(line.split()[-1])
+    return None
+
+
 def memory_of_tree(pid: int) -> int:
     """Return the resident memory of a process and all its descendants, in bytes; 0 when it is gone.
     Pages that several of them share count for each."""
@@ -126,9 +162,7 @@ def memory_of_tree(pid: int) -> int:
         try:
             with open(f"/proc/{one}/statm", "rb", 0) as file:
                 pages += int(file.read(256).split()[1])
-            for thread in os.listdir(f"/proc/{one}/task"):
-                with open(f"/proc/{one}/task/{thread}/children", "rb", 0) as file:
-                    left += [int(child) for child in file.read(1 << 16).split()]
         except (OSError, IndexError, ValueError):
             continue
+        left += children(one)
     return pages * _PAGE

@@ -14,15 +14,16 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from app.bridges.child import GRACE_SECONDS, KILL_SECONDS, Child, Finished, SpawnFailed
-from app.bridges.child_starter import ChildStarter
-from app.bridges.command_line import in_words, plain, program, variables
-from app.bridges.exit_watch import ExitWatch
-from app.bridges.guardian import MARKER
-from app.bridges.launch import Launch, Launcher
-from app.bridges.loopback import LOOPBACK, connected, free_port
-from app.bridges.orphans import Orphans
-from app.bridges.pipes import Ends, Errors, Input, Output
+from app.bridges.processes.birthmark import given
+from app.bridges.processes.child import GRACE_SECONDS, KILL_SECONDS, Child, Finished, SpawnFailed
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.command_line import in_words, plain, program, variables
+from app.bridges.processes.exit_watch import ExitWatch
+from app.bridges.processes.guardian import MARKER
+from app.bridges.processes.launch import Launch, Launcher
+from app.bridges.processes.loopback import LOOPBACK, connected, free_port
+from app.bridges.processes.orphans import Orphans
+from app.bridges.processes.pipes import Ends, Errors, Input, Output
 
 __all__ = ["GRACE_SECONDS", "Child", "ChildProcesses", "Finished", "SpawnFailed"]
 
@@ -84,7 +85,7 @@ class ChildProcesses(ChildStarter):
         a second."""
         self._orphans.sweep()
 
-    async def start(
+    async def start(  # noqa: PLR0913
         self,
         argv: Sequence[str | bytes],
         *,
@@ -123,7 +124,8 @@ class ChildProcesses(ChildStarter):
                 files=files,
                 passed=ends.beyond(passed),
             )
-            leader = OwnChild(self._launcher.start(launch), owner)
+            with given(family.birthmark):
+                leader = OwnChild(self._launcher.start(launch), owner)
             child = Child(leader, owner, family, self._orphans)
         except (OSError, ValueError) as problem:
             ends.close()

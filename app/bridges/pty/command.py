@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from app.bridges.child_starter import ChildStarter
-from app.bridges.process import Child
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.process import Child
 from app.bridges.pty.output import MAX_RECENT, OpenFile, Output
 from app.bridges.pty.terminal import Terminal
 from app.ids import now_ms

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.bridges.process import ChildProcesses, SpawnFailed
+from app.bridges.processes.process import ChildProcesses, SpawnFailed
 from app.bridges.pty.command import GRACE_SECONDS, Command, CommandSpec, CommandState
 from app.bridges.pty.output import MAX_FILE, MAX_KEPT, OpenFile
 from app.bridges.pty.terminal import COLUMNS, ROWS

@@ -14,16 +14,20 @@ MAX_LINE = 64 * 1024
 
 _HELD_BACK = 256
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n") + b"\x7f"
-_LINE_MOVES = re.compile(rb"[\r\x08]")
-_STEP = re.compile(r"(\r|\x08|\x1b\[[0-2]?K)")
-_ERASURE = re.compile(rb"\x1b\[[0-2]?K")
+_LINE_MOVES = re.compile(rb"[\r\x08]|\x1b\[[0-9]{0,4}G")
+_STEP = re.compile(r"(\r|\x08|\x1b\[[0-2]?K|\x1b\[[0-9]{0,4}G)")
+_IN_LINE = re.compile(rb"\x1b\[(?:[0-2]?K|[0-9]{0,4}G)")
+_C1 = re.compile(rb"\xc2([\x80-\x9f])")
+"""The controls of one character each (U+009B for one), which mean what an escape and a letter do."""
+MAX_COLUMN = 1_000
+"""How far to the right a sequence may move, beyond what was written."""
 _DROPPED = re.compile(
-    rb"\r+(?=\n)"  # line ends of programs that think the terminal needs them
-    rb"|\x1b\[(?![0-2]?K)[0-?]*[ -/]*[@-~]"  # CSI, erasing a line apart
+    rb"(?<!\r)\r++(?=\n)"  # line ends of programs that think the terminal needs them
+    rb"|\x1b\[(?![0-2]?K|[0-9]{0,4}G)[0-?]*[ -/]*[@-~]"  # CSI, what stays in the line apart
     rb"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # OSC: titles, links
     rb"|\x1b[PX^_][^\x1b]*\x1b\\"  # DCS and other strings
     rb"|\x1b[ -/]*[0-Z\\-~]"  # short sequences, and introducers of strings without an end
-    rb"|\x1b(?!\[[0-2]?K)"
+    rb"|\x1b(?!\[(?:[0-2]?K|[0-9]{0,4}G))"
     rb"|[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]"
 )
 
@@ -64,12 +68,14 @@ class PlainText:
 
 
 def _plain(block: bytes) -> bytes:
+    if b"\xc2" in block:
+        block = _C1.sub(lambda found: bytes((0x1B, found[1][0] - 0x40)), block)
     if len(block.translate(None, _CONTROLS)) == len(block):
         return block
     block = _DROPPED.sub(b"", block)
     if _LINE_MOVES.search(block):
         block = b"\n".join(_settled(line) for line in block.split(b"\n"))
-    return _ERASURE.sub(b"", block)
+    return _IN_LINE.sub(b"", block)
 
 
 def _settled(line: bytes) -> bytes:
@@ -83,6 +89,8 @@ def _settled(line: bytes) -> bytes:
             column = 0
         elif part == "\x08":
             column = max(0, column - 1)
+        elif part.endswith("G") and part.startswith("\x1b"):
+            column = min(max(int(part[2:-1] or 1) - 1, 0), max(len(cells), MAX_COLUMN))
         elif part.startswith("\x1b"):
             _erase(cells, column, part)
         else:

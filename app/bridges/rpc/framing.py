@@ -26,7 +26,6 @@ class Frames(Protocol):
 
     async def read(self) -> bytes | None:
         """Return the next message, None at the end of the stream. Raises FramingError."""
-        ...
 
 
 class Framing(Protocol):
@@ -34,11 +33,9 @@ class Framing(Protocol):
 
     def frame(self, body: bytes) -> bytes:
         """Return the bytes that are sent for a message."""
-        ...
 
     def reader(self, stream: asyncio.StreamReader) -> Frames:
         """Return what reads the messages of a stream."""
-        ...
 
 
 def frame(body: bytes) -> bytes:
@@ -47,16 +44,13 @@ def frame(body: bytes) -> bytes:
 
 
 class Headers:
-    """The framing by headers, of bodies up to `max_body` bytes."""
-
-    def __init__(self, max_body: int = MAX_BODY) -> None:
-        self._max_body = max_body
+    """The framing by headers, of bodies up to `MAX_BODY` bytes."""
 
     def frame(self, body: bytes) -> bytes:
         return frame(body)
 
     def reader(self, stream: asyncio.StreamReader) -> Frames:
-        return FrameReader(stream, max_body=self._max_body)
+        return FrameReader(stream)
 
 
 class Lines:

@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from app.bridges.framing import Framing, FramingError, Headers
+from app.bridges.rpc.framing import Framing, FramingError, Headers
 
 log = logging.getLogger("kaged.peers")
 

@@ -13,13 +13,7 @@ from typing import Any, TypeGuard
 
 import orjson
 
-from app.bridges.message_stream import (
-    BY_HEADERS,
-    MAX_REQUESTS_AT_ONCE,
-    Manner,
-    MessageStream,
-    PeerClosed,
-)
+from app.bridges.rpc.message_stream import BY_HEADERS, MAX_REQUESTS_AT_ONCE, Manner, MessageStream, PeerClosed
 
 log = logging.getLogger("kaged.peers")
 

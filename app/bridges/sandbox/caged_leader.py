@@ -19,22 +19,20 @@ _TO_GROUP = 4
 """PIDFD_SIGNAL_PROCESS_GROUP, since Linux 6.9."""
 
 
-class Tells(Protocol):
+class ExitListener(Protocol):
     """What a holder does for those whom it has started."""
 
     def signal(self, number: int, what: int) -> None:
         """Have the group of command `number` signalled."""
-        ...
 
     def lost(self, number: int) -> None:
         """Note that the end of command `number` was not told."""
-        ...
 
 
 class CagedLeader:
     """A command's own process, which the holder reaps. `pid` is its number outside."""
 
-    def __init__(self, holder: Tells, number: int, pid: int, descriptor: int) -> None:
+    def __init__(self, holder: ExitListener, number: int, pid: int, descriptor: int) -> None:
         self.pid = pid
         self._holder = holder
         self._number = number

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.bridges.child import SpawnFailed
-from app.bridges.child_starter import CageKeeper
+from app.bridges.processes.child import SpawnFailed
+from app.bridges.processes.child_starter import CageKeeper
 from app.bridges.sandbox.canary_process import EVERYWHERE, MUST_BE_OWN, WITH_NAMESPACES
 from app.bridges.sandbox.seccomp_rules import architecture_of
 from app.bridges.sandbox.system_view import interpreter
@@ -165,11 +165,11 @@ async def _run(name: TierName, keeper: Callable[[Tier], CageKeeper], ground: _Gr
         return Trial(problem=str(refused))
     finally:
         await cages.end(key)
-    told = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
     try:
         return _as_trial(json.loads(done.stdout), name)
     except (ValueError, KeyError, TypeError, AttributeError):
-        return Trial(problem=told[-1][:300] if told else f"the trial ended with {done.exit_code}")
+        return Trial(problem=lines[-1][:300] if lines else f"the trial ended with {done.exit_code}")
 
 
 def _as_trial(answer: Any, name: TierName) -> Trial:

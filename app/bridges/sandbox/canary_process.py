@@ -99,13 +99,13 @@ def namespaces_own(asked: Asked) -> str | None:
 
 def rights_dropped(asked: Asked) -> str | None:
     with open("/proc/self/status") as file:
-        told = dict(line.strip().split(":", 1) for line in file if ":" in line)
+        fields = dict(line.strip().split(":", 1) for line in file if ":" in line)
     for name in ("CapEff", "CapPrm", "CapInh", "CapAmb"):
-        if int(told[name], 16) != 0:
+        if int(fields[name], 16) != 0:
             return name + " is not empty"
-    if told["NoNewPrivs"].strip() != "1":
+    if fields["NoNewPrivs"].strip() != "1":
         return "programs may gain rights"
-    return None if told["Seccomp"].strip() == "2" else "system calls are not filtered"
+    return None if fields["Seccomp"].strip() == "2" else "system calls are not filtered"
 
 
 def system_calls_refused(asked: Asked) -> str | None:

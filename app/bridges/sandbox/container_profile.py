@@ -46,8 +46,8 @@ def profile_text() -> str:
 
 
 def _refusal(names: list[str], *arguments: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"names": names, "action": "SCMP_ACT_ERRNO", "errnoRet": errno.EPERM}
-    return {**told, "args": list(arguments)} if arguments else told
+    rule: dict[str, Any] = {"names": names, "action": "SCMP_ACT_ERRNO", "errnoRet": errno.EPERM}
+    return {**rule, "args": list(arguments)} if arguments else rule
 
 
 def _equal(argument: int, value: int) -> dict[str, Any]:

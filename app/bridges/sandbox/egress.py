@@ -1,4 +1,4 @@
-"""The way out of a cage: its proxy, where the cage allows hosts at all.
+"""The network egress of a cage: its proxy, where the cage allows hosts at all.
 
 Owns: when the proxy's socket is made, and that the proxy ends with its holder. Never: what it allows.
 The socket is made before anything runs in the cage: then the holder is still what the daemon started, and
@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.bridges.network.dialling import Dialler
-from app.bridges.network.proxy import CageProxy
-from app.bridges.network.proxy_variables import proxy_variables
+from app.bridges.network.proxy import CageProxy, proxy_variables
 from app.bridges.sandbox.holder import Holder, HolderGone, Refused
 from app.cages.cage import Cage
 from app.cages.network_rules import NetworkRules
@@ -38,7 +37,7 @@ class Outside:
 
 
 @dataclass(slots=True)
-class WayOut:
+class Egress:
     """Of one cage. `about` is said with everything that the audit is told: whose cage it is."""
 
     cage: Cage
@@ -58,7 +57,7 @@ class WayOut:
         return proxy_variables(PORT) if self._is_needed else {}
 
     async def open(self, holder: Holder) -> None:
-        """Serve the way out of a new holder, until it is gone. Raises HolderGone."""
+        """Serve the egress of a new holder until it is gone. Raises HolderGone."""
         if not self._is_needed:
             return
         try:
@@ -67,7 +66,7 @@ class WayOut:
             raise HolderGone(f"its network has no way out ({refused})") from None
         try:
             rules = NetworkRules.of(self.cage.net)
-            proxy = CageProxy(listener, rules, dialler=self.outside.dialler(), tell=self.tell)
+            proxy = CageProxy(listener, rules, dialler=self.outside.dialler(), emit=self.emit)
         except (OSError, ValueError) as problem:
             listener.close()
             raise HolderGone(f"its network has no way out ({problem})") from None
@@ -94,7 +93,7 @@ class WayOut:
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
-    def tell(self, event: str, data: dict[str, Any]) -> None:
+    def emit(self, event: str, data: dict[str, Any]) -> None:
         """Have the audit keep something about the cage."""
         if event == "cage.connection_refused" and data["host"] and len(self._refused) < MAX_REFUSED:
             place = data["host"] if data["port"] is None else f"{data['host']}:{data['port']}"

@@ -53,10 +53,10 @@ class Swapped(Exception):
 class Place:
     """A place below a granted folder that gets a mount of its own."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self.path: str = told["path"]
-        self.how: str = told["how"]
-        self.at: list[int] = told["at"]
+    def __init__(self, entry: dict[str, Any]) -> None:
+        self.path: str = entry["path"]
+        self.how: str = entry["how"]
+        self.at: list[int] = entry["at"]
         self.tree = -1
         """A mount that is nowhere yet."""
 
@@ -93,19 +93,19 @@ def made(name: str, folder: int) -> None:
         os.mkdir(name, 0o700, dir_fd=folder)
 
 
-def unstage(told: dict[str, Any]) -> None:
+def unstage(staged: dict[str, Any]) -> None:
     """Mount what was put on the stage where it belongs, in a folder that is kept."""
-    source = opened(told["from"])
-    parent, name = os.path.split(told["path"])
-    folder = opened(parent, os.stat(told["kept"]).st_dev)
-    if told["folder"]:
+    source = opened(staged["from"])
+    parent, name = os.path.split(staged["path"])
+    folder = opened(parent, os.stat(staged["kept"]).st_dev)
+    if staged["folder"]:
         made(name, folder)
     else:
         with suppress(FileExistsError):
             os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=folder))
     target = os.open(name, _PATH_ONLY, dir_fd=folder)
     if stat.S_ISLNK(os.fstat(target).st_mode):
-        raise Swapped(told["path"])
+        raise Swapped(staged["path"])
     move(tree_of(source), target)
     for descriptor in (source, folder, target):
         os.close(descriptor)
@@ -189,13 +189,13 @@ def arrange(plan: dict[str, Any]) -> None:
     made writable again. So what lies in something read-only is taken while that can still be written to."""
     called("unshare", _NEW_MOUNTS)
     keep_apart()
-    places = [Place(told) for told in plan["places"]]
+    places = [Place(entry) for entry in plan["places"]]
     masks = os.stat(MASKS).st_dev
-    for told in plan["staged"]:
-        unstage(told)
+    for entry in plan["staged"]:
+        unstage(entry)
     for number, place in enumerate(places):
         prepare(place, number)
-    for granted in [Place(told) for told in plan["granted_read_only"]]:
+    for granted in [Place(entry) for entry in plan["granted_read_only"]]:
         descriptor = opened(granted.path)
         if not is_there(granted, descriptor):
             raise Swapped(granted.path)

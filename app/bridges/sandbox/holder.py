@@ -18,9 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.bridges import proc
-from app.bridges.child import Child, Leader
-from app.bridges.orphans import Orphans
+from app.bridges.processes import proc
+from app.bridges.processes.child import Child, Leader
+from app.bridges.processes.orphans import Orphans
 from app.bridges.sandbox import holder_protocol as protocol
 from app.bridges.sandbox.caged_leader import CagedLeader
 from app.bridges.sandbox.holder_protocol import Answer, ProtocolViolation
@@ -315,10 +315,10 @@ class Holder:
 async def _last_words(child: Child, ready: asyncio.Future[None]) -> str:
     """Return the last line that bubblewrap says before the holder is ready; it says why it cannot."""
     assert child.stderr is not None
-    told = b""
+    output = b""
     while not ready.done() and (chunk := await child.stderr.read(4096)):
-        told = (told + chunk)[-4096:]
-    lines = told.decode("utf-8", "replace").strip().splitlines()
+        output = (output + chunk)[-4096:]
+    lines = output.decode("utf-8", "replace").strip().splitlines()
     return lines[-1][:300] if lines else ""
 
 

@@ -138,8 +138,8 @@ class Holder:
             if not poller.poll(LOADING_SECONDS * 1000):
                 os.kill(pid, signal.SIGKILL)
                 return {"errno": errno.ETIMEDOUT, "step": "load"}
-            told = os.read(loaded, 4096)
-            return json.loads(told) if told else None
+            problem = os.read(loaded, 4096)
+            return json.loads(problem) if problem else None
         finally:
             os.close(loaded)
 

@@ -86,26 +86,26 @@ def start_fields(
 def answer(content: bytes) -> Answer:
     """Read a packet of a holder. Raises ProtocolViolation."""
     try:
-        told = json.loads(content)
+        fields = json.loads(content)
     except (ValueError, RecursionError):
         raise ProtocolViolation("it does not speak JSON") from None
-    if not isinstance(told, dict):
+    if not isinstance(fields, dict):
         raise ProtocolViolation("it does not say an object")
-    kind = _KINDS.get(str(told.get("kind")))
+    kind = _KINDS.get(str(fields.get("kind")))
     if kind is None:
         raise ProtocolViolation("it says something unknown")
-    step = str(told.get("step", ""))
+    step = str(fields.get("step", ""))
     return Answer(
         kind,
-        number=_number(told, "number", 0, 1 << 53),
-        code=_number(told, "code", -64, 255),
-        errno=_number(told, "errno", 0, 4095),
+        number=_number(fields, "number", 0, 1 << 53),
+        code=_number(fields, "code", -64, 255),
+        errno=_number(fields, "errno", 0, 4095),
         step=step if step in _STEPS else "",
     )
 
 
-def _number(told: Mapping[str, Any], name: str, least: int, most: int) -> int:
-    value = told.get(name, 0)
+def _number(fields: Mapping[str, Any], name: str, least: int, most: int) -> int:
+    value = fields.get(name, 0)
     if type(value) is not int or not least <= value <= most:
         raise ProtocolViolation(f"its {name} is none")
     return value

@@ -22,7 +22,7 @@ _YOUNG_SECONDS = 60.0
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class OwnFolder:
+class HomeFolder:
     """One cage's. Made at once; raises OSError."""
 
     def __init__(self) -> None:

@@ -18,17 +18,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from app.bridges.child import Child, SpawnFailed
-from app.bridges.child_starter import ChildStarter
-from app.bridges.command_line import in_words, plain, variables
-from app.bridges.loopback import LOOPBACK
-from app.bridges.pipes import Errors, Input, Output
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.child import Child, SpawnFailed
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.command_line import in_words, plain, variables
+from app.bridges.processes.loopback import LOOPBACK
+from app.bridges.processes.pipes import Errors, Input, Output
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox import landlock_process, system_view
 from app.bridges.sandbox.bounds import ControlGroups, process_limits
+from app.bridges.sandbox.home import HomeFolder
 from app.bridges.sandbox.mounts import Bound, Places, lies_below, open_places, real_mounts
 from app.bridges.sandbox.new_names import NewNames, Settled
-from app.bridges.sandbox.own_folder import OwnFolder
 from app.bridges.sandbox.seccomp_rules import filter_bytes
 from app.bridges.sandbox.starter import environment
 from app.bridges.sandbox.wall_time import WallTime
@@ -79,7 +79,7 @@ class LandlockCage(ChildStarter):
         self._groups: ControlGroups | None = None
         self._names = names
         self.wall_time = WallTime(cage.limits.walltime_seconds, self._kill)
-        self._own: OwnFolder | None = None
+        self._own: HomeFolder | None = None
         self._running: set[Child] = set()
         self._starting = 0
         self._making = asyncio.Lock()
@@ -95,7 +95,7 @@ class LandlockCage(ChildStarter):
         nobody keeps: these are made with the first start."""
         return environment(given, self.cage.env)
 
-    async def start(
+    async def start(  # noqa: PLR0913
         self,
         argv: Sequence[str | bytes],
         *,
@@ -158,7 +158,8 @@ class LandlockCage(ChildStarter):
     async def settle(self) -> Settled:
         """Take away what was made under protected names, as is done after a command, and return what was
         taken away since this was asked last."""
-        return await self._names.settle(self.is_busy)
+        await self._names.settle(self.is_busy)
+        return self._names.take_unsaid()
 
     def _command_gone(self) -> None:
         if not self.is_busy():
@@ -179,26 +180,34 @@ class LandlockCage(ChildStarter):
         async with self._making:
             await asyncio.gather(*(child.aclose() for child in list(self._running)))
             own, self._own = self._own, None
+        await self._names.stop_watching()
         await self._names.settle_all()
         self._names.close()
         await self._remove_groups()
         if own is not None:
             await asyncio.to_thread(own.remove)
 
-    async def _own_folder(self) -> OwnFolder:
+    async def _own_folder(self) -> HomeFolder:
         """Return the folder of the cage's home and temporary files, made at the first command."""
         async with self._making:
             if self._ended:
                 raise _has_ended()
             if self._own is None:
                 self._groups = ControlGroups.make(self.cage.limits)
-                self._own = OwnFolder()
+                self._own = HomeFolder()
+                self._names.watch(self.is_busy)
             return self._own
 
     async def _opened(self) -> Places:
         """Open what the cage shows. The thread that does it goes on when this is cancelled."""
         opening = asyncio.get_running_loop().run_in_executor(
-            None, open_places, self._real, self._real_root, self._shown, self._names.known
+            None,
+            open_places,
+            self._real,
+            self._real_root,
+            self._shown,
+            self._names.known,
+            self._names.rules_of,
         )
         try:
             return await asyncio.shield(opening)
@@ -220,7 +229,7 @@ class LandlockCage(ChildStarter):
     def _filter(self) -> bytes:
         return filter_bytes(self.cage.seccomp, namespaces=False)
 
-    def _rules(self, places: Places, own: OwnFolder) -> list[dict[str, Any]]:
+    def _rules(self, places: Places, own: HomeFolder) -> list[dict[str, Any]]:
         if any(one.how == "hidden" for one in (*places.outer, *places.inner)):
             raise _not_held("it hides something below a folder that it shows")
         rules: list[dict[str, Any]] = [
@@ -242,15 +251,15 @@ class LandlockCage(ChildStarter):
             if self.wall_time.is_over:
                 child.kill()
             async with asyncio.timeout(LOADING_SECONDS):
-                told = await front.answer()
+                answer = await front.answer()
         except BaseException as problem:
             await child.aclose()
             if isinstance(problem, TimeoutError):
                 raise SpawnFailed("it could not be loaded in time") from None
             raise
-        if told is not None:
+        if answer is not None:
             await child.aclose()
-            raise SpawnFailed(_refusal(told, name))
+            raise SpawnFailed(_refusal(answer, name))
 
 
 class _Front:
@@ -286,8 +295,8 @@ class _Front:
             await readable.wait()
         finally:
             loop.remove_reader(self._reader)
-        told = os.read(self._reader, _ANSWER_BYTES)
-        failed: dict[str, Any] | None = json.loads(told) if told else None
+        answer = os.read(self._reader, _ANSWER_BYTES)
+        failed: dict[str, Any] | None = json.loads(answer) if answer else None
         return failed
 
     def __enter__(self) -> _Front:
@@ -340,9 +349,9 @@ def _has_ended() -> ToolError:
     return ToolError("cage_unavailable", "The cage has ended with the run that it was made for.")
 
 
-def _refusal(told: Mapping[str, Any], name: bytes) -> str:
-    if told["step"] == "load" and told["errno"] == errno.ENOENT and b"/" not in name:
+def _refusal(answer: Mapping[str, Any], name: bytes) -> str:
+    if answer["step"] == "load" and answer["errno"] == errno.ENOENT and b"/" not in name:
         return f"there is no program {os.fsdecode(name)!r} in the cage"
-    if told["step"] != "load":
-        return f"it could not be caged ({told['step']}): {os.strerror(told['errno'])}"
-    return os.strerror(told["errno"])
+    if answer["step"] != "load":
+        return f"it could not be caged ({answer['step']}): {os.strerror(answer['errno'])}"
+    return os.strerror(answer["errno"])

@@ -13,20 +13,31 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from app.bridges.child_starter import ChildStarter
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.process import ChildProcesses
+from app.bridges.sandbox.egress import Egress, Outside, Record
 from app.bridges.sandbox.landlock_cage import LandlockCage
+from app.bridges.sandbox.mounts import RulesOf
 from app.bridges.sandbox.new_names import NewNames, Settled
 from app.bridges.sandbox.one_cage import OneCage
 from app.bridges.sandbox.quarantine import TakenAway
 from app.bridges.sandbox.tier import Tier
 from app.bridges.sandbox.tier_search import find_tier
 from app.bridges.sandbox.timed_starter import TimedStarter
-from app.bridges.sandbox.way_out import Outside, Record, WayOut
 from app.cages.cage import Cage
 from app.errors import ToolError
 
-__all__ = ["Cages", "Outside", "Record", "Settled", "TakenAway", "Tier", "find_tier", "unavailable"]
+__all__ = [
+    "Cages",
+    "Outside",
+    "Record",
+    "RulesOf",
+    "Settled",
+    "TakenAway",
+    "Tier",
+    "find_tier",
+    "unavailable",
+]
 
 AnyCage = OneCage | LandlockCage | TimedStarter
 IDLE_SECONDS = 0.25
@@ -46,7 +57,7 @@ def unavailable(tier: Tier) -> ToolError:
 class Cages:
     """All cages of the daemon. One instance, closed before the `ChildProcesses` it starts them with.
     `read_only` are folders outside the system's own that every cage sees; `quarantine` is where what
-    cages make under protected names is kept."""
+    cages make under protected names is kept; `rules_of` a folder say what is ignored in it."""
 
     def __init__(
         self,
@@ -56,11 +67,13 @@ class Cages:
         outside: Outside | None = None,
         read_only: Sequence[Path] = (),
         quarantine: Path | None = None,
+        rules_of: RulesOf | None = None,
     ) -> None:
         self._children = children
         self._outside = outside or Outside()
         self._read_only = tuple(read_only)
         self._quarantine = quarantine or Path(tempfile.gettempdir()) / f"kaged-quarantine-{os.getuid()}"
+        self._rules_of = rules_of
         self._cages: dict[str, AnyCage] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._closing = asyncio.Event()
@@ -123,11 +136,11 @@ class Cages:
     def _made(self, key: str, cage: Cage, root: Path, about: dict[str, str]) -> AnyCage:
         if self.tier.name == "off":
             return TimedStarter(self._children, key, cage, root)
-        way_out = WayOut(cage, self._outside, about)
-        names = NewNames(self._quarantine, way_out.tell, takes=cage.takes_new_names)
+        egress = Egress(cage, self._outside, about)
+        names = NewNames(self._quarantine, egress.emit, takes=cage.takes_new_names, rules_of=self._rules_of)
         if self.tier.name == "landlock":
             return LandlockCage(self._children, key, cage, root, names=names, read_only=self._read_only)
-        return OneCage(self._children, key, cage, root, way_out, names=names, read_only=self._read_only)
+        return OneCage(self._children, key, cage, root, egress, names=names, read_only=self._read_only)
 
     async def end(self, key: str) -> None:
         """Kill everything in the cage `key` and forget it; state that is kept stays."""

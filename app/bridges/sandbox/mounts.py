@@ -10,18 +10,22 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from app.bridges.sandbox.identity import Identity, identity
-from app.bridges.sandbox.protected import ProtectedNames, can_be_bound
+from app.bridges.sandbox.protected import ProtectedNames, Scope, can_be_bound
+from app.bridges.sandbox.special_files import special_files
 from app.cages.cage import Cage, Mount
 from app.cages.protected_names import is_protected
+from app.workspace.tree_watch import FolderRules
 
 How = Literal["rw", "ro", "hidden"]
+RulesOf = Callable[[Path], FolderRules]
+"""Returns what is ignored in a folder; blocks."""
 _PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -78,22 +82,33 @@ def lies_below(path: str, folder: str) -> bool:
 
 
 def open_places(
-    cage: Cage, root: Path, shown: Iterable[str] = (), known: Mapping[str, ProtectedNames] | None = None
+    cage: Cage,
+    root: Path,
+    shown: Iterable[str] = (),
+    known: Mapping[str, ProtectedNames] | None = None,
+    rules_of: RulesOf | None = None,
+    *,
+    can_hide: bool = False,
 ) -> Places:
     """Open everything that the cage names, and the folders `shown`, which are read-only unless the cage
     says otherwise. `root` is the project's folder, `known` the protected names that were found before:
-    who has made others meanwhile is asked later. Blocks. Raises OSError."""
+    who has made others meanwhile is asked later. `rules_of` a folder say what is ignored in it. Where
+    something `can_hide` single files, pipes and their kin are hidden in what may only be read. Blocks. Raises
+    OSError."""
     mounts = [Mount(Path(path), "ro") for path in shown if not _is_named(path, cage)]
     known = known or {}
     places = Places()
-    named = [os.path.normpath(mount.path) for mount in cage.mounts]
     try:
         for mount in _ordered([*mounts, *cage.mounts]):
             _add(mount, root, places)
         for bound in [one for one in (*places.outer, *places.inner) if one.how == "rw" and one.folder]:
-            _protect(bound, places, named, known)
+            _protect(bound, places, cage, known, rules_of)
         for bound in list(places.inner):
             _pin(bound, places)
+        if can_hide and cage.hides_special_files:
+            granted = {one.path for one in (*places.outer, *places.inner)} - set(shown)
+            for bound in [one for one in (*places.outer, *places.inner) if one.path in granted]:
+                _hide_special_files(bound, places)
         places.inner.sort(key=lambda bound: _depth(bound.path))
     except BaseException:
         places.close()
@@ -151,9 +166,16 @@ def _around(path: str, places: Places) -> Bound | None:
     return max(found, key=lambda bound: len(bound.path), default=None)
 
 
-def _protect(bound: Bound, places: Places, named: Sequence[str], known: Mapping[str, ProtectedNames]) -> None:
+def _protect(
+    bound: Bound,
+    places: Places,
+    cage: Cage,
+    known: Mapping[str, ProtectedNames],
+    rules_of: RulesOf | None,
+) -> None:
     """Add what is protected in a place that can be written to, read-only. A protected name that the cage
     names, and that is not there, is as new as any other when somebody makes it."""
+    named = [os.path.normpath(mount.path) for mount in cage.mounts]
     others = {one.path for one in (*places.outer, *places.inner)} - {bound.path}
     apart = frozenset(
         _below(path, bound.path)
@@ -162,7 +184,7 @@ def _protect(bound: Bound, places: Places, named: Sequence[str], known: Mapping[
     )
     names = known.get(bound.path)
     if names is None or not names.is_of(bound.at):
-        names = ProtectedNames(os.dup(bound.descriptor), apart)
+        names = ProtectedNames(os.dup(bound.descriptor), apart, _scope(bound, cage, rules_of))
         places.protected[bound.path] = names
         names.look()
     for found in names.noted(apart):
@@ -177,6 +199,35 @@ def _protect(bound: Bound, places: Places, named: Sequence[str], known: Mapping[
     for parts in list(names.closed):
         if not names.is_closed(parts):
             _close(bound, parts, places)
+
+
+def _scope(bound: Bound, cage: Cage, rules_of: RulesOf | None) -> Scope:
+    """Return what the cage says of names below a place that can be written to."""
+
+    def below(paths: Iterable[Path]) -> frozenset[tuple[str, ...]]:
+        texts = map(os.path.normpath, paths)
+        return frozenset(_below(path, bound.path) for path in texts if lies_below(path, bound.path)) - {()}
+
+    free = below(mount.path for mount in cage.mounts if mount.mode == "rw")
+    return Scope(below(cage.guarded), free, None if rules_of is None else rules_of(Path(bound.path)))
+
+
+def _hide_special_files(bound: Bound, places: Places) -> None:
+    """Hide the pipes, sockets and devices in a place that may only be read: its mount keeps nobody from
+    writing to them."""
+    if bound.how != "ro" or not bound.folder:
+        return
+    folder = open_path(bound.path) if bound.descriptor < 0 else os.dup(bound.descriptor)
+    if folder is None:
+        return
+    others = (one.path for one in (*places.outer, *places.inner) if one is not bound)
+    apart = {_below(path, bound.path) for path in others if lies_below(path, bound.path)}
+    try:
+        for parts, found, is_folder in special_files(folder, apart):
+            path = "/".join((bound.path.rstrip("/"), *parts))
+            places.inner.append(Bound(path, "hidden", found.at, -1, is_folder))
+    finally:
+        os.close(folder)
 
 
 def _close(bound: Bound, parts: tuple[str, ...], places: Places) -> None:
@@ -227,11 +278,12 @@ def real_mounts(cage: Cage, root: Path) -> tuple[Cage, Path]:
     real = Path(os.path.realpath(root))
     if real == root:
         return cage, root
-    mounts = tuple(
-        replace(mount, path=real / mount.path.relative_to(root)) if mount.path.is_relative_to(root) else mount
-        for mount in cage.mounts
-    )
-    return replace(cage, mounts=mounts), real
+
+    def moved(path: Path) -> Path:
+        return real / path.relative_to(root) if path.is_relative_to(root) else path
+
+    mounts = tuple(replace(mount, path=moved(mount.path)) for mount in cage.mounts)
+    return replace(cage, mounts=mounts, guarded=tuple(map(moved, cage.guarded))), real
 
 
 def told(inner: Sequence[Bound]) -> list[dict[str, object]]:

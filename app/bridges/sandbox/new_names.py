@@ -12,14 +12,19 @@ forgotten: a name may be hidden at first, where nobody can look, and be brought 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from app.bridges.sandbox.identity import Identity
+from app.bridges.sandbox.mounts import RulesOf
 from app.bridges.sandbox.protected import Found, ProtectedNames
 from app.bridges.sandbox.quarantine import TakenAway, open_up, take_away
+
+log = logging.getLogger("kaged.cages")
 
 MAX_ROUNDS = 120
 """At one time of looking. Of closed folders in closed folders each round opens one."""
@@ -29,21 +34,37 @@ MAX_TOLD = 100
 """Names that the audit is told one by one, of those taken at one time."""
 MAX_LAST_LOOKS = 100
 QUICK_SECONDS = 0.03
+WATCH_SECONDS = 1.0
+WATCH_SHARE = 20.0
+"""How often it is looked while something runs: looking takes at most the twentieth part of the time."""
 _TICK_NS = 20_000_000
 """Time stamps of files are those of the kernel's last tick, so that they may be a little too early."""
 MAX_BUSY_TIMES = 1_000
 """Of more, the oldest are taken for one."""
 
-Tell = Callable[[str, dict[str, Any]], None]
+Emit = Callable[[str, dict[str, Any]], None]
 """Takes an audit event's name and data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What was found after a command. `complete` is False when there was too much to look through."""
+    """What was found after a command. `complete` is False when there was too much to look through. `made` are
+    paths of new soft names, which stay; `beyond` is how many protected names are not frozen, as there are
+    too many."""
 
     taken_away: tuple[TakenAway, ...] = ()
     complete: bool = True
+    made: tuple[str, ...] = ()
+    beyond: int = 0
+
+    def and_then(self, later: Settled) -> Settled:
+        """Return what was found at two times."""
+        return Settled(
+            (*self.taken_away, *later.taken_away),
+            self.complete and later.complete,
+            tuple(dict.fromkeys((*self.made, *later.made))),
+            max(self.beyond, later.beyond),
+        )
 
 
 class BusyTimes:
@@ -75,9 +96,13 @@ class BusyTimes:
 
 class NewNames:
     """Of one cage, over all of its holders. `into` is where what is taken away is kept; without `takes`
-    nothing is, and new names are only frozen with the next holder."""
+    nothing is, and new names are only frozen with the next holder. `rules_of` a folder say what is ignored
+    in it."""
 
-    def __init__(self, into: Path, tell: Tell, *, takes: bool = True) -> None:
+    def __init__(
+        self, into: Path, emit: Emit, *, takes: bool = True, rules_of: RulesOf | None = None
+    ) -> None:
+        self.rules_of = rules_of
         self.known: dict[str, ProtectedNames] = {}
         """By the path of the folder that can be written to."""
         self.outdated = False
@@ -85,12 +110,16 @@ class NewNames:
         self._former: list[ProtectedNames] = []
         self._into = into
         self._takes = takes
-        self._tell = tell
+        self._emit = emit
         self._busy = BusyTimes()
         self._to_look = False
         self._looking = asyncio.Lock()
         self._took = 0.0
         self._told_incomplete = False
+        self._told_beyond = False
+        self._unsaid = Settled()
+        self._watching: asyncio.Task[None] | None = None
+        self._told_made: set[tuple[str, Identity]] = set()
 
     def began(self) -> None:
         """Note that something is started in the cage."""
@@ -100,6 +129,30 @@ class NewNames:
     def idle(self) -> None:
         """Note that nothing runs in the cage any more."""
         self._busy.ended()
+
+    def watch(self, is_busy: Callable[[], bool]) -> None:
+        """Look from now on again and again while anything runs, until `stop_watching`."""
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch(is_busy), name="new names are watched")
+
+    async def stop_watching(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait({self._watching})
+
+    async def _watch(self, is_busy: Callable[[], bool]) -> None:
+        while True:
+            await asyncio.sleep(max(WATCH_SECONDS, self._took * WATCH_SHARE))
+            if is_busy():
+                try:
+                    await self.settle(is_busy)
+                except OSError:
+                    log.warning("a cage could not be looked through for new names", exc_info=True)
+
+    def take_unsaid(self) -> Settled:
+        """Return what was found since this was asked last."""
+        said, self._unsaid = self._unsaid, Settled()
+        return said
 
     @property
     def is_quick(self) -> bool:
@@ -118,12 +171,20 @@ class NewNames:
             self._took = time.perf_counter() - begun
             self._to_look = self._to_look or not settled.complete
         for one in settled.taken_away[:MAX_TOLD]:
-            self._tell("cage.name_taken_away", {"path": one.path, "kept_at": one.kept_at, "whole": one.whole})
+            self._emit("cage.name_taken_away", {"path": one.path, "kept_at": one.kept_at, "whole": one.whole})
         if len(settled.taken_away) > MAX_TOLD:
-            self._tell("cage.names_taken_away", {"more": len(settled.taken_away) - MAX_TOLD})
+            self._emit("cage.names_taken_away", {"more": len(settled.taken_away) - MAX_TOLD})
         if not settled.complete and not self._told_incomplete:
             self._told_incomplete = True
-            self._tell("cage.names_not_all_seen", {"folders": list(self.known)})
+            self._emit("cage.names_not_all_seen", {"folders": list(self.known)})
+        for path in settled.made[:MAX_TOLD]:
+            self._emit("cage.name_made", {"path": path})
+        if settled.beyond and not self._told_beyond:
+            self._told_beyond = True
+            self._emit("cage.names_not_all_frozen", {"folders": list(self.known), "more": settled.beyond})
+        else:
+            settled = replace(settled, beyond=0)
+        self._unsaid = self._unsaid.and_then(settled)
         return settled
 
     async def settle_all(self) -> None:
@@ -159,7 +220,17 @@ class NewNames:
             complete = complete and names.complete and len(taken) < MAX_TAKEN
             if names.closed - closed:
                 self.outdated = True
-        return Settled(tuple(taken), complete)
+        beyond = sum(names.beyond for names in self.known.values())
+        return Settled(tuple(taken), complete, tuple(self._made()), beyond)
+
+    def _made(self) -> Iterator[str]:
+        """Yield the new soft names that were the cage's, each once."""
+        for folder, names in list(self.known.items()):
+            for found in list(names.made.values()):
+                path = "/".join((folder.rstrip("/"), *found.parts))
+                if (path, found.identity) not in self._told_made and self._busy.hold(found.changed_ns):
+                    self._told_made.add((path, found.identity))
+                    yield path
 
     def _open_up(self, names: ProtectedNames) -> bool:
         """Open the folders of the cage's that cannot be looked into; tell whether there were any."""

@@ -10,13 +10,14 @@ import os
 import shutil
 import socket
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from app.bridges.process import ChildProcesses, SpawnFailed
+from app.bridges.processes.process import ChildProcesses, SpawnFailed
 from app.bridges.sandbox import bubblewrap, system_view
 from app.bridges.sandbox.bounds import ControlGroups, process_limits
+from app.bridges.sandbox.egress import Egress
 from app.bridges.sandbox.holder import Holder, HolderGone
 from app.bridges.sandbox.identity import Identity, identity
 from app.bridges.sandbox.mounts import Places, open_places, real_mounts
@@ -25,7 +26,6 @@ from app.bridges.sandbox.seccomp_rules import filter_bytes
 from app.bridges.sandbox.starter import CageStarter
 from app.bridges.sandbox.system_view import Shown
 from app.bridges.sandbox.wall_time import WallTime
-from app.bridges.sandbox.way_out import WayOut
 from app.cages.cage import Cage
 from app.errors import ToolError
 
@@ -35,8 +35,6 @@ START_SECONDS = 30.0
 MOST_PROCESSES = 4096
 """Processes and threads of a cage that says nothing of them: one that multiplies without end is held."""
 MOVED_TIMES = 10
-LOOK_SECONDS = 60.0
-"""How often a cage in which something runs is looked after, besides after each command."""
 COUNT_SECONDS = 1.0
 REMOVE_SECONDS = 2.0
 _MOVED = ("swapped:", "Race condition binding dirfd", "No such file or directory")
@@ -53,7 +51,7 @@ class OneCage:
         key: str,
         cage: Cage,
         root: Path,
-        way_out: WayOut,
+        egress: Egress,
         *,
         names: NewNames,
         read_only: Sequence[Path] = (),
@@ -64,7 +62,7 @@ class OneCage:
         self._real, self._real_root = real_mounts(cage, root)
         self._children = children
         self._read_only = tuple(read_only)
-        self._way_out = way_out
+        self._egress = egress
         self._names = names
         self._holder: Holder | None = None
         self._seen: dict[str, Identity | None] = {}
@@ -75,10 +73,9 @@ class OneCage:
         self._processor_is_used_up = False
         self._keeper: asyncio.Task[None] | None = None
         self._looking: set[asyncio.Task[None]] = set()
-        self._unsaid = Settled()
         self._ended = False
         self.wall_time = WallTime(cage.limits.walltime_seconds, self._kill)
-        self.starter = CageStarter(self, way_out.variables | dict(cage.env), self._process_limits)
+        self.starter = CageStarter(self, egress.variables | dict(cage.env), self._process_limits)
 
     @asynccontextmanager
     async def lend(self, *, starting: bool) -> AsyncIterator[Holder]:
@@ -91,16 +88,17 @@ class OneCage:
                 self._keeper = asyncio.create_task(
                     self._look_after(), name=f"cage {self.key} is looked after"
                 )
+                self._names.watch(self.is_busy)
             if starting:
                 self.wall_time.begin()
             if starting and self._names.is_quick:
-                self._add(await self._names.settle(self.is_busy, always=True))
+                await self._names.settle(self.is_busy, always=True)
             holder = self._holder
             if holder is not None and (holder.gone.done() or not self._fits()):
                 self._retire(holder)
                 self._holder = None
             if self._holder is None:
-                self._add(await self._names.settle(self.is_busy, always=True))
+                await self._names.settle(self.is_busy, always=True)
                 self._holder = await self._make()
             if starting:
                 self.wall_time.begin()  # once more: a holder that is being made is not killed at its end
@@ -111,9 +109,8 @@ class OneCage:
     async def settle(self) -> Settled:
         """Take away what was made under protected names, as is done after a command, and return what was
         taken away since this was asked last."""
-        self._add(await self._names.settle(self.is_busy))
-        said, self._unsaid = self._unsaid, Settled()
-        return said
+        await self._names.settle(self.is_busy)
+        return self._names.take_unsaid()
 
     def command_gone(self) -> None:
         """Look at once for what a command has made, when it was the last one."""
@@ -125,7 +122,7 @@ class OneCage:
         task.add_done_callback(self._looking.discard)
 
     async def _look_now(self) -> None:
-        self._add(await self._names.settle(self.is_busy))
+        await self._names.settle(self.is_busy)
 
     async def aclose(self) -> None:
         """Kill everything in the cage."""
@@ -134,11 +131,12 @@ class OneCage:
         if self._keeper is not None:
             self._keeper.cancel()
             await asyncio.wait({self._keeper})
+        await self._names.stop_watching()
         async with self._making:
             holders = [*self._retired, *([self._holder] if self._holder is not None else [])]
             self._holder = None
         await asyncio.gather(*(holder.aclose() for holder in holders))
-        await self._way_out.aclose()
+        await self._egress.aclose()
         await asyncio.gather(*self._looking)
         await self._names.settle_all()
         self._names.close()
@@ -146,7 +144,7 @@ class OneCage:
 
     def take_refused(self) -> dict[str, str]:
         """Return the hosts that were refused since this was asked last, each with the kind of refusal."""
-        return self._way_out.take_refused()
+        return self._egress.take_refused()
 
     def exceeded(self) -> frozenset[str]:
         """Return the limits, but for the wall time, by which something in it was killed or refused, as far
@@ -173,29 +171,18 @@ class OneCage:
         if not holder.is_busy:
             holder.kill()
 
-    def _add(self, settled: Settled) -> None:
-        self._unsaid = Settled(
-            (*self._unsaid.taken_away, *settled.taken_away), self._unsaid.complete and settled.complete
-        )
-
     def _process_limits(self) -> dict[str, int]:
         grouped = frozenset[str]() if self._groups is None else self._groups.controllers
         return process_limits(self._limits, grouped=grouped)
 
     async def _look_after(self) -> None:
-        """End old holders in which nothing runs any more, look for new names in what runs for long, and
-        count processor time where something counts it for all of the cage."""
+        """End old holders in which nothing runs any more, and count processor time where something counts it
+        for all of the cage."""
         most = self.cage.limits.cpu_seconds
-        loop = asyncio.get_running_loop()
-        looked = loop.time()
         while True:
             await asyncio.sleep(COUNT_SECONDS)
             for holder in [one for one in self._retired if not one.is_busy]:
                 holder.kill()
-            if loop.time() >= looked + LOOK_SECONDS:
-                with suppress(OSError):
-                    self._add(await self._names.settle(self.is_busy))
-                looked = loop.time()
             used = self._groups.cpu_seconds() if self._groups is not None and most is not None else None
             if used is not None and most is not None and used > most:
                 self._processor_is_used_up = True
@@ -221,7 +208,15 @@ class OneCage:
         for path in self._read_only:
             folders += system_view.folder_and_alias(path)
         shown = [one.path for one in folders if one.link is None]
-        places = await asyncio.to_thread(open_places, self._real, self._real_root, shown, self._names.known)
+        places = await asyncio.to_thread(
+            open_places,
+            self._real,
+            self._real_root,
+            shown,
+            self._names.known,
+            self._names.rules_of,
+            can_hide=True,
+        )
         try:
             holder = await self._started(program, places, [one for one in folders if one.link is not None])
             self._names.learn(places.protected)
@@ -257,7 +252,7 @@ class OneCage:
             await holder.ready(START_SECONDS)
             if self._groups is not None:
                 self._groups.take(holder.pid)
-            await self._way_out.open(holder)
+            await self._egress.open(holder)
         except BaseException:
             await holder.aclose()
             raise

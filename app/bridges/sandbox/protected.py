@@ -18,12 +18,20 @@ from collections import deque
 from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 
 from app.bridges.sandbox.identity import Identity, identity
-from app.cages.protected_names import is_protected
+from app.cages.protected_names import ENVIRONMENT_MARK, OTHERS_FOLDERS, kind_of
+from app.workspace import folded
+from app.workspace.tree_watch import FolderRules
 
 MAX_FOLDERS = 20_000
 MAX_NAMES = 500
+"""How many hard names are frozen; those that lie deep, or among what is installed, are left out first."""
+MAX_SOFT_NAMES = 200
+"""The same of soft ones."""
+MAX_KNOWN = 20_000
+"""How many names of both classes are known. One that is not can be told from no other."""
 MAX_DEPTH = 100
 MAX_PATH = 3_000
 """Bytes of a path below the folder. What lies deeper, or farther, counts as a protected name: nobody could
@@ -55,10 +63,22 @@ class _Folder:
     at: tuple[int, int]
     changed_ns: int
     read_ns: int
+    own: bool
+    """Whether it is the project's, and nothing that was installed or made."""
 
     @property
     def settled(self) -> bool:
         return self.changed_ns + _JUST_NOW_NS < self.read_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What of a folder is protected beside the hard names. `exact` are hard by their path; `free` are soft
+    names that may be written; `rules` say which folders are ignored."""
+
+    exact: frozenset[Parts] = frozenset()
+    free: frozenset[Parts] = frozenset()
+    rules: FolderRules | None = None
 
 
 @dataclass(slots=True)
@@ -68,7 +88,14 @@ class ProtectedNames:
 
     descriptor: int
     apart: frozenset[Parts]
+    scope: Scope = Scope()
     found: dict[Parts, Found] = field(default_factory=dict)
+    """Hard names."""
+    soft: dict[Parts, Found] = field(default_factory=dict)
+    """Soft names that were there at the first look."""
+    made: dict[Parts, Found] = field(default_factory=dict)
+    """Soft names that came later."""
+    _looked: bool = False
     _folders: dict[Parts, _Folder] = field(default_factory=dict)
     closed: set[Parts] = field(default_factory=set)
     """Folders that nobody in a cage can look into, as their modes are."""
@@ -94,38 +121,51 @@ class ProtectedNames:
         """Tell whether something lies in a folder that nobody in a cage can look into."""
         return any(parts[:length] in self.closed for length in range(len(parts)))
 
+    @property
+    def beyond(self) -> int:
+        """How many names are known and not frozen, as there are too many."""
+        return max(0, len(self.found) - MAX_NAMES) + max(0, len(self.soft) - MAX_SOFT_NAMES)
+
     def noted(self, apart: Set[Parts]) -> list[Found]:
-        """Return what was found and lies in none of the places `apart`, which are left alone from now on."""
+        """Return what is to be frozen: what was found, as far as the budget of each class goes, and lies in
+        none of the places `apart`, which are left alone from now on."""
         with self._one_looks:
-            if self.apart == apart:
-                return list(self.found.values())
-            self.apart = frozenset(apart)
-            for parts in [parts for parts in self._folders if self._is_apart(parts)]:
-                del self._folders[parts]
-            for parts in [parts for parts in self.found if self._is_apart(parts)]:
-                del self.found[parts]
-            self.closed -= {parts for parts in self.closed if self._is_apart(parts)}
-            return list(self.found.values())
+            if self.apart != apart:
+                self._leave(frozenset(apart))
+            hard = islice(self.found.values(), MAX_NAMES)
+            return [*hard, *islice(self.soft.values(), MAX_SOFT_NAMES)]
+
+    def _leave(self, apart: frozenset[Parts]) -> None:
+        self.apart = apart
+        for known in (self._folders, self.found, self.soft, self.made):
+            for parts in [parts for parts in known if self._is_apart(parts)]:
+                del known[parts]
+        self.closed -= {parts for parts in self.closed if self._is_apart(parts)}
 
     def _is_apart(self, parts: Parts) -> bool:
         return any(parts[:length] in self.apart for length in range(1, len(parts) + 1))
 
     def look(self) -> list[Found]:
-        """Look for what has not been seen yet, and return it. Blocks."""
+        """Look for hard names that have not been seen yet, and return them. Soft ones are added to `made`
+        from the second look on. Blocks."""
         with self._one_looks:
-            return self._look()
+            try:
+                return self._look()
+            finally:
+                self._looked = True
 
     def _look(self) -> list[Found]:
-        for parts in [parts for parts, found in self.found.items() if self._is_gone(parts, found)]:
-            del self.found[parts]
+        for known in (self.found, self.soft, self.made):
+            for parts in [parts for parts, found in known.items() if self._is_gone(parts, found)]:
+                del known[parts]
         before = set(self.found)
         self._too_many_names = False
         self._entries = 0
         waiting: deque[Parts] = deque(self.closed)
         self.closed.clear()
         heavy: deque[Parts] = deque()
-        for parts, known in list(self._folders.items()):
-            if self._has_changed(parts, known):
+        for parts, folder in list(self._folders.items()):
+            if self._has_changed(parts, folder):
                 waiting.append(parts)
         if not self._folders and () not in waiting:
             waiting.append(())
@@ -179,7 +219,8 @@ class ProtectedNames:
                 self._folders.pop(parts, None)
                 self.closed.add(parts)
                 return
-            self._folders[parts] = _Folder((status.st_dev, status.st_ino), status.st_ctime_ns, now)
+            at, own = (status.st_dev, status.st_ino), self._is_own(parts, folder)
+            self._folders[parts] = _Folder(at, status.st_ctime_ns, now, own)
             with os.scandir(folder) as entries:
                 for entry in entries:
                     self._entries += 1
@@ -187,8 +228,11 @@ class ProtectedNames:
                         self._folders[parts].read_ns = 0
                         return
                     deeper = (*parts, entry.name)
-                    if is_protected(entry.name) or _is_far(deeper):
-                        self._note(deeper, entry)
+                    kind = kind_of(deeper)
+                    if kind == "hard" or deeper in self.scope.exact or _is_far(deeper):
+                        self._note(self.found, deeper, entry)
+                    elif kind == "soft" and own and deeper not in self.scope.free:
+                        self._note(self.made if self._looked else self.soft, deeper, entry)
                     elif deeper not in self.apart and entry.is_dir(follow_symlinks=False):
                         yield entry.name
         except OSError:
@@ -196,17 +240,29 @@ class ProtectedNames:
         finally:
             os.close(folder)
 
-    def _note(self, parts: Parts, entry: os.DirEntry[str]) -> None:
-        if parts in self.found or parts in self.apart:
+    def _is_own(self, parts: Parts, folder: int) -> bool:
+        """Tell whether a folder that is open is part of the project's own tree."""
+        if not parts:
+            return True
+        above = self._folders.get(parts[:-1])
+        if (above is not None and not above.own) or folded(parts[-1]) in OTHERS_FOLDERS:
+            return False
+        with suppress(OSError):
+            os.stat(ENVIRONMENT_MARK, dir_fd=folder, follow_symlinks=False)
+            return False
+        return self.scope.rules is None or not self.scope.rules.ignored("/".join(parts))
+
+    def _note(self, known: dict[Parts, Found], parts: Parts, entry: os.DirEntry[str]) -> None:
+        if parts in known or parts in self.soft or parts in self.apart:
             return
-        if len(self.found) >= MAX_NAMES:
+        if len(self.found) + len(self.soft) + len(self.made) >= MAX_KNOWN:
             self._too_many_names = True
             self._folders[parts[:-1]].read_ns = 0  # it is read again, when some have been taken away
             return
         with suppress(OSError):
             now, status = self._now(parts), entry.stat(follow_symlinks=False)
             if now is not None:
-                self.found[parts] = Found(parts, now, status.st_mode, status.st_ctime_ns)
+                known[parts] = Found(parts, now, status.st_mode, status.st_ctime_ns)
 
 
 def _lets_in(folder: int, status: os.stat_result) -> bool:

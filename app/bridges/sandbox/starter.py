@@ -16,13 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from app.bridges.child import Child, SpawnFailed
-from app.bridges.child_starter import ChildStarter
-from app.bridges.command_line import in_words, plain, variables
-from app.bridges.guardian import MARKER
-from app.bridges.launch import Opening
-from app.bridges.loopback import LOOPBACK
-from app.bridges.pipes import Ends, Errors, Files, Input, Output
+from app.bridges.processes import birthmark
+from app.bridges.processes.child import Child, SpawnFailed
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.command_line import in_words, plain, variables
+from app.bridges.processes.guardian import MARKER
+from app.bridges.processes.launch import Opening
+from app.bridges.processes.loopback import LOOPBACK
+from app.bridges.processes.pipes import Ends, Errors, Files, Input, Output
 from app.bridges.sandbox import holder_protocol, system_view
 from app.bridges.sandbox.holder import Command, Holder, HolderGone, Refused
 
@@ -35,16 +36,14 @@ _HOST_ONLY = frozenset(
 _HOST_ONLY_BEGINNINGS = ("XDG_", "KAGED_")
 
 
-class Lends(Protocol):
+class Allocator(Protocol):
     """What gives a holder that fits the cage as it is now."""
 
     def lend(self, *, starting: bool) -> AbstractAsyncContextManager[Holder]:
         """Give it for the time of a request. `starting`: it is to start a command. Raises ToolError."""
-        ...
 
     def command_gone(self) -> None:
         """Note that nothing is left of a command."""
-        ...
 
 
 def environment(given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
@@ -70,7 +69,9 @@ class CageStarter(ChildStarter):
     apart = True
     """They have process ids and a loopback of their own."""
 
-    def __init__(self, cage: Lends, own: Mapping[str, str], limits: Callable[[], Mapping[str, int]]) -> None:
+    def __init__(
+        self, cage: Allocator, own: Mapping[str, str], limits: Callable[[], Mapping[str, int]]
+    ) -> None:
         self._cage = cage
         self._own = own
         self._limits = limits
@@ -80,7 +81,7 @@ class CageStarter(ChildStarter):
         """Return the environment that a process has inside."""
         return environment(given, self._own)
 
-    async def start(
+    async def start(  # noqa: PLR0913
         self,
         argv: Sequence[str | bytes],
         *,
@@ -158,7 +159,8 @@ class CageStarter(ChildStarter):
                 orphans = holder.orphans
                 family = orphans.found(lingers=fields["lingers"])
                 marked = [*fields.pop("env"), os.fsencode(f"{MARKER}={family.marker}")]
-                told = holder_protocol.start_fields(env=marked, limits=self._limits(), **fields)
+                limits = {**self._limits(), birthmark.LIMIT: family.birthmark}
+                told = holder_protocol.start_fields(env=marked, limits=limits, **fields)
                 command = Command(told, given)
                 with orphans.starting():
                     leader = await holder.start(command)
@@ -183,18 +185,18 @@ def _files(
     if terminal is not None:
         os.ttyname(terminal)
         stdout, stderr = terminal, "stdout"
-    told: list[int | str] = []
+    words: list[int | str] = []
     given: list[int] = []
     plan: Files = ends.on_pipes(stdin, stdout, stderr)
     for number, file in enumerate(plan):
         if isinstance(file, Opening):
-            told.append("null")
+            words.append("null")
         elif number == 2 and file == 1:
-            told.append("stdout")
+            words.append("stdout")
         else:
-            told.append(len(given))
+            words.append(len(given))
             given.append(file)
-    return told, given
+    return words, given
 
 
 def _place(cwd: int | Path) -> tuple[bytes, tuple[int, int] | None]:

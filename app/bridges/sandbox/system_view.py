@@ -67,7 +67,7 @@ class Shown:
     link: str | None = None
 
 
-def system_folders(root: str = "/") -> Iterator[Shown]:
+def system_folders() -> Iterator[Shown]:
     """Yield what is shown of the system's folders and of /etc, where it is there."""
     for path in (*_FOLDERS, *(f"/etc/{name}" for name in _ETC)):
         try:

@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable
 from typing import Literal
 
-from app.bridges.child_starter import CageKeeper
+from app.bridges.processes.child_starter import CageKeeper
 from app.bridges.sandbox.canary import Trial, try_cage
+from app.bridges.sandbox.home import remove_abandoned
 from app.bridges.sandbox.host_support import BUBBLEWRAP_NEEDED, LANDLOCK_NEEDED, Host, look_at_host
-from app.bridges.sandbox.own_folder import remove_abandoned
 from app.bridges.sandbox.tier import Tier
 
 Mode = Literal["auto", "full", "landlock", "off"]

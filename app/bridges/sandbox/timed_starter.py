@@ -10,11 +10,11 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from app.bridges.child import Child
-from app.bridges.child_starter import ChildStarter
-from app.bridges.loopback import LOOPBACK
-from app.bridges.pipes import Errors, Input, Output
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.child import Child
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.loopback import LOOPBACK
+from app.bridges.processes.pipes import Errors, Input, Output
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.new_names import Settled
 from app.bridges.sandbox.wall_time import WallTime
 from app.cages.cage import Cage
@@ -42,7 +42,7 @@ class TimedStarter(ChildStarter):
         """Return the environment of a process: what is given."""
         return dict(given)
 
-    async def start(
+    async def start(  # noqa: PLR0913
         self,
         argv: Sequence[str | bytes],
         *,

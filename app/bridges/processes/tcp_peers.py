@@ -1,0 +1,149 @@
+"""Which TCP sockets there are on this machine, and which processes hold them, by what the kernel says.
+
+Owns: reading its tables, and telling whether the other end of a connection is a process that descends
+from this one. Never: refusing a connection (`api.access_middleware`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import os
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from app.bridges.processes import proc
+
+log = logging.getLogger("kaged.daemon")
+
+Address = tuple[str, int]
+
+PEER_KEY = "kaged.peer"
+"""Where the state of a connection's requests has its `Peer`."""
+
+_TABLES = ("tcp", "tcp6")
+_ROUNDS = 3
+"""How often the descendants are listed: those that began meanwhile are looked at, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class TcpSocket:
+    """One line of a table. Ends are as the kernel writes them; `inode` "0" is held by no process."""
+
+    local: str
+    remote: str
+    state: str
+    uid: int
+    inode: str
+
+
+def tcp_sockets() -> Iterator[TcpSocket]:
+    """Yield the TCP sockets of this network namespace. Raises `OSError` without a table. Blocking."""
+    for number, table in enumerate(_TABLES):
+        try:
+            with open(f"/proc/net/{table}", encoding="ascii", errors="replace") as file:
+                for fields in map(str.split, file):
+                    if len(fields) > 9 and fields[7].isdigit():
+                        yield TcpSocket(fields[1], fields[2], fields[3], int(fields[7]), fields[9])
+        except OSError:
+            if number == 0:
+                raise
+
+
+def held_sockets(pid: int) -> Iterator[str]:
+    """Yield the inodes of the sockets that a process holds in any of its threads. Raises `OSError` for one
+    that has ended or may not be looked at. Blocking."""
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        folder = f"/proc/{pid}/task/{thread}/fd"
+        for name in os.listdir(folder):
+            try:
+                target = os.readlink(f"{folder}/{name}")
+            except FileNotFoundError:
+                continue
+            if target.startswith("socket:["):
+                yield target[8:-1]
+
+
+class Peer:
+    """The other end of one connection. It is looked up once."""
+
+    _told_unknown = False
+
+    def __init__(self) -> None:
+        self._descends: bool | None = None
+
+    async def descends(self, peer: Address | None, here: Address | None) -> bool:
+        """Tell whether a process that this one has started, itself or through others, is at the other end.
+
+        A peer on this machine that is gone counts as one. Where the kernel does not tell, none does."""
+        if self._descends is None:
+            if peer is None or here is None:
+                return False
+            try:
+                self._descends = await asyncio.to_thread(peer_descends, peer, here)
+            except (OSError, ValueError) as problem:
+                self._descends = False
+                if not Peer._told_unknown:
+                    Peer._told_unknown = True
+                    log.warning("the processes of clients cannot be looked up: %s", problem)
+        return self._descends
+
+
+def peer_descends(peer: Address, here: Address) -> bool:
+    """Answer as `Peer.descends`. Raises `OSError` without tables, `ValueError` for no address. Blocking."""
+    theirs, mine = _ends(peer), _ends(here)
+    found = next((one for one in tcp_sockets() if one.local in theirs and one.remote in mine), None)
+    if found is None:
+        # While our end stands, theirs is on another machine or in another network namespace. Without it the
+        # client has gone.
+        return not any(one.local in mine and one.remote in theirs for one in tcp_sockets())
+    return found.inode == "0" or _is_held_by_descendant(found)
+
+
+def _is_held_by_descendant(socket: TcpSocket) -> bool:
+    seen: set[int] = set()
+    closed = False
+    for _ in range(_ROUNDS):
+        new = proc.descendants(os.getpid()) - seen
+        if not new:
+            break
+        seen |= new
+        for pid in new:
+            try:
+                if socket.inode in held_sockets(pid):
+                    return True
+            except PermissionError:
+                closed = closed or proc.user(pid) == socket.uid
+            except OSError:
+                continue
+    others = (one.pid for one in proc.processes() if one.pid not in seen)
+    return closed and not _is_held(socket.inode, others)
+
+
+def _is_held(inode: str, pids: Iterable[int]) -> bool:
+    for pid in pids:
+        try:
+            if inode in held_sockets(pid):
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def _ends(address: Address) -> frozenset[str]:
+    """Return how the tables write an address: one of IPv4 stands in both, as sockets of both kinds use it."""
+    host = ipaddress.ip_address(address[0].partition("%")[0])
+    if isinstance(host, ipaddress.IPv6Address) and host.ipv4_mapped is not None:
+        host = host.ipv4_mapped
+    port = f":{address[1]:04X}"
+    if isinstance(host, ipaddress.IPv6Address):
+        return frozenset({_words(host.packed) + port})
+    mapped = b"\0" * 10 + b"\xff\xff" + host.packed
+    return frozenset({_words(host.packed) + port, _words(mapped) + port})
+
+
+def _words(packed: bytes) -> str:
+    """Write an address as the kernel does: words of 32 bits in the machine's own order of bytes."""
+    return "".join(f"{word:08X}" for word in struct.unpack(f"={len(packed) // 4}I", packed))

@@ -1,0 +1,61 @@
+"""What an operator decides about a loaded project, and what follows from it at once.
+
+Owns: beginning what waited for trust, ending what runs when it is taken away, and what goes along when a
+project's folder was moved. Never: judging versions (`project_trust`), or how anything is ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.bridges.lsp.manager import LanguageServers
+from app.bridges.plugins.manager import Plugins
+from app.errors import Conflict
+from app.harness.checkpoints.worktrees import Worktrees
+from app.harness.projects.loaded_project import LoadedProject
+from app.harness.projects.project_loader import ProjectLoader
+from app.harness.sessions.session_manager import SessionManager
+from app.harness.workflows.service import WorkflowService
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectDecisions:
+    loader: ProjectLoader
+    sessions: SessionManager
+    workflows: WorkflowService
+    plugins: Plugins
+    languages: LanguageServers
+    worktrees: Worktrees
+
+    async def grant(self, project_id: str, digest: str, *, always: bool = False, actor: str) -> LoadedProject:
+        """Let the version of a project that `digest` names act, and begin the runs that waited for it.
+
+        Raises `NotFound`, `Conflict` (`project_changed`), `ProjectFileInvalid`."""
+        project = await self.loader.trust(project_id, digest, always=always, actor=actor)
+        await self.workflows.watch.serve()
+        return project
+
+    async def withdraw(self, project_id: str, *, actor: str) -> LoadedProject:
+        """Let nothing of a project act any more: its runs are cancelled, its plugins and servers end.
+
+        Raises `NotFound`, `Conflict` (`trusted_by_settings`)."""
+        project = await self.loader.distrust(project_id, actor=actor)
+        await self.sessions.stop_project(project_id, actor)
+        await self.plugins.end_project(project_id)
+        await self.languages.close_project(project_id)
+        return project
+
+    async def move(self, project_id: str, folder: str, *, actor: str) -> LoadedProject:
+        """Go on with a project whose folder was moved: sessions, issues, trust and notes of files stay.
+
+        Raises `NotFound`, `ProjectFileInvalid`, `Conflict` (`project_busy`, `project_exists`)."""
+        working = self.sessions.working_in(project_id)
+        if working:
+            raise Conflict(
+                f"Sessions of the project work: {', '.join(working[:3])}. Stop them, then move it.",
+                reason="project_busy",
+                details={"sessions": working},
+            )
+        await self.plugins.end_project(project_id)
+        await self.languages.close_project(project_id)
+        return await self.loader.move(project_id, folder, self.worktrees.move, actor=actor)
