@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.tools.ports import FileWrite
+from app.tools.contract.ports import FileWrite
 
 
 @dataclass(frozen=True, slots=True)

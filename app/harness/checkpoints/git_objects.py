@@ -10,21 +10,29 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.bridges.process import SpawnFailed
+from app.bridges.processes.process import SpawnFailed
 from app.errors import ToolError
 from app.ids import new_id
-from app.programs import ENVIRONMENT
-from app.tools.call_processes import CallProcesses
+from app.programs import ENVIRONMENT, search_path
+from app.tools.processes.call_processes import CallProcesses
 
 NO_REPOSITORY = "not a git repository"
 SECONDS = 60.0
 MAX_OUTPUT = 64 * 1024 * 1024
+MAX_UNTRACKED = 20_000
+"""Files that are neither tracked nor ignored; where there are more, nothing is noted."""
+LOOK_AGAIN_SECONDS = 600.0
+_LONG_NAME = 200
+TOO_MANY = (
+    f"more than {MAX_UNTRACKED:,} files are neither tracked nor ignored: list what is generated in .gitignore"
+)
 _QUIET = (
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false",
     "-c", "core.quotePath=false", "-c", "gc.auto=0",
@@ -54,6 +62,10 @@ class GitProblem(Exception):
         self.expected = expected
 
 
+class TooMuchOutput(GitProblem):
+    """A command answered more than is read of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
     """One file of a tree. `mode` is git's: 100644, 100755 or 120000 (a link); `oid` names the content."""
@@ -69,9 +81,11 @@ class GitObjects:
         self, processes: CallProcesses, environment: Mapping[str, str], root: Path, folder: Path
     ) -> None:
         """`root` is the project's folder, `folder` where its objects are kept. git runs in a cage of its own
-        where there are cages, and then without `environment` and what its user has configured."""
+        where there are cages, and then without `environment` and what its user has configured. Elsewhere it
+        is the system's: nothing that lies in a project is run."""
         self._processes = processes
         self._environment = {k: v for k, v in environment.items() if not k.startswith("GIT_")}
+        self._environment["PATH"] = search_path(environment, outside=Path(os.path.realpath(root)))
         self._options: tuple[str, ...] = _QUIET
         if processes.has_cages:
             self._environment = ENVIRONMENT | _NO_CONFIGURATION
@@ -81,6 +95,7 @@ class GitObjects:
         self._objects = folder / "objects"
         self._hash = "sha1"
         self._repository: str | None = None
+        self._crowded_until = 0.0
 
     async def open(self) -> None:
         """Find the repository. Raises `GitProblem`, an expected one where there is none."""
@@ -93,10 +108,24 @@ class GitObjects:
         self._repository = await asyncio.to_thread(os.path.realpath, self._root / objects)
 
     async def names(self) -> list[bytes]:
-        """Return the files of the project's folder that git tracks or would, relative to it."""
-        arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "."]
-        listed = await self._git(arguments, plain=True)
-        names = dict.fromkeys(listed.split(b"\0"))  # of a merge's files there are several
+        """Return the files of the project's folder that git tracks or would, relative to it.
+
+        Raises `GitProblem` when too many are neither tracked nor ignored: a note without them would take
+        them for new ones. Then nobody looks again for a while, so that a message costs nothing."""
+        now = time.monotonic()
+        if now < self._crowded_until:
+            raise GitProblem(TOO_MANY, expected=True)
+        others = ["ls-files", "-z", "--others", "--exclude-standard", "--", "."]
+        try:
+            untracked = await self._git(others, plain=True, most=MAX_UNTRACKED * _LONG_NAME)
+        except TooMuchOutput:
+            untracked = b"\0" * (MAX_UNTRACKED + 1)
+        if untracked.count(b"\0") > MAX_UNTRACKED:
+            self._crowded_until = time.monotonic() + LOOK_AGAIN_SECONDS
+            raise GitProblem(TOO_MANY, expected=True)
+        tracked = await self._git(["ls-files", "-z", "--cached", "--", "."], plain=True)
+        # Of a merge's files there are several.
+        names = dict.fromkeys((*tracked.split(b"\0"), *untracked.split(b"\0")))
         return [name for name in names if name and not name.endswith(b"/")]
 
     def oid(self, content: bytes) -> str:
@@ -222,7 +251,7 @@ class GitObjects:
         if done.timed_out:
             raise GitProblem(f"git {arguments[0]} took more than {SECONDS:.0f} s")
         if done.truncated:
-            raise GitProblem(f"git {arguments[0]} answered more than {most} bytes")
+            raise TooMuchOutput(f"git {arguments[0]} answered more than {most} bytes")
         if done.exit_code != 0:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             first = said[0][:300] if said else f"exit code {done.exit_code}"

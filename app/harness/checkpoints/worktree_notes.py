@@ -9,17 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from app.errors import KagedError
 from app.harness.checkpoints.git_objects import GitProblem
 from app.harness.checkpoints.worktrees import Worktrees
 from app.ids import new_id, now_ms
 from app.storage.models import Worktree
+from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-
-if TYPE_CHECKING:
-    from app.storage.storage import Storage
 
 log = logging.getLogger("kaged.worktrees")
 
@@ -115,7 +114,7 @@ class WorktreeNotes:
             row.detail = f"it took more than {NOTE_SECONDS:.0f} s"
         except asyncio.CancelledError as stopped:
             row.detail = str(stopped) or "it was stopped"
-            self._storage.submit(lambda uow: uow.worktrees.add(row))
+            self._store_soon(row)
             raise
         except OSError as problem:
             row.detail = problem.strerror or "the files cannot be kept"
@@ -126,10 +125,19 @@ class WorktreeNotes:
         if unchanged or (row.state == "skipped" and row.checkpoint_id is None):
             return
         if row.state == "failed":
-            log.warning("the files of session %s could not be noted: %s", row.session_id, row.detail)
-        await self._storage.write(lambda uow: uow.worktrees.add(row))
-        if row.state == "taken" and await self.worktrees.is_full(root):
-            await self._make_room(project_id, root)
+            log.warning("the file snapshot of session %s failed: %s", row.session_id, row.detail)
+        try:
+            await self._storage.write(lambda uow: _add(uow, row))
+            if row.state == "taken" and await self.worktrees.is_full(root):
+                await self._make_room(project_id, root)
+        except KagedError as problem:
+            log.warning("the file snapshot of session %s failed: %s", row.session_id, problem.message)
+
+    def _store_soon(self, row: Worktree) -> None:
+        """Store a note without waiting; the daemon may be stopping, and the storage out."""
+        with suppress(KagedError):
+            stored = self._storage.submit(lambda uow: _add(uow, row))
+            stored.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def _take(self, row: Worktree, root: Path) -> None:
         noted = await self.worktrees.note(root)
@@ -160,4 +168,10 @@ class WorktreeNotes:
         try:
             await self.worktrees.keep_only(root, kept)
         except GitProblem as problem:
-            log.warning("old notes of %s could not be deleted: %s", root, problem)
+            log.warning("old file snapshots of %s could not be deleted: %s", root, problem)
+
+
+def _add(uow: UnitOfWork, row: Worktree) -> None:
+    """Store a note, unless its session was deleted while the files were noted."""
+    if uow.sessions.get(row.session_id) is not None:
+        uow.worktrees.add(row)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.harness.checkpoints.file_survey import FileSurvey
 from app.harness.checkpoints.git_objects import GitObjects, GitProblem, TreeEntry
-from app.tools.call_processes import CallProcesses
+from app.tools.processes.call_processes import CallProcesses
 
 MAX_STORE_BYTES = 512 * 1024 * 1024
 """What the notes of one project may take on disk, before the oldest are given up."""
@@ -41,6 +42,24 @@ class _Project:
     survey: FileSurvey | None = None
     last: Noted | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+NOTES_FOLDER = "worktrees"
+"""Where the notes of all projects are, below the data folder."""
+
+
+def notes_of(folder: Path, root: Path) -> Path:
+    """Return where the notes of a project are kept below the folder of all notes."""
+    return folder / hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
+
+
+def move_notes(folder: Path, root: Path, to: Path) -> None:
+    """Keep the notes of a project that was moved; done twice it is as once. Blocks on file I/O."""
+    old, new = notes_of(folder, root), notes_of(folder, to)
+    if root == to or not old.exists():
+        return
+    shutil.rmtree(new, ignore_errors=True)  # of a project that makes room: no session needs them
+    old.rename(new)
 
 
 class Worktrees:
@@ -99,10 +118,15 @@ class Worktrees:
             await asyncio.to_thread(_delete_others, project.objects.folder / "objects", kept)
             project.last = None
 
+    async def move(self, root: Path, to: Path) -> None:
+        """Keep what was noted of a project whose folder was moved."""
+        self._projects.pop(root, None)
+        self._projects.pop(to, None)
+        await asyncio.to_thread(move_notes, self._folder, root, to)
+
     def _project(self, root: Path) -> _Project:
         if root not in self._projects:
-            name = hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
-            objects = GitObjects(self._processes, self._environment, root, self._folder / name)
+            objects = GitObjects(self._processes, self._environment, root, notes_of(self._folder, root))
             self._projects[root] = _Project(root, objects)
         return self._projects[root]
 

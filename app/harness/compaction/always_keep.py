@@ -11,8 +11,8 @@ from fnmatch import fnmatchcase
 from itertools import takewhile
 
 from app.harness.compaction.units import Unit
+from app.harness.conversation.history import Entry
 from app.harness.dsl.spec import AlwaysKeep
-from app.harness.history import Entry
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock, ToolResultsMessage, UserMessage
 
 _ROLES = {"operator": "user", "system": "user", "primary": "assistant", "tool": "tool"}

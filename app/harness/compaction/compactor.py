@@ -11,37 +11,26 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
-from app.compaction_events import CompactionCompleted, CompactionNoop, CompactionProposed, CompactionTriggered
 from app.errors import KagedError
+from app.events.compaction import CompactionCompleted, CompactionNoop, CompactionProposed, CompactionTriggered
 from app.harness.compaction.always_keep import always_kept
-from app.harness.compaction.plan import Plan, Spending, StrategyName, Trigger, Window
-from app.harness.compaction.ports import CompactorPlugins, ObserverAnswer, PostCompact, PreCompact
+from app.harness.compaction.plan import Plan, Spending, Window
+from app.harness.compaction.ports import CompactionServices, ObserverAnswer, PostCompact, PreCompact
 from app.harness.compaction.proposals import Proposals
 from app.harness.compaction.prune import ToolOutputPruner
 from app.harness.compaction.records import apply, plugin_cost, summary_row
 from app.harness.compaction.selection import Selection
 from app.harness.compaction.threshold import Threshold, threshold_of
 from app.harness.compaction.units import rows_of, units_of
-from app.harness.history import user_entry
-from app.harness.providers.catalog import Catalog
-from app.harness.providers.router import ProviderRouter
-from app.harness.run_context import RunContext
-from app.harness.telemetry import compaction_ended, compaction_span
+from app.harness.conversation.history import user_entry
+from app.harness.run.compaction_requests import StrategyName, Trigger
+from app.harness.run.run_context import RunContext
+from app.harness.run.telemetry import compaction_ended, compaction_span
+from app.harness.run.withholding import withhold
 from app.ids import new_id, now_ms
 from app.observability import NO_SPAN, Span
 from app.states import CompactionState, move
 from app.storage.models import Compaction, Message
-from app.storage.storage import Storage
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionServices:
-    """What compactions need from the daemon."""
-
-    storage: Storage
-    router: ProviderRouter
-    catalog: Catalog
-    plugins: CompactorPlugins
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +64,7 @@ class Compactor:
     def __init__(self, run: RunContext, services: CompactionServices) -> None:
         self._run = run
         self._services = services
-        self._pruner = ToolOutputPruner(run.history, run.agent.compaction.prune)
+        self._pruner = ToolOutputPruner(run.history, run.scope.agent.compaction.prune)
         self._proposals = Proposals(run, services.storage)
         self._useless: tuple[int, int] | None = None
 
@@ -85,9 +74,12 @@ class Compactor:
         run = self._run
         if not run.history.entries:
             return False
+        await withhold(run, run.meter.step + 1)
         pruned = self._pruner.prune()
         if pruned.count:
-            run.audit("context.pruned", {"results": pruned.count, "tokens_saved": pruned.tokens_saved})
+            run.journal.audit(
+                "context.pruned", {"results": pruned.count, "tokens_saved": pruned.tokens_saved}
+            )
         threshold = threshold_of(run, self._services.catalog)
         total = self._total(threshold)
         strategy = self._strategy(None)
@@ -104,12 +96,13 @@ class Compactor:
     ) -> Compacted:
         """Compact now, whatever the thresholds say. A dry run stores nothing and changes nothing."""
         run, threshold = self._run, threshold_of(self._run, self._services.catalog)
+        await withhold(run, run.meter.step + 1)
         chosen = self._strategy(strategy)
         record = Compaction(
             id=new_id("cmp"),
-            session_id=run.session_id,
-            run_id=run.run_id or None,
-            agent_path=run.agent_path,
+            session_id=run.scope.session_id,
+            run_id=run.scope.run_id or None,
+            agent_path=run.scope.agent_path,
             created_at=now_ms(),
             state=CompactionState.PROPOSED.value,
             trigger=trigger,
@@ -121,10 +114,10 @@ class Compactor:
         work = _Work(record, threshold, trigger, chosen, dry_run, NO_SPAN, time.monotonic())
         if dry_run:
             return await self._compact(work)
-        told = {"compaction_id": record.id, "trigger": trigger, "strategy": chosen}
+        data = {"compaction_id": record.id, "trigger": trigger, "strategy": chosen}
         estimate = record.threshold_estimate
-        run.audit("compaction.triggered", {**told, "threshold_estimate": estimate})
-        run.record(CompactionTriggered(threshold_estimate=estimate, window=threshold.window, **told))
+        run.journal.audit("compaction.triggered", {**data, "threshold_estimate": estimate})
+        run.journal.record(CompactionTriggered(threshold_estimate=estimate, window=threshold.window, **data))
         with compaction_span(run, chosen, trigger) as work.span:
             done = await self._compact(work)
             compaction_ended(run, work.span, done.record, done.outcome)
@@ -182,16 +175,16 @@ class Compactor:
         state = move(CompactionState(record.state), CompactionState.APPLIED).value
         after = self._total(threshold)
         record.sqlmodel_update({"state": state, "after_estimate": after, "details": details})
-        told: dict[str, Any] = {
+        data: dict[str, Any] = {
             "compaction_id": record.id,
             "after_estimate": record.after_estimate,
             "superseded_count": len(record.superseded_message_ids),
             "summary_message_id": record.summary_message_id,
             "duration_ms": record.details["duration_ms"],
         }
-        run.audit("compaction.completed", {**told, "plugins_fired": record.plugins_fired})
+        run.journal.audit("compaction.completed", {**data, "plugins_fired": record.plugins_fired})
         completed = CompactionCompleted(
-            **told,
+            **data,
             trigger=record.trigger,
             strategy=record.strategy,
             threshold_estimate=record.threshold_estimate,
@@ -200,7 +193,7 @@ class Compactor:
         stored = record.model_copy()
         try:
             await asyncio.shield(
-                run.record(completed, work=lambda uow: apply(uow, stored, summary), durable=True)
+                run.journal.record(completed, work=lambda uow: apply(uow, stored, summary), durable=True)
             )
         except KagedError:
             restore()
@@ -213,7 +206,7 @@ class Compactor:
         if work.trigger != "threshold_crossed":
             # Nobody says that the context is above the threshold, or the window is smaller than thought.
             goal = min(goal, int(history.tokens() * threshold.lower / threshold.upper))
-        entries, conditions = list(history.entries), run.agent.compaction.always_keep
+        entries, conditions = list(history.entries), run.scope.agent.compaction.always_keep
 
         def look() -> Window:
             units = units_of(entries)
@@ -247,10 +240,10 @@ class Compactor:
     async def _nothing(self, work: _Work) -> None:
         """Nothing may go: say so once, and not again before the conversation has changed."""
         self._useless = self._state()
-        told = {"compaction_id": work.record.id, "strategy": work.strategy}
+        data = {"compaction_id": work.record.id, "strategy": work.strategy}
         reason = "nothing that may go is left"
-        self._run.audit("compaction.noop", {**told, "reason": reason})
-        await asyncio.shield(self._run.record(CompactionNoop(**told, reason=reason)))
+        self._run.journal.audit("compaction.noop", {**data, "reason": reason})
+        await asyncio.shield(self._run.journal.record(CompactionNoop(**data, reason=reason)))
 
     async def _propose(self, work: _Work, window: Window, plan: Plan, summary: Message | None) -> None:
         record = work.record
@@ -258,7 +251,7 @@ class Compactor:
         record.summary_message_id = None
         if plan.summary is not None:
             record.details = {**record.details, "facts": dict(plan.summary.facts)}
-        told: dict[str, Any] = {
+        data: dict[str, Any] = {
             "compaction_id": record.id,
             "trigger": record.trigger,
             "strategy": record.strategy,
@@ -266,10 +259,10 @@ class Compactor:
             "after_estimate": record.after_estimate,
             "superseded_count": len(record.superseded_message_ids),
         }
-        self._run.audit("compaction.proposed", told)
-        proposed = CompactionProposed(**told)
+        self._run.journal.audit("compaction.proposed", data)
+        proposed = CompactionProposed(**data)
         await asyncio.shield(
-            self._run.record(proposed, work=lambda uow: uow.compactions.add(record), durable=True)
+            self._run.journal.record(proposed, work=lambda uow: uow.compactions.add(record), durable=True)
         )
 
     async def tell_plugins(self, record: Compaction, plan: Plan) -> None:
@@ -290,18 +283,20 @@ class Compactor:
         if answers:
             record.plugins_fired = record.plugins_fired + [_fired(answer) for answer in answers]
             fired = record.plugins_fired
-            self._run.record(work=lambda uow: uow.compactions.update(record.id, plugins_fired=fired))
+            self._run.journal.record(work=lambda uow: uow.compactions.update(record.id, plugins_fired=fired))
 
     def _strategy(self, override: StrategyName | None) -> StrategyName:
         """Return the strategy; where no operator can be asked, `checkpoint` does what it would propose."""
-        strategy = override or self._run.agent.compaction.strategy
+        strategy = override or self._run.scope.agent.compaction.strategy
         if strategy == "checkpoint" and not self._proposals.can_ask:
-            return self._run.agent.compaction.checkpoint_fallback
+            return self._run.scope.agent.compaction.checkpoint_fallback
         return strategy
 
     def _total(self, threshold: Threshold) -> int:
         run = self._run
-        return run.estimate.request(run.history.tokens(), run.system(), run.tools) + threshold.reserve
+        return (
+            run.estimate.request(run.history.tokens(), run.plan.system(), run.plan.tools) + threshold.reserve
+        )
 
     def _measure(self, threshold: Threshold) -> Any:
         return lambda tokens: self._run.estimate.with_messages(tokens) + threshold.reserve

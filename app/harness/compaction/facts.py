@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.harness.compaction.units import Unit
-from app.harness.estimate import estimate_text
+from app.harness.conversation.estimate import estimate_text
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock, UserMessage
 
 PATH_ARGUMENTS = frozenset(

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from app.harness.compaction.units import Unit
+from app.harness.run.compaction_requests import StrategyName
 from app.messages import Cost, Usage
-
-Trigger = Literal["threshold_crossed", "provider_overflow_retry", "operator_manual", "scheduled"]
-StrategyName = Literal["drop", "summarize", "delegate", "checkpoint"]
 
 
 class StrategyFailed(Exception):
@@ -62,15 +60,20 @@ class Window:
         """Return the units that may go, the oldest first."""
         return [unit for index, unit in enumerate(self.units) if index not in self.kept]
 
-    def oldest(self, room: int = 0) -> list[Unit]:
-        """Return the oldest units that must go so that `room` tokens are free below the goal."""
+    def oldest(self, room: int = 0, *, keep_summaries: bool = False) -> list[Unit]:
+        """Return the oldest units that must go so that `room` tokens are free below the goal.
+
+        With `keep_summaries` no summary is among them; notes about dropped messages are. Nothing goes
+        where only what stands for earlier messages would go."""
         left, gone = self.tokens, []
         for unit in self.candidates():
             if left + room <= self.goal:
                 break
+            if keep_summaries and unit.is_summary and unit.dropped is None:
+                continue
             gone.append(unit)
             left -= unit.tokens
-        return gone
+        return [] if all(unit.is_summary for unit in gone) else gone
 
 
 @dataclass(slots=True)

@@ -11,10 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
-from app.harness.compaction.plan import StrategyName, Trigger, Window
-from app.harness.history import Entry
-from app.harness.run_context import RunContext
+from app.harness.compaction.plan import Window
+from app.harness.conversation.history import Entry
+from app.harness.providers.catalog import Catalog
+from app.harness.providers.router import ProviderRouter
+from app.harness.run.compaction_requests import StrategyName, Trigger
+from app.harness.run.run_context import RunContext
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock, ToolResultsMessage, UserMessage
+from app.storage.storage import Storage
 
 ResultKind = Literal["inject", "retain", "compactor_result", "null", "error"]
 
@@ -95,28 +99,12 @@ class CompactorPlugins(Protocol):
 
     async def pre_compact(self, run: RunContext, notice: PreCompact) -> Sequence[ObserverAnswer]:
         """Ask every observer, in the order declared; one that fails answers `error`."""
-        ...
 
     async def compact(self, run: RunContext, plugin: str, notice: PreCompact) -> CompactorAnswer:
         """Ask the compactor. Raises `CompactorFailed`."""
-        ...
 
     async def post_compact(self, run: RunContext, notice: PostCompact) -> Sequence[ObserverAnswer]:
         """Tell every observer."""
-        ...
-
-
-class NoPlugins:
-    """There are no plugins."""
-
-    async def pre_compact(self, run: RunContext, notice: PreCompact) -> Sequence[ObserverAnswer]:
-        return ()
-
-    async def compact(self, run: RunContext, plugin: str, notice: PreCompact) -> CompactorAnswer:
-        raise CompactorFailed(f"plugin {plugin!r} does not run")
-
-    async def post_compact(self, run: RunContext, notice: PostCompact) -> Sequence[ObserverAnswer]:
-        return ()
 
 
 def described(entry: Entry, *, always_keep: bool) -> list[dict[str, Any]]:
@@ -136,7 +124,7 @@ def described(entry: Entry, *, always_keep: bool) -> list[dict[str, Any]]:
             }
             for row_id, result in zip(entry.row_ids, message.results, strict=False)
         ]
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "id": entry.row_ids[0],
         "role": entry.role,
         "content": "".join(block.text for block in message.blocks if isinstance(block, TextBlock)),
@@ -146,9 +134,19 @@ def described(entry: Entry, *, always_keep: bool) -> list[dict[str, Any]]:
     if isinstance(message, AssistantMessage):
         calls = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
         if calls:
-            told["tool_calls"] = [
+            data["tool_calls"] = [
                 {"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls
             ]
     else:
         assert isinstance(message, UserMessage)
-    return [told]
+    return [data]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionServices:
+    """What compactions need from the daemon."""
+
+    storage: Storage
+    router: ProviderRouter
+    catalog: Catalog
+    plugins: CompactorPlugins

@@ -11,11 +11,12 @@ from typing import Any
 
 from app.errors import Conflict, ValidationFailed
 from app.harness.compaction.always_keep import always_kept
+from app.harness.compaction.notes import loses_summary, note_of, with_note
 from app.harness.compaction.plan import Plan, Summary
 from app.harness.compaction.strategies.delegate import MAX_SUMMARY_CHARACTERS
-from app.harness.compaction.units import Unit, rows_of, units_of
-from app.harness.estimate import estimate_text
-from app.harness.run_context import RunContext
+from app.harness.compaction.units import DROPPED, Unit, rows_of, units_of
+from app.harness.conversation.estimate import estimate_text
+from app.harness.run.run_context import RunContext
 from app.ids import now_ms
 from app.states import CompactionState, move
 from app.storage.models import Compaction
@@ -37,7 +38,7 @@ class Proposals:
     @property
     def can_ask(self) -> bool:
         """False for a subagent, which cannot wait alone, and where nobody is there to answer."""
-        return self._run.parent is None and not self._run.headless
+        return self._run.parent is None and not self._run.scope.headless
 
     async def waiting(self) -> bool:
         """Tell, at the first boundary of a run, whether an earlier proposal still waits.
@@ -47,7 +48,9 @@ class Proposals:
             return False
         self._read = True
         run = self._run
-        newest = await self._storage.read(lambda uow: uow.compactions.newest(run.session_id, run.agent_path))
+        newest = await self._storage.read(
+            lambda uow: uow.compactions.newest(run.scope.session_id, run.scope.agent_path)
+        )
         if newest is None:
             return False
         if newest.state == "rejected":
@@ -77,12 +80,11 @@ def plan_of(proposal: Compaction, run: RunContext) -> Plan:
     date: a message of it is not visible any more."""
     gone = _units(proposal.superseded_message_ids, run)
     if rows_of(gone) != list(proposal.superseded_message_ids):
-        raise Conflict(
-            "The conversation has changed since this was proposed. Reject it, and compact again.",
-            reason="proposal_outdated",
-        )
+        raise _outdated("The conversation has changed since this was proposed.")
+    if not proposal.summary and loses_summary(gone):  # proposed by an earlier version
+        raise _outdated("This would take an earlier summary away without a new one.")
     summary = Summary(proposal.summary, proposal.details.get("facts") or {}) if proposal.summary else None
-    return Plan(proposal.details.get("method", "drop"), gone, summary=summary)
+    return with_note(Plan(proposal.details.get("method", "drop"), gone, summary=summary))
 
 
 def edited(
@@ -92,7 +94,7 @@ def edited(
     or only together with others."""
     wanted = list(proposal.superseded_message_ids) if ids is None else list(ids)
     units = units_of(run.history.entries)
-    kept = always_kept(units, run.agent.compaction.always_keep)
+    kept = always_kept(units, run.scope.agent.compaction.always_keep)
     gone = _units(wanted, run)
     problem = None
     if not gone:
@@ -103,17 +105,41 @@ def edited(
         problem = "one of these messages is always kept"
     if problem is not None:
         raise ValidationFailed(problem.capitalize() + ".", fields={"superseded_message_ids": problem})
-    summary = proposal.summary if text is None else text
-    if summary is not None and len(summary) > MAX_SUMMARY_CHARACTERS:
+    summary = _edited_summary(proposal, gone, text)
+    if len(summary.text) > MAX_SUMMARY_CHARACTERS:
         raise ValidationFailed("The summary is too long.", fields={"summary": "too long"})
-    left = run.history.tokens() - sum(unit.tokens for unit in gone) + estimate_text(summary or "")
-    total = run.estimate.request(left, run.system(), run.tools)
+    proposal.details = {**proposal.details, "facts": dict(summary.facts)}
+    left = run.history.tokens() - sum(unit.tokens for unit in gone) + estimate_text(summary.text)
+    total = run.estimate.request(left, run.plan.system(), run.plan.tools)
     reserve = proposal.details.get("reserve", 0)
     return {
         "superseded_message_ids": rows_of(gone),
-        "summary": summary or None,
+        "summary": summary.text,
         "after_estimate": total + int(reserve),
     }
+
+
+def _edited_summary(proposal: Compaction, gone: Sequence[Unit], text: str | None) -> Summary:
+    """Return what stands for the units: an operator's own words, else what was proposed. Without either it
+    is a line that counts them. Raises `ValidationFailed` when an earlier summary would be lost."""
+    facts = dict(proposal.details.get("facts") or {})
+    counted = facts.pop(DROPPED, None) is not None
+    if text is not None and text.strip():
+        return Summary(text, facts)  # an operator's own words are a summary, whatever they replace
+    if text is None and proposal.summary and not counted:
+        proposed = set(proposal.superseded_message_ids)
+        if not loses_summary([unit for unit in gone if proposed.isdisjoint(unit.row_ids)]):
+            return Summary(proposal.summary, facts)
+    elif not loses_summary(gone):
+        return note_of(gone)
+    raise ValidationFailed(
+        "One of these messages is a summary of earlier messages. Only a new `summary` can replace it.",
+        fields={"summary": "write what is to stand for the earlier summary"},
+    )
+
+
+def _outdated(why: str) -> Conflict:
+    return Conflict(f"{why} Reject it, and compact again.", reason="proposal_outdated")
 
 
 def _units(ids: Sequence[str], run: RunContext) -> list[Unit]:

@@ -11,10 +11,10 @@ from collections import deque
 from dataclasses import dataclass
 
 from app.harness.compaction.always_keep import names_tool
+from app.harness.conversation.estimate import IMAGE_TOKENS, MESSAGE_OVERHEAD, estimate_text
+from app.harness.conversation.history import Entry, History
+from app.harness.conversation.view import notice
 from app.harness.dsl.spec import PruneSpec
-from app.harness.estimate import IMAGE_TOKENS, MESSAGE_OVERHEAD, estimate_text
-from app.harness.history import Entry, History
-from app.harness.view import notice
 from app.messages import ToolResult, ToolResultsMessage
 
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 from app.harness.compaction.plan import Plan, Spending
-from app.harness.hooks.injection import injection
-from app.harness.view import SUMMARY_KIND
+from app.harness.compaction.units import DROPPED, TAKEN_OUT
+from app.harness.conversation.injection import injection
+from app.harness.conversation.view import SUMMARY_KIND
 from app.ids import new_id, now_ms
-from app.storage.models import Compaction, Message
+from app.storage.models import Compaction, Message, MessageDetails
 from app.storage.unit_of_work import UnitOfWork
 
 _LAST = 500
@@ -29,11 +30,14 @@ def summary_row(record: Compaction, plan: Plan) -> Message | None:
     said += [injection(name, text) for name, text in plan.inject]
     if not said:
         return None
-    details: dict[str, Any] = {
+    facts = dict(plan.summary.facts) if plan.summary is not None else {}
+    if plan.inject and DROPPED in facts:  # a later line would replace this one, and what plugins said
+        facts[TAKEN_OUT] = facts.pop(DROPPED)
+    details: MessageDetails = {
         "kind": SUMMARY_KIND,
         "createdBy": "compactor",
         "compaction_id": record.id,
-        "facts": dict(plan.summary.facts) if plan.summary is not None else {},
+        "facts": facts,
     }
     if "compactor_cost" in record.details:
         details["compactor_cost"] = record.details["compactor_cost"]

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from app.compaction_events import CompactionFailed
-from app.harness.compaction.plan import Plan, StrategyFailed, StrategyName, Window
-from app.harness.compaction.ports import CompactorFailed, PreCompact
+from app.events.compaction import CompactionFailed
+from app.harness.compaction.notes import with_note
+from app.harness.compaction.plan import Plan, StrategyFailed, Window
+from app.harness.compaction.ports import CompactionServices, CompactorFailed, PreCompact
 from app.harness.compaction.strategies.delegate import checked_plan
 from app.harness.compaction.strategies.drop import drop
 from app.harness.compaction.strategies.summarize import summarize
 from app.harness.compaction.summarizer import Summarizer
 from app.harness.compaction.threshold import Threshold
-from app.harness.run_context import RunContext
+from app.harness.run.compaction_requests import StrategyName
+from app.harness.run.run_context import RunContext
 from app.observability import Span
-
-if TYPE_CHECKING:
-    from app.harness.compaction.compactor import CompactionServices
 
 log = logging.getLogger("kaged.compaction")
 
@@ -47,7 +46,7 @@ class Selection:
 
     async def plan(self, window: Window, strategy: StrategyName, notice: PreCompact) -> Plan:
         """Return a plan; a strategy that fails never stops a compaction."""
-        settings = self._run.agent.compaction
+        settings = self._run.scope.agent.compaction
         chosen = settings.checkpoint_fallback if strategy == "checkpoint" else strategy
         fired: list[dict[str, Any]] = []
         try:
@@ -58,23 +57,23 @@ class Selection:
             else:
                 plan = await self._dropped(window)
         except StrategyFailed as failure:
-            self._tell(notice.compaction_id, chosen, failure.reason)
+            self._emit_fallback(notice.compaction_id, chosen, failure.reason)
             plan = await asyncio.to_thread(drop, window)
             plan.fallback_reason = f"{chosen}: {failure.reason}"
         plan.fired = fired
-        return plan
+        return with_note(plan)
 
     async def _dropped(self, window: Window) -> Plan:
         """Try a summary first where the project names a summarizer; it fails silently."""
-        if self._run.agent.compaction.summarize is not None:
+        if self._run.scope.agent.compaction.summarize is not None:
             try:
                 return await self._summarized(window)
             except StrategyFailed as failure:
-                log.info("run %s drops without a summary: %s", self._run.run_id, failure.reason)
+                log.info("run %s drops without a summary: %s", self._run.scope.run_id, failure.reason)
         return await asyncio.to_thread(drop, window)
 
     async def _summarized(self, window: Window) -> Plan:
-        run, settings = self._run, self._run.agent.compaction.summarize
+        run, settings = self._run, self._run.scope.agent.compaction.summarize
         if settings is None:
             raise StrategyFailed("the agent has no `summarize` block")
         summarizer = Summarizer(run, settings, self._services.router, self._services.catalog, self._span)
@@ -85,7 +84,7 @@ class Selection:
             self._charge(summarizer)
 
     async def _delegated(self, window: Window, notice: PreCompact, fired: list[dict[str, Any]]) -> Plan:
-        plugin = self._run.agent.compaction.delegate
+        plugin = self._run.scope.agent.compaction.delegate
         if plugin is None:
             raise StrategyFailed("the agent names no compactor plugin")
         asked: dict[str, Any] = {
@@ -109,7 +108,9 @@ class Selection:
         """Return the open todos and the unanswered questions, as text."""
         run = self._run
         todos = [f"[{item.status}] {item.content}" for item in await run.todos.read() if is_open(item.status)]
-        pending = await self._services.storage.read(lambda uow: uow.interactions.pending(run.session_id))
+        pending = await self._services.storage.read(
+            lambda uow: uow.interactions.pending(run.scope.session_id)
+        )
         return todos, [question_of(row.kind, row.request) for row in pending]
 
     def _charge(self, summarizer: Summarizer) -> None:
@@ -119,15 +120,17 @@ class Selection:
             return
         run, usage = self._run, spending.usage
         cost = None if spending.cost is None else spending.cost.total
-        run.spend_on_compaction(usage, spending.cost)
-        run.record(work=lambda uow: uow.sessions.add_usage(run.session_id, usage, cost, "compactor"))
+        run.meter.spend_on_compaction(usage, spending.cost)
+        run.journal.record(
+            work=lambda uow: uow.sessions.add_usage(run.scope.session_id, usage, cost, "compactor"), kept=True
+        )
 
-    def _tell(self, compaction_id: str, attempted: StrategyName, reason: str) -> None:
+    def _emit_fallback(self, compaction_id: str, attempted: StrategyName, reason: str) -> None:
         if self._dry_run:
             return
-        told = {"attempted_strategy": attempted, "fallback_strategy": "drop", "reason": reason}
-        self._run.audit("compaction.failed", {"compaction_id": compaction_id, **told})
-        self._run.record(CompactionFailed(compaction_id=compaction_id, **told))
+        data = {"attempted_strategy": attempted, "fallback_strategy": "drop", "reason": reason}
+        self._run.journal.audit("compaction.failed", {"compaction_id": compaction_id, **data})
+        self._run.journal.record(CompactionFailed(compaction_id=compaction_id, **data))
 
 
 def is_open(status: str) -> bool:

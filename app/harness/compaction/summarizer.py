@@ -11,20 +11,20 @@ from contextlib import aclosing
 from pathlib import Path
 
 from app.errors import KagedError
-from app.harness.answer import Answer
 from app.harness.compaction.plan import Spending, StrategyFailed
 from app.harness.compaction.threshold import FALLBACK_WINDOW
+from app.harness.conversation.estimate import MESSAGE_OVERHEAD, estimate_text
 from app.harness.dsl.compiled import CompiledSummarize
 from app.harness.dsl.paths import PathProblem
 from app.harness.dsl.prompt_files import PromptProblem, read_prompt
-from app.harness.estimate import MESSAGE_OVERHEAD, estimate_text
 from app.harness.providers.catalog import Catalog
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest
 from app.harness.providers.route import AttemptFailed, AttemptStarted, Candidate
 from app.harness.providers.router import ProviderRouter
-from app.harness.run_context import RunContext
-from app.harness.telemetry import ModelCallRecord
+from app.harness.run.answer import Answer
+from app.harness.run.run_context import RunContext
+from app.harness.run.telemetry import ModelCallRecord
 from app.messages import Cost, StopReason, SystemBlock, TextBlock, Usage, UserMessage
 from app.observability import Span
 
@@ -88,7 +88,7 @@ class Summarizer:
             system=await self._prompt(),
             messages=(UserMessage(blocks=(TextBlock(text=text),)),),
             max_output_tokens=max_tokens,
-            session_id=self._run.session_id,
+            session_id=self._run.scope.session_id,
         )
         try:
             async with asyncio.timeout(CALL_SECONDS):
@@ -150,12 +150,12 @@ class Summarizer:
         self._usage = self._usage + usage
         if cost is not None:
             self._cost = cost if self._cost is None else self._cost + cost
-        generation = answer.generation(self._run.step, asked.provider, asked.model, stop, cost)
+        generation = answer.generation(self._run.meter.step, asked.provider, asked.model, stop, cost)
         record.answered(answer, generation, error)
 
     async def _prompt(self) -> tuple[SystemBlock, ...]:
         if self._system is None:
-            file, root = Path(self._settings.prompt_file), Path(self._run.project.root_dir)
+            file, root = Path(self._settings.prompt_file), Path(self._run.scope.project.root_dir)
             try:
                 text = await asyncio.to_thread(read_prompt, file, root)
             except (PathProblem, PromptProblem) as problem:

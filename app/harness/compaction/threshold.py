@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from app.harness.providers.catalog import Catalog
-from app.harness.run_context import RunContext
+from app.harness.run.run_context import RunContext
 
 FALLBACK_WINDOW = 128_000
 """Tokens taken for the window of a model that nothing is known about."""
@@ -42,8 +42,8 @@ class Threshold:
 
 def threshold_of(run: RunContext, catalog: Catalog) -> Threshold:
     """Return the thresholds of a run's agent for the model that its next call goes to first."""
-    candidate, settings = run.route.candidates[0], run.agent.compaction
+    candidate, settings = run.plan.route.candidates[0], run.scope.agent.compaction
     window = catalog.context_window(candidate.provider, candidate.model) or FALLBACK_WINDOW
-    output = run.limits.max_output_tokens or catalog.max_output(candidate.provider, candidate.model)
+    output = run.meter.limits.max_output_tokens or catalog.max_output(candidate.provider, candidate.model)
     reserve = min(output or RESERVED_OUTPUT, window // 4)
     return Threshold(window, reserve, settings.upper, settings.lower)

@@ -6,11 +6,17 @@ units go (`strategies`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.harness.history import Entry
+from app.harness.conversation.history import Entry
 from app.messages import AssistantMessage, ToolCallBlock
+
+DROPPED = "dropped"
+"""The fact of a summary message that only tells how much was dropped without a summary."""
+
+TAKEN_OUT = "taken_out"
+"""The fact of a summary that has replaced such messages: what they have counted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,6 +25,22 @@ class Unit:
 
     entries: tuple[Entry, ...]
     tokens: int
+
+    @property
+    def is_summary(self) -> bool:
+        return self.entries[0].is_summary
+
+    @property
+    def dropped(self) -> Mapping[str, int] | None:
+        """What a note about dropped messages counts (`messages`, `tokens`); None for everything else."""
+        counted: Mapping[str, int] | None = (self.entries[0].facts or {}).get(DROPPED)
+        return counted
+
+    @property
+    def taken_out(self) -> Mapping[str, int] | None:
+        """What went earlier without a summary, as a note or a summary counts it; None without any."""
+        counted: Mapping[str, int] | None = self.dropped or (self.entries[0].facts or {}).get(TAKEN_OUT)
+        return counted
 
     @property
     def row_ids(self) -> list[str]:

@@ -14,12 +14,13 @@ from typing import Any
 
 import xxhash
 
-from app.harness.estimate import estimate_message
-from app.harness.message_rows import assistant_blocks, tool_result, user_message
-from app.harness.pictures import has_pictures, without_pictures
-from app.harness.positions import Positions
+from app.harness.conversation.content_gate import ContentGate
+from app.harness.conversation.estimate import estimate_message
+from app.harness.conversation.message_rows import Positions, assistant_blocks, tool_result, user_message
+from app.harness.conversation.pictures import has_pictures, without_pictures
+from app.harness.conversation.view import View, is_summary, with_notices
+from app.harness.conversation.withheld import mark_passed
 from app.harness.providers.provider import EncodingCache
-from app.harness.view import View, is_summary, with_notices
 from app.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -39,9 +40,10 @@ class Entry:
     """One model message, the rows it was made of, and what the model is shown of it.
 
     `role` is that of the rows; `pruned` maps the index of a tool result to the tokens that a notice
-    stands for; `facts` are what a summary keeps word for word."""
+    stands for; `facts` are what a summary keeps word for word; `passed` are the content gates that have
+    examined the message, by their digests."""
 
-    __slots__ = ("_tokens", "always_keep", "facts", "message", "pruned", "role", "row_ids", "shown")
+    __slots__ = ("_tokens", "always_keep", "facts", "message", "passed", "pruned", "role", "row_ids", "shown")
 
     def __init__(
         self,
@@ -59,7 +61,13 @@ class Entry:
         self.facts = facts
         self.shown = message
         self.pruned: dict[int, int] = {}
+        self.passed: frozenset[str] = frozenset()
         self._tokens = -1
+
+    @property
+    def is_summary(self) -> bool:
+        """True for what stands for messages that a compaction took away."""
+        return self.facts is not None
 
     @property
     def tokens(self) -> int:
@@ -74,6 +82,11 @@ class Entry:
         self.pruned |= notices
         self.shown = with_notices(self.message, self.pruned)
         self._tokens = -1
+
+    def replace(self, message: Any) -> None:
+        """Have another message of its kind in the place of the one so far; notices stay."""
+        self.message, self._tokens = message, -1
+        self.shown = with_notices(message, self.pruned) if self.pruned else message
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +117,12 @@ class History:
         self.positions = Positions() if positions is None else positions
         self.last_message_id: str | None = None
         self.visible: list[ModelMessage] = self.messages
+        self.gate: ContentGate | None = None
+        """Withholds content from the conversation's agent; made with its first request."""
         self.generation = 0
         """Rises whenever the list is changed otherwise than by growing."""
         self._hidden_before = 1
-        self._counted = 0
-        self._total = 0
+        self._counted = self._total = 0
         self._plain = whole
         self._floor = 0 if whole else self.positions.next_position - 1
         self._cut: list[str] = []
@@ -176,12 +190,23 @@ class History:
         self._without_of = None
         self._pictured = self._pictured or has_pictures(message)
 
+    def withhold(self, entry: Entry, message: ModelMessage) -> None:
+        """Show the model another message in the place of one that no model has been sent yet."""
+        index = self.entries.index(entry)
+        entry.replace(message)
+        if any(later.role == "primary" for later in self.entries[index:]):
+            return self._put(self.entries, self._hidden_before)
+        self.messages[index] = message
+        if self.visible is not self.messages:
+            self.visible[:] = [one.shown for at, one in enumerate(self.entries) if self._is_shown(at)]
+        self._counted, self._total, self._without_of = 0, 0, None
+
     # -- reading ----------------------------------------------------------------------------
 
     def tokens(self) -> int:
         """Return about how many tokens the visible messages are; each is counted once."""
         for index in range(self._counted, len(self.entries)):
-            if index == 0 or index >= self._hidden_before:
+            if self._is_shown(index):
                 self._total += self.entries[index].tokens
         self._counted = len(self.entries)
         return self._total
@@ -202,7 +227,7 @@ class History:
         if self._plain:
             return None
         if self._view is None:
-            shown = [i for i in range(len(self.entries)) if i == 0 or i >= self._hidden_before]
+            shown = [index for index in range(len(self.entries)) if self._is_shown(index)]
             content = View(
                 rows=tuple(row_id for index in shown for row_id in self.entries[index].row_ids),
                 pruned={self._key(i): self.entries[i].pruned for i in shown if self.entries[i].pruned},
@@ -234,15 +259,17 @@ class History:
         return row_ids
 
     def truncate(self, target_tokens: int) -> bool:
-        """Show the model only the first message and the newest ones that fit `target_tokens`.
+        """Show the model only the first message, summaries, and the newest messages that fit
+        `target_tokens`.
 
         Calls and their results stay together; nothing is deleted. Returns False when there is
         nothing left to leave out."""
         entries = self.entries
-        budget = target_tokens - entries[0].tokens
+        stays = sum(entry.tokens for entry in entries[1:] if entry.is_summary)
+        budget = target_tokens - entries[0].tokens - stays
         start = len(entries)
         while start > 1:
-            budget -= entries[start - 1].tokens
+            budget -= 0 if entries[start - 1].is_summary else entries[start - 1].tokens
             if budget < 0:
                 break
             start -= 1
@@ -285,13 +312,16 @@ class History:
         self.messages = [entry.message for entry in entries]
         self.visible = self.messages
         if self._hidden_before > 1 or any(entry.pruned for entry in entries):
-            self.visible = [entry.shown for entry in (*entries[:1], *entries[self._hidden_before :])]
+            self.visible = [entry.shown for index, entry in enumerate(entries) if self._is_shown(index)]
         self.cache = EncodingCache()
         self.generation += 1
         self._counted = self._total = 0
         self._plain, self._view = False, None
 
     # -- inside -----------------------------------------------------------------------------
+
+    def _is_shown(self, index: int) -> bool:
+        return index == 0 or index >= self._hidden_before or self.entries[index].is_summary
 
     def _key(self, index: int) -> str:
         """Return the row by which the results at an index are known: their first, else their call's."""
@@ -312,6 +342,7 @@ class History:
     def _load(self, rows: Iterable[Message], waiting: frozenset[str]) -> None:
         open_calls: list[ToolCallBlock] = []
         results: dict[str, tuple[str, ToolResult]] = {}
+        gated: list[tuple[int, str | None]] = []
         for row in rows:
             self.last_message_id = row.id
             self.answered = row.role == "primary" and row.details.get("stopReason") == "stop"
@@ -321,6 +352,7 @@ class History:
                 continue
             self._close_calls(open_calls, results)
             if row.role == "primary":
+                gated.append((len(self.entries), row.details.get("gateDigest")))
                 blocks = assistant_blocks(row)
                 if blocks:
                     self._append(Entry(AssistantMessage(blocks=blocks), (row.id,), "primary"))
@@ -328,6 +360,7 @@ class History:
             else:
                 self._append(user_entry(row))
         self._close_calls(open_calls, results, waiting)
+        mark_passed(self.entries, gated)
 
     def _close_calls(
         self,
@@ -361,6 +394,6 @@ def waiting_result(call: ToolCallBlock) -> ToolResult:
 
 def user_entry(row: Message) -> Entry:
     """Return the entry of an operator's message or of one of the daemon's, a summary included."""
-    facts = row.details.get("facts") if is_summary(row) else None
+    facts = row.details.get("facts") or {} if is_summary(row) else None
     keep = row.details.get("always_keep") is True
     return Entry(user_message(row), (row.id,), row.role, always_keep=keep, facts=facts)

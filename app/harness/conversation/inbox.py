@@ -7,11 +7,8 @@ are stored before they get here, and leave only once it is stored where they wen
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
 
 from app.storage.models import Message
-
-Delivery = Literal["direct", "queued", "steer", "held", "continue"]
 
 
 class Inbox:
@@ -59,6 +56,24 @@ class Inbox:
         self._queued.clear()
         self._held.extend(newly_held)
         return [row.id for row in newly_held]
+
+    def find(self, message_id: str) -> Message | None:
+        """Return a message that waits."""
+        waiting = (*self._steers, *self._queued, *self._held)
+        return next((row for row in waiting if row.id == message_id), None)
+
+    def replace(self, row: Message) -> None:
+        """Let a message that still waits have other content."""
+        for waiting in (self._queued, self._steers, self._held):
+            waiting[:] = [row if one.id == row.id else one for one in waiting]
+
+    def put_back(self, row: Message) -> None:
+        """Let a message wait again that was taken away; ids are in the order of time."""
+        waiting = self._held if row.delivery == "held" else self._queued
+        if row.delivery == "steer":
+            waiting = self._steers
+        waiting.append(row)
+        waiting.sort(key=lambda one: one.id)
 
     def remove(self, ids: Collection[str]) -> None:
         """Forget messages that have entered the conversation."""

@@ -1,15 +1,15 @@
 """Stored messages as a model reads them.
 
-Owns: an answer's blocks, an operator's message with its attachments, a tool's result. Pure. Never: which of
+Owns: an answer's blocks, an operator's message with its attachments, a tool's result, each without what is
+withheld from the model. Pure. Never: which of
 them a conversation has (`history`).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import TypeAdapter
 
+from app.harness.conversation.withheld import cuts_in, result_without, user_message_without
 from app.messages import (
     AssistantBlock,
     ImageBlock,
@@ -51,16 +51,35 @@ def user_message(row: Message) -> UserMessage:
             name = attachment.get("name", "attachment")
             blocks.append(TextBlock(text=f"<attachment name={name!r}>\n{attachment['text']}\n</attachment>"))
     blocks.append(TextBlock(text=row.content))
-    return UserMessage(blocks=tuple(blocks))
+    message = UserMessage(blocks=tuple(blocks))
+    for cuts in cuts_in(row.details):
+        message = user_message_without(message, cuts)
+    return message
 
 
 def tool_result(row: Message) -> ToolResult:
     """Return a stored tool message as the answer to its call."""
-    details: dict[str, Any] = row.details
-    return ToolResult(
+    details = row.details
+    result = ToolResult(
         tool_call_id=details.get("toolCallId", ""),
         name=details.get("toolName", ""),
         content=row.content,
         is_error=bool(details.get("isError", False)),
         images=tuple(ImageBlock.model_validate(image) for image in details.get("images", ())),
     )
+    for cuts in cuts_in(details):
+        result = result_without(result, cuts)
+    return result
+
+
+class Positions:
+    """`next_position` is the next free one."""
+
+    def __init__(self, next_position: int = 1) -> None:
+        self.next_position = next_position
+
+    def take(self, count: int = 1) -> int:
+        """Reserve `count` neighbouring positions and return the first."""
+        first = self.next_position
+        self.next_position += count
+        return first

@@ -5,8 +5,8 @@ Owns: `include_tool_results_in_context: false`. Never: pruning for want of room 
 
 from __future__ import annotations
 
-from app.harness.estimate import estimate_text
-from app.harness.history import History
+from app.harness.conversation.estimate import estimate_text
+from app.harness.conversation.history import History
 from app.messages import ToolResultsMessage
 
 

@@ -21,5 +21,5 @@ def without_pictures(message: ModelMessage) -> ModelMessage:
 
 
 def _in_words(result: ToolResult) -> ToolResult:
-    told = [f"[{image.media_type}: not shown, this model takes no images]" for image in result.images]
-    return result.model_copy(update={"content": "\n".join((result.content, *told)), "images": ()})
+    notes = [f"[{image.media_type}: not shown, this model takes no images]" for image in result.images]
+    return result.model_copy(update={"content": "\n".join((result.content, *notes)), "images": ()})

@@ -7,17 +7,23 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.errors import Conflict, RateLimited
-from app.events import CheckpointCreated, MessagePosted, head_of, message_address
-from app.harness.history import History
+from app.events.union import CheckpointCreated, MessagePosted, head_of, message_address
+from app.harness.conversation.history import History
 from app.ids import new_id, now_ms
-from app.messages import AssistantMessage
+from app.messages import NUDGE, AssistantMessage
 from app.states import RunState, SessionState
-from app.storage.models import Checkpoint, Message, Run, Session
+from app.storage.models import Checkpoint, Message, MessageDetails, Run, Session
 from app.storage.unit_of_work import UnitOfWork
 
 Mode = Literal["queue", "steer", "reject"]
 
-NUDGE = "Continue where you stopped."
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The run that is tried again, and the model that its message asks for."""
+
+    run: Run
+    model: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ def operator_message(
     actor: str,
 ) -> Message:
     """Return the row of a posted message; it has no place in the history yet."""
-    details: dict[str, Any] = {"createdBy": actor}
+    details: MessageDetails = {"createdBy": actor}
     if attachments:
         details["attachments"] = [dict(attachment) for attachment in attachments]
     if model is not None:
@@ -115,21 +121,25 @@ def checkpoint_of(
     )
 
 
-def busy(state: SessionState) -> Conflict:
-    """Return the refusal of a message that must not wait."""
-    running = state is SessionState.RUNNING
+def busy(state: SessionState, *, waits: bool = False) -> Conflict:
+    """Return the refusal of a message that must not wait; `waits`: the session's run does."""
+    running = waits or state is SessionState.RUNNING
+    message = "As many sessions run as may; post with mode=queue to wait for a place."
+    if running:
+        how = (
+            "waits for an answer. Answer" if waits and state is SessionState.PAUSED else "is active. Wait for"
+        )
+        message = f"A run {how} it, cancel it, or post with mode=queue or mode=steer."
     return Conflict(
-        "A run is active. Wait for it, cancel it, or post with mode=queue or mode=steer."
-        if running
-        else "As many sessions run as may; post with mode=queue to wait for a place.",
+        message,
         reason="run_in_progress" if running else "no_capacity",
         details={"state": state.value},
     )
 
 
-def at_work(state: SessionState, command: str) -> Conflict:
+def at_work(state: SessionState, command: str, *, run: bool = False) -> Conflict:
     """Return the refusal of a command that must not come between a run, or a task in the background."""
-    what = "A run" if state is SessionState.RUNNING else "A task in the background"
+    what = "A run" if run or state is SessionState.RUNNING else "A task in the background"
     return Conflict(
         f"{what} is active; cancel it before you {command} the session.",
         reason="run_in_progress",
@@ -220,3 +230,15 @@ def mark_resumed(checkpoint: Checkpoint | None) -> Callable[[UnitOfWork], None]:
             uow.checkpoints.update(checkpoint.id, resumed_at=now_ms())
 
     return work
+
+
+TITLE_LENGTH = 80
+
+
+def title_from(content: str) -> str:
+    """Return the first non-empty line, shortened at a word to at most 80 characters."""
+    line = next((line.strip() for line in content.splitlines() if line.strip()), "")
+    if len(line) <= TITLE_LENGTH:
+        return line
+    head, _, _ = line[: TITLE_LENGTH - 1].rpartition(" ")
+    return (head or line[: TITLE_LENGTH - 1]) + "…"

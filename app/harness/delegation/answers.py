@@ -9,19 +9,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import orjson
 
 from app.errors import ToolError
+from app.harness.loop.loop import LoopOutcome
+from app.harness.run.run_context import RunContext
 from app.json_schema import violations
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock
-from app.tools.agents.answer import ChildAnswer, ProposedTodo
-from app.tools.ports import MAX_TODO_CHARACTERS, MAX_TODOS
-
-if TYPE_CHECKING:
-    from app.harness.loop import LoopOutcome
-    from app.harness.run_context import RunContext
+from app.tools.contract.child_answer import ChildAnswer, ProposedTodo
+from app.tools.contract.ports import MAX_TODO_CHARACTERS, MAX_TODOS
 
 COMPLETE_REASONS = frozenset({"stop", "length"})
 """Reasons of a child's run that leave an answer; with `length` it was cut off by its model's limit."""
@@ -51,13 +49,13 @@ def answer_of(run: RunContext, outcome: LoopOutcome, feedback: list[str]) -> Chi
     if outcome.state != "succeeded" or outcome.reason not in COMPLETE_REASONS:
         raise failure_of(run, outcome, feedback)
     text = last_text(run)
-    output, problem = structured(text, run.agent.output)
+    output, problem = structured(text, run.scope.agent.output)
     return ChildAnswer(
-        agent_path=run.agent_path,
-        run_id=run.run_id,
+        agent_path=run.scope.agent_path,
+        run_id=run.scope.run_id,
         state="succeeded",
         reason=outcome.reason,
-        steps=run.step,
+        steps=run.meter.step,
         todos=proposed_todos(text) or None,
         output=output,
         output_problem=problem,
@@ -69,17 +67,17 @@ def answer_of(run: RunContext, outcome: LoopOutcome, feedback: list[str]) -> Chi
 def failure_of(run: RunContext, outcome: LoopOutcome, feedback: list[str]) -> ToolError:
     """Return the error that says how a child's run ended, and how far it had come."""
     code, what = _what_happened(run, outcome)
-    parts = [f"{run.agent_path} {what}", _done_so_far(run)]
+    parts = [f"{run.scope.agent_path} {what}", _done_so_far(run)]
     said = last_text(run)
     if said:
         parts.append(f"The last it said: {said[-_SAID:]}")
     parts += feedback
     detail: dict[str, Any] = {
-        "agent_path": run.agent_path,
-        "run_id": run.run_id,
+        "agent_path": run.scope.agent_path,
+        "run_id": run.scope.run_id,
         "state": outcome.state,
         "reason": outcome.reason,
-        "steps": run.step,
+        "steps": run.meter.step,
     }
     return ToolError(code, "\n".join(parts), detail=detail)
 
@@ -87,7 +85,10 @@ def failure_of(run: RunContext, outcome: LoopOutcome, feedback: list[str]) -> To
 def _what_happened(run: RunContext, outcome: LoopOutcome) -> tuple[str, str]:
     reason = outcome.reason
     if reason == "max_steps":
-        return "agent_out_of_budget", f"has used all of its {run.limits.max_steps} steps and is not done."
+        return (
+            "agent_out_of_budget",
+            f"has used all of its {run.meter.limits.max_steps} steps and is not done.",
+        )
     if reason.startswith("budget_"):
         unit = reason.removeprefix("budget_")
         return "agent_out_of_budget", f"has used up its budget of {unit} and is not done."
@@ -107,7 +108,7 @@ def _done_so_far(run: RunContext) -> str:
         if isinstance(message, AssistantMessage):
             calls.update(block.name for block in message.blocks if isinstance(block, ToolCallBlock))
     listed = ", ".join(f"{name} ({count})" for name, count in calls.most_common(10))
-    return f"Done so far: {run.step} model calls" + (f"; tools called: {listed}." if listed else ".")
+    return f"Done so far: {run.meter.step} model calls" + (f"; tools called: {listed}." if listed else ".")
 
 
 def proposed_todos(text: str) -> list[ProposedTodo]:

@@ -11,33 +11,30 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from app.errors import KagedError, ToolError
-from app.events import EventPayload
-from app.harness.active_run import PARENT, ActiveRun
+from app.events.payload import EventPayload
+from app.harness.conversation.session_rows import posted_event, put_all
 from app.harness.delegation.answers import answer_of
-from app.harness.delegation.forwarding import forward
+from app.harness.delegation.forwarding import forward, prompt_of
 from app.harness.delegation.hooks import Delegation, DelegationHooks
 from app.harness.delegation.outside_cage import Outside, SeenLines
-from app.harness.delegation.prompt import prompt_of
 from app.harness.delegation.rows import delegation_row, forwarded_row
-from app.harness.issues.proposals import Proposer
-from app.harness.loop import LoopOutcome
-from app.harness.run_context import RunContext
-from app.harness.run_factory import build_child
-from app.harness.session_rows import posted_event, put_all
+from app.harness.issues.proposals import Proposer, TodoProposals
+from app.harness.loop.active_run import PARENT, ActiveRun
+from app.harness.loop.loop import LoopOutcome
+from app.harness.loop.run_factory import build_child
+from app.harness.loop.run_services import CallServices, RunServices
+from app.harness.run.run_context import RunContext
 from app.observability import Span
 from app.storage.models import Message
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.agents.answer import ChildAnswer
 from app.tools.agents.definition import agent_tool_name
 from app.tools.authorisation.cage_policy import CagePolicy
-from app.tools.ports import ChildTask
+from app.tools.contract.child_answer import ChildAnswer
+from app.tools.contract.ports import ChildTask
 from app.workspace import locate
-
-if TYPE_CHECKING:
-    from app.harness.session_services import SessionServices
 
 log = logging.getLogger("kaged.delegation")
 
@@ -57,12 +54,10 @@ class Background(Protocol):
         self, delegation: Delegation, active: ActiveRun, events: Sequence[EventPayload], store: Work
     ) -> None:
         """Store the end of the task and tell the agent that started it, in one unit."""
-        ...
 
-    async def hand_up(self, rows: list[Message], *, held: bool) -> None:
+    async def forward(self, rows: list[Message], *, held: bool) -> None:
         """Tell the root agent what an agent was to be told that has ended without having read it; with
         `held` not before the operator's next message."""
-        ...
 
 
 class ChildRun:
@@ -74,16 +69,18 @@ class ChildRun:
         self.active: ActiveRun
         self._tasks = tasks
 
-    def take_late(self) -> list[Message]:
+    def drain_late(self) -> list[Message]:
         """Give what became of background tasks to the child's running turn."""
         taken, self.late = self.late, []
         run = self.active.context
         placed = [
-            row.model_copy(update={"position": run.history.take_position(), "run_id": run.run_id})
+            row.model_copy(update={"position": run.history.take_position(), "run_id": run.scope.run_id})
             for row in taken
         ]
         if placed:
-            run.record(*(posted_event(row, queued=False) for row in placed), work=put_all(placed))
+            run.journal.record(
+                *(posted_event(row, queued=False) for row in placed), work=put_all(placed), kept=True
+            )
         return placed
 
     async def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Work) -> None:
@@ -94,26 +91,32 @@ class ChildRun:
                 await self._tasks.task_ended(self.delegation, self.active, [closing], store)
             else:
                 await asyncio.shield(
-                    run.stream.record(
+                    run.journal.stream.record(
                         [closing],
                         store,
-                        run_id=run.run_id,
-                        agent_path=run.agent_path,
-                        parent_tool_call_id=run.parent_call_id,
+                        run_id=run.scope.run_id,
+                        agent_path=run.scope.agent_path,
+                        parent_tool_call_id=run.scope.parent_call_id,
+                        kept=True,
                     )
                 )
             late, self.late = self.late, []
             if late:
-                await self._tasks.hand_up(late, held=run.stopping == "cancel")
+                await self._tasks.forward(late, held=run.controls.stopping == "cancel")
         except KagedError as problem:
-            log.error("the end of run %s could not be stored: %s", run.run_id, problem.message)
+            log.error("the end of run %s could not be stored: %s", run.scope.run_id, problem.message)
 
 
 class Delegations:
     """One object for each session. `hooks` are the daemon's."""
 
     def __init__(
-        self, services: SessionServices, session_id: str, tasks: Background, hooks: DelegationHooks
+        self,
+        services: RunServices,
+        session_id: str,
+        tasks: Background,
+        hooks: DelegationHooks,
+        proposals: TodoProposals | None,
     ) -> None:
         self.live: dict[str, ChildRun] = {}
         """The runs of children under way, by run id."""
@@ -121,18 +124,21 @@ class Delegations:
         self._session_id = session_id
         self._tasks = tasks
         self._hooks = hooks
+        self._proposals = proposals
         self._seen = SeenLines()
         self._seen_lock = asyncio.Lock()
         self._agents: Counter[str] = Counter()
         self._starting = 0
 
-    async def delegate(self, parent: RunContext, call_id: str, task: ChildTask, span: Span) -> ChildAnswer:
+    async def delegate(
+        self, parent: RunContext, calls: CallServices, call_id: str, task: ChildTask, span: Span
+    ) -> ChildAnswer:
         """Run a child of `parent` on a task and return its answer, at once when it is a background task.
 
         Raises ToolError when the child is refused, cannot be started, or does not get to its end."""
-        agent = parent.agent.children.get(task.child)
+        agent = parent.scope.agent.children.get(task.child)
         if agent is None:
-            known = ", ".join(map(agent_tool_name, parent.agent.children)) or "none"
+            known = ", ".join(map(agent_tool_name, parent.scope.agent.children)) or "none"
             raise ToolError("agent_not_found", f"There is no subagent {task.child!r}. Subagents: {known}.")
         if len(self.live) + self._starting >= MAX_LIVE:
             message = f"{MAX_LIVE} subagents are at work in this session already; wait for some of them."
@@ -143,7 +149,7 @@ class Delegations:
             raise self._refused(delegation, refusal)
         self._starting += 1
         try:
-            child = await self._start(delegation, span)
+            child = await self._start(delegation, calls, span)
         finally:
             self._starting -= 1
         if task.background:
@@ -151,7 +157,7 @@ class Delegations:
         outcome = await self._end_of(child)
         feedback, stop = await self._completed(delegation, child.active, outcome)
         if stop:
-            parent.ending = "delegation_stopped"
+            parent.controls.ending = "delegation_stopped"
         answer = answer_of(child.active.context, outcome, feedback)
         await self.propose(delegation, child.active, answer)
         return answer
@@ -162,7 +168,7 @@ class Delegations:
 
     async def propose(self, delegation: Delegation, active: ActiveRun, answer: ChildAnswer) -> None:
         """Keep the checklist that a child's answer proposes, if any. Does not raise."""
-        proposals, agent = self._services.proposals, delegation.child
+        proposals, agent = self._proposals, delegation.child
         if proposals is not None and answer.todos:
             at_once = agent.todo_review == "auto"
             call_id, run_id = delegation.call_id, active.run_id
@@ -173,15 +179,15 @@ class Delegations:
 
     def _refused(self, delegation: Delegation, reason: str) -> ToolError:
         key = delegation.child.key
-        told = {"child": delegation.path, "call_id": delegation.call_id, "reason": reason}
-        delegation.parent.audit("delegation.refused", told)
+        data = {"child": delegation.path, "call_id": delegation.call_id, "reason": reason}
+        delegation.parent.journal.audit("delegation.refused", data)
         return ToolError(
             "delegation_refused",
             f"Sub-agent {key} could not be started: {reason}",
             detail={"agent_path": delegation.path, "reason": reason},
         )
 
-    async def _start(self, delegation: Delegation, span: Span) -> ChildRun:
+    async def _start(self, delegation: Delegation, calls: CallServices, span: Span) -> ChildRun:
         """Store the child's run with what it is shown, and start it."""
         parent = delegation.parent
         child = ChildRun(delegation, self._tasks)
@@ -191,11 +197,12 @@ class Delegations:
                 parent,
                 delegation.child,
                 child,
+                calls,
                 call_id=delegation.call_id,
                 span=span,
                 background=delegation.background,
-                take_steers=child.take_late,
-                over=self._over,
+                take_steers=child.drain_late,
+                on_end=self._on_run_end,
             )
         except KagedError as problem:
             raise self._refused(delegation, problem.message) from None
@@ -210,24 +217,26 @@ class Delegations:
             put_all(rows)(uow)
 
         run = active.context
-        told = [posted_event(one, queued=False) for one in rows]
-        run.record(active.started_event(), *told, work=store, durable=delegation.background)
+        events = [posted_event(one, queued=False) for one in rows]
+        run.journal.record(
+            active.started_event(), *events, work=store, durable=delegation.background, kept=True
+        )
         for one in rows:
             run.history.add_user(one)
-        parent.audit("delegation.started", self._told(delegation, active))
-        self.live[run.run_id] = child
-        self._agents[run.agent_path] += 1
+        parent.journal.audit("delegation.started", self._told(delegation, active))
+        self.live[run.scope.run_id] = child
+        self._agents[run.scope.agent_path] += 1
         if not delegation.background:
-            parent.children[run.run_id] = active
+            parent.controls.children[run.scope.run_id] = active
         active.start()
-        if parent.stopping:
-            active.stop(parent.stopping, by=PARENT)
+        if parent.controls.stopping:
+            active.stop(parent.controls.stopping, by=PARENT)
         return child
 
     async def _rows(self, delegation: Delegation, active: ActiveRun) -> list[Message]:
         """Return the messages that the child's conversation begins with."""
-        run, candidate = active.context, active.context.route.candidates[0]
-        window = self._services.catalog.context_window(candidate.provider, candidate.model)
+        run, candidate = active.context, active.context.plan.route.candidates[0]
+        window = self._services.router.catalog.context_window(candidate.provider, candidate.model)
         outside = await self._outside(run)
         shown = await forward(delegation, self._hooks, outside, window)
         rows = []
@@ -235,13 +244,13 @@ class Delegations:
             rows.append(forwarded_row(delegation, run, shown.text, shown.left_out))
         rows.append(delegation_row(delegation, run, shown.prompt))
         if shown.left_out:
-            told = {"child": delegation.path, "call_id": delegation.call_id, "lines": shown.left_out}
-            delegation.parent.audit("delegation.filtered", told)
+            data = {"child": delegation.path, "call_id": delegation.call_id, "lines": shown.left_out}
+            delegation.parent.journal.audit("delegation.filtered", data)
         return rows
 
     async def _outside(self, run: RunContext) -> Outside:
         """Return what keeps from a child what its cage does not show it."""
-        cage = run.cage
+        cage = run.scope.cage
         if cage is None:
             return Outside(self._seen, None)
         async with self._seen_lock:
@@ -250,11 +259,11 @@ class Delegations:
                 lambda uow: uow.messages.tool_results_since(self._session_id, max(0, since))
             )
             await asyncio.to_thread(self._seen.add_results, rows)
-        policy = CagePolicy(cage, run.project_root)
+        policy = CagePolicy(cage, run.scope.project_root)
 
         def readable(path: str) -> bool:
             try:
-                policy.check(locate(run.project_root, path).parts, "ro")
+                policy.check(locate(run.scope.project_root, path).parts, "ro")
             except ToolError:
                 return False
             return True
@@ -267,12 +276,12 @@ class Delegations:
         try:
             await active.ended()
         except asyncio.CancelledError:
-            active.stop("cancel" if parent.stopping == "cancel" else "pause", by=PARENT)
+            active.stop("cancel" if parent.controls.stopping == "cancel" else "pause", by=PARENT)
             await _ended_whatever_comes(active)
             self._audit_end(child.delegation, active)
             raise
         finally:
-            parent.children.pop(active.run_id, None)
+            parent.controls.children.pop(active.run_id, None)
             self.live.pop(active.run_id, None)
         outcome = active.outcome
         if outcome is None:  # a defect: the run ended without having come to an end
@@ -286,7 +295,7 @@ class Delegations:
         return await self._hooks.on_complete(delegation, outcome)
 
     def _audit_end(self, delegation: Delegation, active: ActiveRun) -> None:
-        delegation.parent.audit("delegation.completed", ended_told(delegation, active))
+        delegation.parent.journal.audit("delegation.completed", ended_told(delegation, active))
 
     def _told(self, delegation: Delegation, active: ActiveRun) -> dict[str, Any]:
         return {
@@ -297,13 +306,13 @@ class Delegations:
             "prompt": delegation.prompt[:200],
         }
 
-    async def _over(self, session_id: str, agent_path: str, run_id: str) -> None:
+    async def _on_run_end(self, session_id: str, agent_path: str, run_id: str) -> None:
         """End what tools keep for a run, and for its agent once the last of its runs is over."""
         self._agents[agent_path] -= 1
         last = self._agents[agent_path] <= 0
         if last:
             del self._agents[agent_path]
-        await self._services.run_over(session_id, agent_path, run_id, last=last)
+        await self._services.on_run_end(session_id, agent_path, run_id, last=last)
 
 
 def ended_told(delegation: Delegation, active: ActiveRun) -> dict[str, Any]:
@@ -315,9 +324,9 @@ def ended_told(delegation: Delegation, active: ActiveRun) -> dict[str, Any]:
         "call_id": delegation.call_id,
         "state": outcome.state if outcome is not None else "failed",
         "reason": outcome.reason if outcome is not None else "internal",
-        "steps": run.step,
-        "tokens": run.usage.total,
-        "cost_usd": run.cost_usd,
+        "steps": run.meter.step,
+        "tokens": run.meter.usage.total,
+        "cost_usd": run.meter.cost_usd,
     }
 
 

@@ -1,4 +1,4 @@
-"""What a child is shown of its parent's conversation: words only, bounded, within its cage.
+"""What a child is asked, and shown of its parent's conversation: words only, bounded, within its cage.
 
 Owns: which messages go, their form, how much of them. Never: what lies outside a cage (`outside_cage`).
 The result is stored with the child's conversation, so that it is the same in each of its turns.
@@ -7,12 +7,16 @@ The result is stored with the child's conversation, so that it is the same in ea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import orjson
+
+from app.harness.conversation.estimate import estimate_text
 from app.harness.delegation.hooks import Delegation, DelegationHooks
 from app.harness.delegation.outside_cage import Outside
-from app.harness.estimate import estimate_text
+from app.harness.dsl.compiled import CompiledAgent
 from app.messages import AssistantMessage, ModelMessage, TextBlock, UserMessage
 
 MAX_TOKENS = 8_000
@@ -104,14 +108,32 @@ def _bounded(parts: _Parts, budget: int) -> str:
         part = parts.at(index)
         if part is None:
             continue
-        told = _told(*part)
-        room -= estimate_text(told)
+        lines = _told(*part)
+        room -= estimate_text(lines)
         if room < 0:
             skipped = [_SKIPPED]
             break
-        newest.append(told)
+        newest.append(lines)
     return "\n".join([_HEAD, opening, *skipped, *reversed(newest)])
 
 
 def _told(role: str, text: str) -> str:
     return f"<{role}>\n{text}\n</{role}>"
+
+
+_BY_SCHEMA = (
+    "Your last message must be one JSON object, and nothing else, that fulfils this JSON Schema:\n{schema}"
+)
+
+
+def prompt_of(child: CompiledAgent, given: Mapping[str, Any]) -> str:
+    """Return the prompt: the task itself where that is all there is, else the input as JSON."""
+    task = given.get("task")
+    asked = task if len(given) == 1 and isinstance(task, str) else _json(given)
+    if child.output is None:
+        return asked
+    return f"{asked}\n\n{_BY_SCHEMA.format(schema=_json(child.output))}"
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return orjson.dumps(dict(value), option=orjson.OPT_INDENT_2).decode()

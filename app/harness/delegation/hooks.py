@@ -11,19 +11,17 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from app.errors import ToolError
 from app.harness.dsl.cage_scope import broader
 from app.harness.dsl.compiled import CompiledAgent
 from app.harness.dsl.spec import MAX_AGENT_DEPTH
-from app.harness.limits import judge
+from app.harness.loop.loop import LoopOutcome
+from app.harness.run.limits import judge
+from app.harness.run.run_context import RunContext
+from app.messages import ModelMessage
 from app.tools.authorisation.cage_policy import CagePolicy
-
-if TYPE_CHECKING:
-    from app.harness.loop import LoopOutcome
-    from app.harness.run_context import RunContext
-    from app.messages import ModelMessage
 
 log = logging.getLogger("kaged.delegation")
 
@@ -76,19 +74,16 @@ class CompleteVerdict:
 class StartHook(Protocol):
     async def on_start(self, delegation: Delegation) -> StartVerdict | None:
         """Called before anything of the child exists. None means: go on."""
-        ...
 
 
 class CompleteHook(Protocol):
     async def on_complete(self, delegation: Delegation, outcome: LoopOutcome) -> CompleteVerdict | None:
         """Called once after the child's run has ended, however it ended by itself."""
-        ...
 
 
 class MessageFilter(Protocol):
     def keep(self, delegation: Delegation, messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
         """Return those of the parent's messages that the child may be shown, or parts of them."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +152,13 @@ class CageReady:
 
     async def on_start(self, delegation: Delegation) -> StartVerdict | None:
         cage = delegation.child.cage
-        wider = broader(cage, delegation.parent.agent.cage)
+        wider = broader(cage, delegation.parent.scope.agent.cage)
         if wider:
             return StartVerdict(refusal=f"its cage grants more than its parent's: {'; '.join(wider)}")
         if cage == "disabled":
             return None
         try:
-            CagePolicy(cage.model_dump(), delegation.parent.project_root)
+            CagePolicy(cage.model_dump(), delegation.parent.scope.project_root)
         except (ToolError, OSError, ValueError) as problem:
             return StartVerdict(refusal=f"its cage cannot be had: {problem}")
         return None
@@ -174,10 +169,10 @@ class BudgetLeft:
 
     async def on_start(self, delegation: Delegation) -> StartVerdict | None:
         for run in delegation.parent.lineage():
-            for verdict in judge(run.limits, run.spent()):
+            for verdict in judge(run.meter.limits, run.meter.spent()):
                 if verdict.reached:
                     used = f"{verdict.used:g} of {verdict.limit:g} {verdict.unit}"
-                    return StartVerdict(refusal=f"the budget of {run.agent_path} is used up ({used})")
+                    return StartVerdict(refusal=f"the budget of {run.scope.agent_path} is used up ({used})")
         return None
 
 

@@ -7,6 +7,7 @@ What it promises, and what not, is said in docs/delegation.md.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +22,10 @@ MAX_LINES = 200_000
 """How many lines of tool results are remembered for one session; the oldest are forgotten first."""
 _NUMBERED = re.compile(r"^\s*\d+(?::|\t|\s*[|→])\s?")
 _QUOTED = re.compile(r"^[\s>+|-]+")
+_HALF = 8
+MAX_LOOKED_AT = 32
+MAX_LENGTH = 1_000
+"""Characters of a line that is known again within another."""
 _PATH_KEYS = ("path", "file", "file_path")
 
 Readable = Callable[[str], bool]
@@ -28,12 +33,20 @@ Readable = Callable[[str], bool]
 
 def line_key(line: str) -> bytes | None:
     """Return what a line is known again by: without quote marks, line numbers and outer white space;
-    None for a line that is too short to tell anything."""
+    None for a line that is too short to tell anything. The second half stands for how it begins."""
     bare = _NUMBERED.sub("", _QUOTED.sub("", line), count=1).strip().rstrip(",;")
     bare = bare.strip("\"'` ")
     if len(bare) < MIN_CHARACTERS:
         return None
-    return xxhash.xxh3_64_digest(bare.encode("utf-8", "surrogatepass"))
+    return _key(bare)
+
+
+def _key(bare: str) -> bytes:
+    return _digest(bare) + _digest(bare[:MIN_CHARACTERS])
+
+
+def _digest(text: str) -> bytes:
+    return xxhash.xxh3_64_digest(text.encode("utf-8", "surrogatepass"))
 
 
 class SeenLines:
@@ -44,6 +57,7 @@ class SeenLines:
     def __init__(self) -> None:
         self.newest_at = 0
         self._origins: dict[bytes, set[str]] = {}
+        self._beginnings: Counter[bytes] = Counter()
 
     def add_results(self, rows: list[Message]) -> None:
         """Take up stored tool results, the oldest first. Blocks for what is large."""
@@ -58,9 +72,24 @@ class SeenLines:
             key = line_key(line)
             if key is None:
                 continue
-            self._origins.setdefault(key, set()).add(origin)
+            known = self._origins.get(key)
+            if known is not None:
+                known.add(origin)
+                continue
+            self._origins[key] = {origin}
+            self._beginnings[key[_HALF:]] += 1
             if len(self._origins) > MAX_LINES:
-                del self._origins[next(iter(self._origins))]
+                self._forget(next(iter(self._origins)))
+
+    def _forget(self, key: bytes) -> None:
+        del self._origins[key]
+        self._beginnings[key[_HALF:]] -= 1
+        if not self._beginnings[key[_HALF:]]:
+            del self._beginnings[key[_HALF:]]
+
+    def begins(self, text: str) -> bool:
+        """Tell whether a line is known that begins with these `MIN_CHARACTERS` characters."""
+        return _digest(text) in self._beginnings
 
     def origins(self, key: bytes) -> frozenset[str]:
         return frozenset(self._origins.get(key, ()))
@@ -85,15 +114,53 @@ class Outside:
                 if not kept or kept[-1] != LEFT_OUT:
                     kept.append(LEFT_OUT)
             else:
-                kept.append(line)
+                rest, parts = self._without_parts(line)
+                cut += parts
+                kept.append(rest)
         return "\n".join(kept), cut
 
+    def _without_parts(self, line: str) -> tuple[str, int]:
+        """Return the line with a mark in place of each known line that is quoted in it, and their number.
+
+        Where there are too many beginnings of known lines to look at each, all from there on goes."""
+        kept: list[str] = []
+        at = found = looked = 0
+        for start in _edges(line, len(line) - MIN_CHARACTERS):
+            if start < at or not self._seen.begins(line[start : start + MIN_CHARACTERS]):
+                continue
+            looked += 1
+            end = self._end_of_outside(line, start) if looked <= MAX_LOOKED_AT else len(line)
+            if end is not None:
+                kept += [line[at:start], LEFT_OUT]
+                at, found = end, found + 1
+        return "".join((*kept, line[at:])), found
+
+    def _end_of_outside(self, line: str, start: int) -> int | None:
+        """Return where the longest line from outside that begins at `start` ends, None without one."""
+        ends = [start + MIN_CHARACTERS + edge for edge in _edges(line[start + MIN_CHARACTERS :], MAX_LENGTH)]
+        ends += [len(line)] if len(line) - start <= MAX_LENGTH else []
+        return next((end for end in reversed(ends) if self._is_key_outside(_key(line[start:end]))), None)
+
     def _is_outside(self, line: str) -> bool:
-        key = line_key(line)
+        return self._is_key_outside(line_key(line))
+
+    def _is_key_outside(self, key: bytes | None) -> bool:
         if key is None or self._readable is None:
             return False
         origins = self._seen.origins(key)
         return bool(origins) and not any(origin and self._readable(origin) for origin in origins)
+
+
+def _edges(line: str, last: int) -> Iterator[int]:
+    """Yield where a word or a mark of the line begins or ends, up to `last`; no place within a word."""
+    for at in range(min(last, len(line) - 1) + 1):
+        before, here = line[at - 1 : at], line[at]
+        if here.isspace():
+            is_edge = not before.isspace()
+        else:
+            is_edge = not (before.isalnum() and here.isalnum())
+        if is_edge:
+            yield at
 
 
 def _parts(content: str) -> Iterator[tuple[str, str]]:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
+from app.harness.delegation.hooks import Delegation
+from app.harness.run.run_context import RunContext
 from app.ids import new_id, now_ms
-from app.storage.models import Message
-
-if TYPE_CHECKING:
-    from app.harness.delegation.hooks import Delegation
-    from app.harness.run_context import RunContext
+from app.storage.models import Message, MessageDetails
 
 DELEGATION, FORWARDED, TASK_RESULT = "delegation", "forwarded", "task_result"
 """Kinds of messages: what a child is asked, what it is shown before, what a background task came to."""
@@ -19,10 +14,10 @@ DELEGATION, FORWARDED, TASK_RESULT = "delegation", "forwarded", "task_result"
 def delegation_row(delegation: Delegation, child: RunContext, prompt: str) -> Message:
     """Return the message that asks the child; `prompt` is what it may be shown of the delegation's."""
     parent = delegation.parent
-    details = {
+    details: MessageDetails = {
         "kind": DELEGATION,
-        "from": parent.agent_path,
-        "parentRunId": parent.run_id,
+        "from": parent.scope.agent_path,
+        "parentRunId": parent.scope.run_id,
         "parentToolCallId": delegation.call_id,
     }
     return _row(child, prompt, details)
@@ -30,7 +25,7 @@ def delegation_row(delegation: Delegation, child: RunContext, prompt: str) -> Me
 
 def forwarded_row(delegation: Delegation, child: RunContext, content: str, left_out: int) -> Message:
     """Return the message with what the child is shown of its parent's conversation."""
-    details: dict[str, Any] = {"kind": FORWARDED, "from": delegation.parent.agent_path}
+    details: MessageDetails = {"kind": FORWARDED, "from": delegation.parent.scope.agent_path}
     if left_out:
         details["linesLeftOut"] = left_out
     return _row(child, content, details)
@@ -59,12 +54,12 @@ def task_result_row(
     )
 
 
-def _row(child: RunContext, content: str, details: Mapping[str, Any]) -> Message:
+def _row(child: RunContext, content: str, details: MessageDetails) -> Message:
     return Message(
         id=new_id("msg"),
-        session_id=child.session_id,
-        run_id=child.run_id,
-        agent_path=child.agent_path,
+        session_id=child.scope.session_id,
+        run_id=child.scope.run_id,
+        agent_path=child.scope.agent_path,
         position=child.history.take_position(),
         role="system",
         content=content,

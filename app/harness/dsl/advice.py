@@ -53,7 +53,7 @@ _REQUIRED = {
     "primary": "the agent that you talk to as `primary:`",
     "model": "`model:` with an alias of the local config",
     "system_prompt": "`system_prompt: config:/prompts/<name>.md`",
-    "cage": "`cage: disabled`, or for a subagent what it may reach, as `cage: { fs: [...] }`",
+    "cage": "what the agent may reach, as `cage: { fs: [{ mode: rw, path: . }] }`, or `cage: disabled`",
     "permission": "the name of a tool, as `permission: shell.bash`",
     "package": "the plugin's folder or name, as `package: ./plugins/memory`",
 }
@@ -67,17 +67,17 @@ def instead_of(node: Node, expected: str) -> str:
     """Return `; write ...` for a value that is not of the kind that is expected: `a map`, `a list`,
     `a string`, `a number`, `a whole number` or a switch; nothing when there is nothing to add."""
     if node.value is None:
-        in_list = bool(node.place.path) and isinstance(node.place.path[-1], int)
+        in_list = bool(node.position.path) and isinstance(node.position.path[-1], int)
         return f"; write a value behind the {'dash, or remove it' if in_list else 'colon, or remove the key'}"
     match expected:
         case "a map":
-            found = _map_at(node.place.path)
+            found = _map_at(node.position.path)
         case "a list":
             found = _list_of(node)
         case "a string":
             plain = isinstance(node.value, bool | int | float)
             found = f'it in quotes, as `"{shown(node)}"`' if plain else ""
-            if node.place.path[-1:] == ("model",):
+            if node.position.path[-1:] == ("model",):
                 found = "one alias; what it falls back to stands under `[models]` of the local config"
         case "a number" | "a whole number":
             digits = _NUMBER.search(node.text or "")
@@ -89,15 +89,13 @@ def instead_of(node: Node, expected: str) -> str:
 
 
 def other_cage(path: DocumentPath) -> str:
-    """Return what else than `disabled` a cage may be: a block, except on the root agent."""
-    return "" if path[:1] != ("primary",) or len(path) == 2 else "; or write a block, as `{ fs: [...] }`"
+    """Return what else than `disabled` a cage may be: a block."""
+    return "; or write a block, as `{ fs: [...] }`" if path[:1] == ("primary",) else ""
 
 
-def required(name: str, path: DocumentPath) -> str:
-    """Return `; write ...` for a key that is missing from the map at a path."""
+def required(name: str) -> str:
+    """Return `; write ...` for a key that is missing from a map."""
     hint = _REQUIRED.get(name)
-    if name == "cage" and path == ("primary",):
-        hint = "`cage: disabled`"
     return f"; write {hint}" if hint is not None else ""
 
 
@@ -146,7 +144,7 @@ def _map_at(path: DocumentPath) -> str:
 
 
 def _list_of(node: Node) -> str:
-    last = next((step for step in reversed(node.place.path) if isinstance(step, str)), "")
+    last = next((step for step in reversed(node.position.path) if isinstance(step, str)), "")
     if node.is_map:
         return _LISTS.get(last, "each entry behind `- `")
     if last in ("permissions", "fs"):

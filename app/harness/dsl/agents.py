@@ -7,7 +7,7 @@ Never: the project's other sections, or where the nodes came from.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from app.harness.dsl.compaction import compile_compaction
 from app.harness.dsl.compiled import CompiledAgent, CompiledCompaction, CompiledPermission
 from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import Node
+from app.harness.dsl.paths import display_path
 from app.harness.dsl.permissions import compile_permissions
 from app.harness.dsl.plugins import PluginCatalog, check_plugins, overrides_of_plugins, packages_below
 from app.harness.dsl.prompt_files import PromptFiles
@@ -48,6 +49,7 @@ class _Above:
     compaction: CompiledCompaction
     compaction_node: Node | None
     permissions: tuple[CompiledPermission, ...]
+    content_gates: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,8 @@ class AgentCompiler:
             self,
         )
         handed = (*(above.permissions if above else ()), *compile_permissions(tree.permissions, pinned=False))
-        below = _Above(path, cage, compaction, compaction_node, handed)
+        gates = tuple(dict.fromkeys((*(above.content_gates if above else ()), *self._gates(spec, node))))
+        below = _Above(path, cage, compaction, compaction_node, handed, gates)
         children = {child.key: self.compile(child, below) for child in tree.children}
         check_overrides(
             spec.tools, node.get("tools"), self.resolver, self.bag, agent_path=path, plugins=spec.plugins
@@ -105,6 +108,7 @@ class AgentCompiler:
             max_steps=spec.max_steps,
             max_output_tokens=spec.max_output_tokens,
             include_tool_results_in_context=spec.include_tool_results_in_context,
+            content_gates=gates,
             todo_review=spec.todo_review,
             permissions=(*handed, *compile_permissions(node.get("permissions"), pinned=True)),
             plugins=plugins,
@@ -120,7 +124,7 @@ class AgentCompiler:
         known = ", ".join(sorted(self.known_models)[:10]) or "none"
         hint = did_you_mean(model, self.known_models) or f"; known: {known}"
         message = f"no model alias `{model}` in the local config{hint}; or write `provider:model`"
-        self.bag.error("model_alias_unknown", message, node.place)
+        self.bag.error("model_alias_unknown", message, node.position)
 
     def _one_name_for_tools(self, node: Node) -> Node:
         """Accept `tool_overrides` for `tools`, but not both."""
@@ -139,7 +143,7 @@ class AgentCompiler:
             return
         if not subagents.is_map:
             hint = instead_of(subagents, "a map")
-            self.bag.error("wrong_type", f"expected a map, found {subagents.kind}{hint}", subagents.place)
+            self.bag.error("wrong_type", f"expected a map, found {subagents.kind}{hint}", subagents.position)
         if len(subagents.entries) > MAX_SUBAGENTS:
             found = f"found {len(subagents.entries)}"
             self.bag.error(
@@ -156,13 +160,10 @@ class AgentCompiler:
         if written is None or not checked.sound("cage"):
             return "disabled" if above is None else above.cage
         cage = checked.model.cage
-        if above is None:
-            if cage != "disabled":
-                message = "the root agent runs with the daemon's rights; write `cage: disabled`"
-                self.bag.error("root_cage", message, written.place)
-            return "disabled"
         if cage != "disabled":
             cage = rebase_cage(cage, written, self.root, self.bag)
+        if above is None:
+            return cage
         reasons = broader(cage, above.cage)
         if reasons:
             more = "; ".join(reasons)
@@ -170,13 +171,24 @@ class AgentCompiler:
             self.bag.warning("cage_broader", message, written.key)
         return effective(cage, above.cage)
 
+    def _gates(self, spec: AgentSpec, node: Node) -> Iterator[str]:
+        """Yield the globs of an agent relative to the root; those of a nested project name files of it."""
+        written = node.get("content_gates")
+        for index, glob in enumerate(spec.content_gates):
+            item = written.step(index) if written is not None else None
+            project = (item or node).position.source.project_root
+            nested = "" if project == self.root else f"{_literal(display_path(project, self.root))}/"
+            yield nested + glob
+            if nested and ("/" not in glob or "{" in glob):
+                yield f"{nested}**/{glob}"
+
     def _description(
         self, checked: Validated[AgentSpec], node: Node, tree: AgentNode, *, is_root: bool
     ) -> str | None:
         described = checked.model.description or tree.description
         if described is None and not is_root and checked.sound("description"):
             message = "`description` is required on a subagent: its parent reads it to decide when to call"
-            self.bag.error("missing_key", message, node.place_of_missing("description"))
+            self.bag.error("missing_key", message, node.position_of_missing("description"))
         return described
 
     def _parameters(self, spec: AgentSpec, node: Node) -> dict[str, Any]:
@@ -200,19 +212,19 @@ class AgentCompiler:
                 written, "required", f"`{missing[0]}` is required but not among `properties`"
             )
         elif parameters.get("type") == "object" and (problem := schema_problem(parameters)):
-            self.bag.error("parameters_invalid", f"the schema {problem}", written.place)
+            self.bag.error("parameters_invalid", f"the schema {problem}", written.position)
         return parameters
 
     def _output(self, spec: AgentSpec, node: Node) -> dict[str, Any] | None:
         written = node.get("output")
         if spec.output is not None and written is not None and (problem := schema_problem(spec.output)):
-            self.bag.error("output_invalid", f"the schema {problem}", written.place)
+            self.bag.error("output_invalid", f"the schema {problem}", written.position)
         return spec.output
 
     def _bad_parameters(self, written: Node, key: str, message: str) -> None:
         child = written.get(key)
-        place = child.place if child is not None else written.place_of_missing(key)
-        self.bag.error("parameters_invalid", message, place)
+        position = child.position if child is not None else written.position_of_missing(key)
+        self.bag.error("parameters_invalid", message, position)
 
     def _plugins(
         self, node: Node, spec: AgentSpec, path: str, compactor: str | None
@@ -239,3 +251,8 @@ class AgentCompiler:
         if not does_something and checked.sound("tools"):
             message = f"`{agent.key}` has no tools and no subagents: it can only talk"
             self.bag.warning("agent_idle", message, node.key)
+
+
+def _literal(path: str) -> str:
+    """Return the glob that names exactly a path."""
+    return re.sub(r"([*?\[\]{},\\])", r"\\\1", path)

@@ -16,7 +16,7 @@ from app.cages.network_rules import NetworkRules
 from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import Node
 from app.harness.dsl.paths import PathProblem, read_path
-from app.harness.dsl.spec_cage import CageMount, CageNet, CageSpec
+from app.harness.dsl.spec_cage import CageLimits, CageMount, CageNet, CageSpec
 
 AnyCage = Literal["disabled"] | CageSpec
 _NUMBERS = ("walltime_seconds", "cpu_seconds", "memory_mb", "pids", "file_size_mb", "open_files")
@@ -39,9 +39,9 @@ def rebase_cage(cage: CageSpec, node: Node, root: Path, bag: DiagnosticBag) -> C
                 mounts.append(CageMount(mode=mount.mode, path=_checked_rest(plain)))
                 continue
             written = read_path(plain)
-            relative = written.under(path.place.source.project_root).relative_to(root)
+            relative = written.under(path.position.source.project_root).relative_to(root)
         except PathProblem as problem:
-            bag.error(problem.code, f"`{mount.path}`: {problem.message}", path.place)
+            bag.error(problem.code, f"`{mount.path}`: {problem.message}", path.position)
             continue
         mounts.append(CageMount(mode=mount.mode, path=relative.as_posix()))
     return cage.model_copy(update={"fs": mounts})
@@ -136,6 +136,22 @@ def broader(child: AnyCage, parent: AnyCage) -> list[str]:
         *(["outside matches"] if (child.outside, parent.outside) == ("mark", "none") else []),
         *(f"limits.{name}" for name in _NUMBERS if _limit_raised(child, parent, name)),
     ]
+
+
+def grants(cage: AnyCage) -> list[str]:
+    """Everything that a cage grants, in words; limits are no grants."""
+    return widened(cage, CageSpec(outside="none"))
+
+
+def widened(cage: AnyCage, before: AnyCage) -> list[str]:
+    """What a cage grants beyond an earlier version of it, in words, and where a denial is gone. Limits are
+    left out."""
+    if cage == "disabled" or before == "disabled":
+        return broader(cage, before)
+    paths = dict.fromkeys(mount.path for mount in (*cage.fs, *before.fs))
+    names = {right: mode for mode, right in _RIGHTS.items()}
+    fs = [CageMount(mode=names[_right_of(path, cage)], path=path) for path in paths]
+    return broader(cage.model_copy(update={"fs": fs, "limits": CageLimits()}), before)
 
 
 def _right_of(path: str, cage: CageSpec) -> int:

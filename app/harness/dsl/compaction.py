@@ -44,8 +44,8 @@ def compile_compaction(
     if delegate is not None and delegate not in plugins:
         named = own.get("delegate") if own is not None else None
         if named is not None:
-            place = (named.get("plugin") or named).place
-            compiler.bag.error("plugin_unknown", f"this agent has no plugin `{delegate}`", place)
+            position = (named.get("plugin") or named).position
+            compiler.bag.error("plugin_unknown", f"this agent has no plugin `{delegate}`", position)
         delegate = None
         strategy = "drop" if strategy == "delegate" else strategy
     return node, CompiledCompaction(

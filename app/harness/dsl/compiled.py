@@ -31,10 +31,12 @@ class CompiledModel(BaseModel):
 
 
 class ResolvedAction(CompiledModel):
-    """Whether one action of a tool is offered. `origin` as in `ResolvedTool`."""
+    """Whether one action of a tool is offered. `origin` as in `ResolvedTool`; `limits` are those that hold
+    for this action."""
 
     enabled: bool
     origin: str
+    limits: ToolLimits | None = None
 
 
 class ResolvedTool(CompiledModel):
@@ -96,6 +98,9 @@ class CompiledAgent(CompiledModel):
     max_steps: int | None
     max_output_tokens: int | None
     include_tool_results_in_context: bool
+    content_gates: tuple[str, ...] = ()
+    """Globs of files below the project's root whose content the agent's model is not sent, those of its
+    ancestors first."""
     todo_review: Literal["auto", "review"]
     permissions: tuple[CompiledPermission, ...]
     plugins: dict[str, PluginSpec]
@@ -109,7 +114,7 @@ class CompiledAgent(CompiledModel):
         return tuple(name for name, tool in self.tools.items() if tool.enabled)
 
     def walk(self) -> Iterator[CompiledAgent]:
-        """This agent and all below it, parents first."""
+        """Yield this agent and all below it, parents first."""
         yield self
         for child in self.children.values():
             yield from child.walk()
@@ -163,6 +168,9 @@ class CompiledProject(CompiledModel):
     """Prompt files to watch, and where a `.local` sibling would appear."""
     source_files: tuple[str, ...]
     """Project files to watch, and where an overlay or a missing nested project would appear."""
+    guarded_files: tuple[str, ...] = ()
+    """Files below the root that no cage may write, by their relative paths: prompts and programs that the
+    project file names, and those of projects that it refers to."""
     digest: str
 
     def agents(self) -> Iterator[CompiledAgent]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +17,24 @@ import orjson
 import xxhash
 
 from app.errors import ProjectFileInvalid
+from app.harness.dsl.acts import ActReader
 from app.harness.dsl.agents import AgentCompiler
-from app.harness.dsl.catalog import ToolCatalog
+from app.harness.dsl.cautions import warn_of_what_is_open
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject, CompiledWorkflow
 from app.harness.dsl.diagnostics import Diagnostic, DiagnosticBag, format_diagnostics
-from app.harness.dsl.document import Node, Place, SourceFile
+from app.harness.dsl.document import Node, Position, SourceFile
 from app.harness.dsl.loader import ProjectLoader, parse_document
-from app.harness.dsl.not_in_effect import warn_of_what_has_no_effect
+from app.harness.dsl.named_files import NamedFiles
 from app.harness.dsl.paths import CONFIG_FOLDER, PROJECT_FILE, display_path
 from app.harness.dsl.permissions import compile_permissions, warn_of_idle_rules
 from app.harness.dsl.plugins import PluginCatalog
+from app.harness.dsl.positions import Positions
 from app.harness.dsl.prompt_files import PromptFiles
 from app.harness.dsl.references import Flattener, lift_project_keys
 from app.harness.dsl.sections import WorkflowCompiler, check_sections
 from app.harness.dsl.spec import ProjectSpec
-from app.harness.dsl.tool_resolution import ToolResolver
+from app.harness.dsl.tool_resolution import ToolCatalog, ToolResolver
+from app.programs import installed_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class CompileResult:
     """Text of every file read, by the name that diagnostics use."""
     watch_files: tuple[str, ...] = ()
     """Absolute paths of everything that was looked at: a change of any may mend what did not compile."""
+    reader: ActReader | None = None
+    """Reads what the project would do, with the positions; None without a project."""
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -74,11 +79,12 @@ def compile_project(
     catalog: ToolCatalog,
     known_models: Collection[str] | None = None,
     plugins: PluginCatalog | None = None,
+    cautious: bool = False,
 ) -> CompileResult:
     """Compile the project in a folder. Never raises for anything the folder may contain; blocks on file I/O.
 
     `known_models` are the aliases of the local config; None leaves aliases unchecked, and so it is with the
-    manifests of `plugins`.
+    manifests of `plugins`. When `cautious`, a sound project has warnings about what it opens as well.
     """
     bag = DiagnosticBag()
     try:
@@ -87,17 +93,27 @@ def compile_project(
         document = loader.load(root)
     except (OSError, ValueError, RuntimeError) as error:  # no such path, a NUL in it, a loop of links
         source = SourceFile(root, f"{CONFIG_FOLDER}/{PROJECT_FILE}", root)
-        bag.error("project_missing", f"cannot open the project's folder: {error}", Place(source, 1, 1, ()))
+        bag.error("project_missing", f"cannot open the project's folder: {error}", Position(source, 1, 1, ()))
         return CompileResult(None, bag.sorted(), {})
     project = None
     prompts = PromptFiles(bag)
     if document.node is not None:
         compilation = _Compilation(
-            root, loader, bag, prompts, ToolResolver(catalog), known_models, plugins=plugins
+            root,
+            loader,
+            bag,
+            prompts,
+            ToolResolver(catalog),
+            known_models,
+            plugins=plugins,
+            cautious=cautious,
         )
         project = compilation.run(document.node)
-    sound = None if bag.has_errors else project
-    return CompileResult(sound, bag.sorted(), loader.texts, (*loader.files, *prompts.watched))
+    watched = (*loader.files, *prompts.watched)
+    if bag.has_errors or project is None:
+        return CompileResult(None, bag.sorted(), loader.texts, watched)
+    reader = ActReader(project.compiled, project.positions.find, prompts.digests)
+    return CompileResult(project.compiled, bag.sorted(), loader.texts, watched, reader)
 
 
 async def compile_in_thread(
@@ -114,20 +130,36 @@ async def compile_in_thread(
 
 
 def check_text(
-    text: bytes, *, catalog: ToolCatalog, known_models: Collection[str] | None = None
+    text: bytes,
+    *,
+    catalog: ToolCatalog,
+    known_models: Collection[str] | None = None,
+    root: Path | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Diagnostics of a project file that is not on disk; prompt files and references are not followed."""
+    """Diagnostics of a text as the project file of `root`, whatever stands there now; blocks on file I/O.
+
+    Without a root no file is looked at: what prompts are called is checked alone, and a reference to another
+    project is an error (`reference_unchecked`), because what it would bring is not known."""
     bag = DiagnosticBag()
-    root = Path("/")
-    source = SourceFile(root / PROJECT_FILE, f"{CONFIG_FOLDER}/{PROJECT_FILE}", root)
-    node = parse_document(text, source, bag, required=True)
-    if node is not None and not node.is_map:
-        bag.error("wrong_type", f"the file must be a map, found {node.kind}", node.place)
-    elif node is not None:
-        prompts = PromptFiles(bag, check=False)
-        loader = ProjectLoader(root, bag)
-        _Compilation(root, loader, bag, prompts, ToolResolver(catalog), known_models, follow=False).run(node)
+    folder = root.resolve() if root is not None else Path("/")
+    file = folder / CONFIG_FOLDER / PROJECT_FILE
+    source = SourceFile(file, f"{CONFIG_FOLDER}/{PROJECT_FILE}", folder)
+    loader = ProjectLoader(folder, bag)
+    node = loader.check_map(parse_document(text, source, bag, required=True))
+    if node is not None and root is not None:
+        node = loader.with_local(node, folder)
+    if node is not None:
+        prompts = PromptFiles(bag, check=root is not None)
+        resolver = ToolResolver(catalog)
+        follow = root is not None
+        _Compilation(folder, loader, bag, prompts, resolver, known_models, follow=follow).run(node)
     return bag.sorted()
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    compiled: CompiledProject
+    positions: Positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +172,16 @@ class _Compilation:
     known_models: Collection[str] | None
     follow: bool = True
     plugins: PluginCatalog | None = None
+    cautious: bool = False
+    named: NamedFiles = field(init=False)
 
-    def run(self, document: Node) -> CompiledProject | None:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "named", NamedFiles(self.root, look=self.follow))
+
+    def run(self, document: Node) -> _Compiled | None:
         checked = check_sections(document, self.bag)
-        warn_of_what_has_no_effect(document, self.bag)
         warn_of_idle_rules(document, self.resolver, self.bag)
+        self._warn_of_installation(document)
         primary = document.get("primary")
         if primary is None:
             return None
@@ -161,11 +198,30 @@ class _Compilation:
         workflows = compiler.compile(checked.model.workflows, document.get("workflows"), root_agent)
         if self.bag.has_errors:
             return None
-        return self._project(checked.model, document, root_agent, workflows)
+        self.named.of_document(document)
+        self.named.of_prompts(self.prompts.watched.items())
+        project = self._project(checked.model, document, root_agent, workflows)
+        if self.cautious:
+            warn_of_what_is_open(project, primary, self.named, self.bag)
+        return _Compiled(project, Positions.of(document, tree))
+
+    def _warn_of_installation(self, document: Node) -> None:
+        """What the daemon runs from must not be written by an agent; a project is a poor place for it."""
+        below = installed_below(self.root) if self.follow else ()
+        names = [display_path(one, self.root) for one in below]
+        outer = [name for name in names if not any(name.startswith(f"{other}/") for other in names)]
+        if outer:
+            self.bag.warning(
+                "installation_in_project",
+                f"kaged itself is installed in this project ({', '.join(outer)}): that is read-only in every "
+                "cage, and an agent without a cage can change the daemon; install kaged outside of projects",
+                document.position,
+            )
 
     def _check_nested(self, document: Node) -> None:
         check_sections(document, self.bag)
         warn_of_idle_rules(document, self.resolver, self.bag)
+        self.named.of_document(document)
 
     def _project(
         self,
@@ -188,15 +244,19 @@ class _Compilation:
             skills=spec.skills,
             prompt_files=tuple(self.prompts.watched),
             source_files=tuple(self.loader.files),
+            guarded_files=self.named.paths(),
             digest="",
         )
         return project.model_copy(update={"digest": project_digest(project)})
 
 
+_OF_THE_MACHINE = {"root_dir", "prompt_files", "source_files", "guarded_files", "digest"}
+
+
 def relative_dump(project: CompiledProject) -> dict[str, Any]:
     """The project as plain values, prompt files relative to its root, without what depends on the machine."""
     root = Path(project.root_dir)
-    plain = project.model_dump(mode="json", exclude={"root_dir", "prompt_files", "source_files", "digest"})
+    plain = project.model_dump(mode="json", exclude=_OF_THE_MACHINE)
     _relate_agent(plain["root"], root)
     for workflow in plain["workflows"].values():
         del workflow["system_prompt_candidates"]

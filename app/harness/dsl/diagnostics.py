@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from app.harness.dsl.document import Place, render_path
+from app.harness.dsl.document import Position, render_path
 
 Severity = Literal["error", "warning"]
 
@@ -37,7 +37,7 @@ class Diagnostic(BaseModel):
 
 
 class DiagnosticBag:
-    """Collects findings in any order; gives them back once each, sorted by place."""
+    """Collects findings in any order; gives them back once each, sorted by position."""
 
     def __init__(self) -> None:
         self._found: dict[Diagnostic, None] = {}
@@ -49,19 +49,19 @@ class DiagnosticBag:
     def __len__(self) -> int:
         return len(self._found)
 
-    def error(self, code: str, message: str, place: Place) -> None:
-        self._add("error", code, message, place)
+    def error(self, code: str, message: str, position: Position) -> None:
+        self._add("error", code, message, position)
 
-    def warning(self, code: str, message: str, place: Place) -> None:
-        self._add("warning", code, message, place)
+    def warning(self, code: str, message: str, position: Position) -> None:
+        self._add("warning", code, message, position)
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        """Every finding once, by file, line and column; errors before warnings at one place."""
+        """Every finding once, by file, line and column; errors before warnings at one position."""
         return tuple(
             sorted(self._found, key=lambda d: (d.file, d.line, d.column, d.severity, d.code, d.message))
         )
 
-    def _add(self, severity: Severity, code: str, message: str, place: Place) -> None:
+    def _add(self, severity: Severity, code: str, message: str, position: Position) -> None:
         # A hostile file can hold tens of thousands of mistakes. Errors are never crowded out by warnings.
         if len(self._found) >= MAX_DIAGNOSTICS and (severity == "warning" or self.has_errors):
             return
@@ -69,10 +69,10 @@ class DiagnosticBag:
             severity=severity,
             code=code,
             message=message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 1] + "…",
-            file=place.source.display,
-            line=place.line,
-            column=place.column,
-            path=render_path(place.path),
+            file=position.source.display,
+            line=position.line,
+            column=position.column,
+            path=render_path(position.path),
         )
         self._found[diagnostic] = None
 
@@ -96,8 +96,8 @@ def format_diagnostic(diagnostic: Diagnostic, source: str | None = None, *, pref
 
     `prefix` is put before the file name, so that an editor can open it from another folder.
     """
-    place = f"{prefix}{diagnostic.file}:{diagnostic.line}:{diagnostic.column}"
-    head = f"{place}: {diagnostic.severity}[{diagnostic.code}]: {_one_line(diagnostic.message)}"
+    position = f"{prefix}{diagnostic.file}:{diagnostic.line}:{diagnostic.column}"
+    head = f"{position}: {diagnostic.severity}[{diagnostic.code}]: {_one_line(diagnostic.message)}"
     lines = source.splitlines() if source else []
     if not 1 <= diagnostic.line <= len(lines):
         return head

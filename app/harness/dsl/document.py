@@ -1,6 +1,6 @@
 """The parsed document: values that remember where they were written.
 
-Owns: `SourceFile`, `Place`, `Node` and their conversion to plain values. Never: reading files, deciding what
+Owns: `SourceFile`, `Position`, `Node` and their conversion to plain values. Never: reading files, or what
 a document may contain. Nodes are never changed in place, because aliases share them.
 """
 
@@ -27,7 +27,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """A position in a file (1-based) with the path of the value inside its own document."""
 
     source: SourceFile
@@ -35,20 +35,20 @@ class Place:
     column: int
     path: DocumentPath
 
-    def child(self, step: PathStep) -> Place:
+    def child(self, step: PathStep) -> Position:
         """The same position, for something that is missing below this value."""
         return replace(self, path=(*self.path, step))
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value of the document. `place` is where the value stands, `key` where it is named."""
+    """A value of the document. `position` is where the value stands, `key` where it is named."""
 
     value: Scalar | tuple[Node, ...] | dict[str, Node]
-    place: Place
-    key: Place
-    removed: Mapping[str, Place] = field(default_factory=dict)
-    """Keys that an overlay took away, with the place that did it."""
+    position: Position
+    key: Position
+    removed: Mapping[str, Position] = field(default_factory=dict)
+    """Keys that an overlay took away, with the position that did it."""
 
     @property
     def entries(self) -> dict[str, Node]:
@@ -100,7 +100,7 @@ class Node:
         """A copy of this map without the named keys."""
         return self.with_entries({key: node for key, node in self.entries.items() if key not in names})
 
-    def place_of_missing(self, name: str) -> Place:
+    def position_of_missing(self, name: str) -> Position:
         """Where a missing `name` is reported: where an overlay removed it, else where the map is named."""
         removed = self.removed.get(name)
         return removed if removed is not None else self.key.child(name)

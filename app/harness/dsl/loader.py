@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.harness.dsl.diagnostics import DiagnosticBag
-from app.harness.dsl.document import Node, Place, SourceFile
+from app.harness.dsl.document import Node, Position, SourceFile
 from app.harness.dsl.overlay import merge, warn_of_idle_nulls
 from app.harness.dsl.parser import MAX_BYTES, parse
 from app.harness.dsl.paths import (
@@ -60,22 +60,29 @@ class ProjectLoader:
     def _load(self, project_root: Path) -> Document:
         folder = project_root / CONFIG_FOLDER
         source = self.source_at(folder / PROJECT_FILE, project_root)
-        base = self._read(source, required=True)
-        local = self._read(self.source_at(folder / LOCAL_FILE, project_root), required=False)
-        for node in (base, local):
-            if node is not None and not node.is_map:
-                self.bag.error("wrong_type", f"the file must be a map, found {node.kind}", node.place)
-        if base is None or not base.is_map:
-            return Document(source, None)
-        if local is not None and local.is_map:
-            local = self._without_fixed_keys(local)
-            warn_of_idle_nulls(base, local, self.bag)
-            base = merge(base, local)
-        return Document(source, base)
+        base = self.check_map(self._read(source, required=True))
+        return Document(source, self.with_local(base, project_root))
+
+    def check_map(self, node: Node | None) -> Node | None:
+        """Return the node of a whole file; report it and return None when it is no map."""
+        if node is not None and not node.is_map:
+            self.bag.error("wrong_type", f"the file must be a map, found {node.kind}", node.position)
+            return None
+        return node
+
+    def with_local(self, base: Node | None, project_root: Path) -> Node | None:
+        """Lay a project's local file over its document; problems go to the bag."""
+        overlay = self.source_at(project_root / CONFIG_FOLDER / LOCAL_FILE, project_root)
+        local = self.check_map(self._read(overlay, required=False))
+        if base is None or local is None:
+            return base
+        local = self._without_fixed_keys(local)
+        warn_of_idle_nulls(base, local, self.bag)
+        return merge(base, local)
 
     def _read(self, source: SourceFile, *, required: bool) -> Node | None:
         self.files[str(source.path)] = None
-        start = Place(source, 1, 1, ())
+        start = Position(source, 1, 1, ())
         try:
             data = read_project_file(source.path, source.project_root, MAX_BYTES)
         except FileNotFoundError:
@@ -114,7 +121,9 @@ def parse_document(data: bytes, source: SourceFile, bag: DiagnosticBag, *, requi
     if node is None or node.value is None:
         if required and len(bag) == before:
             bag.error(
-                "project_empty", "the file is empty; `kaged init` writes a starter", Place(source, 1, 1, ())
+                "project_empty",
+                "the file is empty; `kaged init` writes a starter",
+                Position(source, 1, 1, ()),
             )
         return None
     return node

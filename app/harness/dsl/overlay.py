@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
-from app.harness.dsl.document import Node, Place
+from app.harness.dsl.document import Node, Position
 
 
 def merge(below: Node | None, above: Node) -> Node:
@@ -20,11 +20,11 @@ def merge(below: Node | None, above: Node) -> Node:
     if below is None or not below.is_map:
         return _without_nulls(above)
     entries = dict(below.entries)
-    removed: dict[str, Place] = dict(below.removed)
+    removed: dict[str, Position] = dict(below.removed)
     for name, node in above.entries.items():
         if node.value is None:
             entries.pop(name, None)
-            removed[name] = node.place
+            removed[name] = node.position
         else:
             entries[name] = merge(entries.get(name), node)
             removed.pop(name, None)
@@ -39,7 +39,7 @@ def warn_of_idle_nulls(below: Node | None, above: Node, bag: DiagnosticBag) -> N
             warn_of_idle_nulls(there.get(name), node, bag)
         elif name not in there:
             hint = did_you_mean(name, there)
-            if not hint and above.place.path[-1:] == ("tools",):
+            if not hint and above.position.path[-1:] == ("tools",):
                 hint = "; to turn a tool off write `{ enabled: false }`"
             bag.warning(
                 "overlay_idle", f"`{name}` is not there, so that `null` removes nothing{hint}", node.key
@@ -51,5 +51,5 @@ def _without_nulls(node: Node) -> Node:
     if not node.is_map:
         return node
     kept = {name: _without_nulls(child) for name, child in node.entries.items() if child.value is not None}
-    removed = {name: child.place for name, child in node.entries.items() if child.value is None}
+    removed = {name: child.position for name, child in node.entries.items() if child.value is None}
     return replace(node, value=kept, removed=removed)

@@ -1,4 +1,4 @@
-"""YAML 1.2 text to nodes with places, within fixed limits.
+"""YAML 1.2 text to nodes with positions, within fixed limits.
 
 Owns: decoding, the core schema of YAML 1.2, and the limits on size, depth, aliases and nodes.
 Never: the meaning of a key. Works on the event stream, so that a hostile document is refused before anything
@@ -30,7 +30,7 @@ from ruamel.yaml.reader import ReaderError
 
 from app.harness.dsl.advice import of_yaml
 from app.harness.dsl.diagnostics import DiagnosticBag
-from app.harness.dsl.document import DocumentPath, Node, Place, Scalar, SourceFile
+from app.harness.dsl.document import DocumentPath, Node, Position, Scalar, SourceFile
 
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 100
@@ -61,12 +61,12 @@ class _Open:
 
     start: Event
     path: DocumentPath
-    key: Place
+    key: Position
     is_map: bool
     anchor: str | None
     entries: dict[str, Node] = field(default_factory=dict)
     items: list[Node] = field(default_factory=list)
-    pending_key: tuple[str, Place] | None = None
+    pending_key: tuple[str, Position] | None = None
     skip_value: bool = False
     weight: int = 1
 
@@ -78,24 +78,24 @@ def parse(data: bytes, source: SourceFile, bag: DiagnosticBag) -> Node | None:
         return None
     source = replace(source, text=text)
     builder = _Builder(source, bag)
-    # Comments matter only to whoever edits the file: the scanner without them gives the same places sooner.
+    # The scanner without comments is faster, and gives the same positions.
     try:
         return builder.read(YAML(typ="safe", pure=True).parse(text))
     except _Refused as refused:
-        bag.error(refused.code, refused.message, builder.place_of(refused.event))
+        bag.error(refused.code, refused.message, builder.position_of(refused.event))
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         problem = error.problem or error.context or "not YAML"
         opened = error.context_mark.line if error.context_mark is not None else None
         hint = of_yaml(problem, text, line - 1, column - 1, opened)
-        bag.error("yaml_syntax", f"not valid YAML: {problem}{hint}", Place(source, line, column, ()))
+        bag.error("yaml_syntax", f"not valid YAML: {problem}{hint}", Position(source, line, column, ()))
     except ReaderError as error:
-        place = Place(source, *_line_and_column(text, error.position), ())
+        position = Position(source, *_line_and_column(text, error.position), ())
         character = (
             error.character if isinstance(error.character, int) else ord(str(error.character)[:1] or "?")
         )
-        bag.error("yaml_syntax", f"not valid YAML: character U+{character:04X} is not allowed", place)
+        bag.error("yaml_syntax", f"not valid YAML: character U+{character:04X} is not allowed", position)
     except (
         YAMLError,
         ValueError,
@@ -106,13 +106,13 @@ def parse(data: bytes, source: SourceFile, bag: DiagnosticBag) -> Node | None:
         TypeError,
     ) as error:
         # The library lets such errors out for some malformed escapes, directives and indicators.
-        bag.error("yaml_syntax", f"not valid YAML: {error}", Place(source, 1, 1, ()))
+        bag.error("yaml_syntax", f"not valid YAML: {error}", Position(source, 1, 1, ()))
     return None
 
 
 def decode(data: bytes, source: SourceFile, bag: DiagnosticBag) -> str | None:
     """Decode UTF-8 within the size limit; report and return None otherwise."""
-    start = Place(source, 1, 1, ())
+    start = Position(source, 1, 1, ())
     if len(data) > MAX_BYTES:
         bag.error("file_too_large", f"{len(data)} bytes; a project file has at most {MAX_BYTES}", start)
         return None
@@ -120,9 +120,9 @@ def decode(data: bytes, source: SourceFile, bag: DiagnosticBag) -> str | None:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8-sig", "replace")
-        place = Place(source, *_line_and_column(before, len(before)), ())
+        position = Position(source, *_line_and_column(before, len(before)), ())
         byte = f"0x{data[error.start]:02x}"
-        bag.error("invalid_utf8", f"byte {byte} is not UTF-8; save the file as UTF-8", place)
+        bag.error("invalid_utf8", f"byte {byte} is not UTF-8; save the file as UTF-8", position)
         return None
 
 
@@ -144,10 +144,10 @@ class _Builder:
         self._documents = 0
         self._root: Node | None = None
 
-    def place_of(self, event: Event | None, path: DocumentPath = ()) -> Place:
+    def position_of(self, event: Event | None, path: DocumentPath = ()) -> Position:
         if event is None or event.start_mark is None:
-            return Place(self._source, 1, 1, path)
-        return Place(self._source, event.start_mark.line + 1, event.start_mark.column + 1, path)
+            return Position(self._source, 1, 1, path)
+        return Position(self._source, event.start_mark.line + 1, event.start_mark.column + 1, path)
 
     def read(self, events: Iterator[Event]) -> Node | None:
         for event in events:
@@ -187,7 +187,7 @@ class _Builder:
     def _close(self) -> None:
         opened = self._stack.pop()
         value = opened.entries if opened.is_map else tuple(opened.items)
-        node = Node(value, self.place_of(opened.start, opened.path), opened.key)
+        node = Node(value, self.position_of(opened.start, opened.path), opened.key)
         if opened.anchor:
             self._open_anchors.discard(opened.anchor)
             self._anchors[opened.anchor] = (node, opened.weight)
@@ -206,32 +206,32 @@ class _Builder:
         node, weight = self._anchors[name]
         self._count(weight, event)
         path, key = self._position(event)
-        self._place(replace(node, place=self.place_of(event, path), key=key), weight, event)
+        self._place(replace(node, position=self.position_of(event, path), key=key), weight, event)
 
     def _scalar(self, event: ScalarEvent) -> None:
         self._count(1, event)
         path, key = self._position(event)
         self._refuse_tag(event, path, key)
-        place = self.place_of(event, path)
+        position = self.position_of(event, path)
         if key.path == path and event.style is None and not event.value:
-            place = key  # the scanner has gone on to the next line by then
-        node = Node(self._resolve(event, place), place, key)
+            position = key  # the scanner has gone on to the next line by then
+        node = Node(self._resolve(event, position), position, key)
         if event.anchor:
             self._anchors[event.anchor] = (node, 1)
         self._place(node, 1, event)
 
-    def _position(self, event: Event) -> tuple[DocumentPath, Place]:
-        """The path of the value that starts now, and the place that names it."""
+    def _position(self, event: Event) -> tuple[DocumentPath, Position]:
+        """The path of the value that starts now, and the position that names it."""
         if not self._stack:
-            return (), self.place_of(event)
+            return (), self.position_of(event)
         parent = self._stack[-1]
         if not parent.is_map:
             path = (*parent.path, len(parent.items))
-            return path, self.place_of(event, path)
+            return path, self.position_of(event, path)
         if parent.pending_key is not None:
-            name, place = parent.pending_key
-            return (*parent.path, name), place
-        return parent.path, self.place_of(event, parent.path)
+            name, position = parent.pending_key
+            return (*parent.path, name), position
+        return parent.path, self.position_of(event, parent.path)
 
     def _place(self, node: Node, weight: int, event: Event) -> None:
         """Put a finished node where it belongs."""
@@ -256,19 +256,19 @@ class _Builder:
         if name is None:
             shown = event.value if isinstance(event, ScalarEvent) else node.kind
             self._bag.error(
-                "yaml_key", f"keys are strings; put `{shown}` in quotes", self.place_of(event, parent.path)
+                "yaml_key", f"keys are strings; put `{shown}` in quotes", self.position_of(event, parent.path)
             )
             parent.skip_value = True
             return
         path = (*parent.path, name)
-        place = self.place_of(event, path)
-        parent.pending_key = (name, place)
+        position = self.position_of(event, path)
+        parent.pending_key = (name, position)
         first = parent.entries.get(name)
         if first is not None:
             self._bag.error(
                 "duplicate_key",
                 f"`{name}` stands here twice; first in line {first.key.line}: keep one of them",
-                place,
+                position,
             )
             parent.skip_value = True
 
@@ -277,16 +277,16 @@ class _Builder:
         if self._nodes > MAX_NODES:
             raise _Refused("yaml_too_many_nodes", f"more than {MAX_NODES} values, aliases expanded", event)
 
-    def _refuse_tag(self, event: Event, path: DocumentPath, key: Place) -> None:
+    def _refuse_tag(self, event: Event, path: DocumentPath, key: Position) -> None:
         tag = getattr(event, "tag", None)
         if tag is not None and str(tag) != "!":
-            place = self.place_of(event, path or key.path)
-            self._bag.error("yaml_tag", f"YAML tags are not allowed; remove `{tag}`", place)
+            position = self.position_of(event, path or key.path)
+            self._bag.error("yaml_tag", f"YAML tags are not allowed; remove `{tag}`", position)
 
-    def _resolve(self, event: ScalarEvent, place: Place) -> Scalar:
+    def _resolve(self, event: ScalarEvent, position: Position) -> Scalar:
         text: str = event.value
         if _SURROGATE.search(text):
-            self._bag.error("yaml_character", "half of a surrogate pair is not a character", place)
+            self._bag.error("yaml_character", "half of a surrogate pair is not a character", position)
             return _SURROGATE.sub("\ufffd", text)
         if event.style is not None:
             return text
@@ -295,10 +295,10 @@ class _Builder:
         if _TRUE.match(text) or _FALSE.match(text):
             return bool(_TRUE.match(text))
         if _NOT_FINITE.match(text) or _INTEGER.match(text) or _FLOAT.match(text):
-            return self._number(text, place)
+            return self._number(text, position)
         return text
 
-    def _number(self, text: str, place: Place) -> int | float:
+    def _number(self, text: str, position: Position) -> int | float:
         """A number that JSON can carry: 64 bits, finite."""
         number: int | float = 1  # fits wherever a number does, so that one mistake is one finding
         if len(text) <= 64 and _INTEGER.match(text):
@@ -309,12 +309,12 @@ class _Builder:
             self._bag.error(
                 "yaml_number",
                 f"`{text[:64]}` is not a number that can be used here; write a finite one, or remove the key",
-                place,
+                position,
             )
         if (isinstance(number, int) and not -(2**63) <= number < 2**63) or number in (
             float("inf"),
             float("-inf"),
         ):
-            self._bag.error("yaml_number", f"`{text}` is out of range; numbers here have 64 bits", place)
+            self._bag.error("yaml_number", f"`{text}` is out of range; numbers here have 64 bits", position)
             return 1
         return number

@@ -16,7 +16,7 @@ from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import Node, to_plain
 from app.harness.dsl.spec_sections import PermissionRule
 from app.harness.dsl.tool_resolution import ToolResolver
-from app.tools.authorisation.rules import CAPABILITIES
+from app.tools.contract.rules import CAPABILITIES
 
 _OF_PROJECT_FILES = tuple(name for name in CAPABILITIES if name != "watchdog")
 _DELEGATION = "agent-"
@@ -57,15 +57,15 @@ def warn_of_idle_rules(document: Node, resolver: ToolResolver, bag: DiagnosticBa
     known = {name for tool, actions in resolver.tools.items() for name in (tool, *actions)}
     known.update(_OF_PROJECT_FILES)
     wired = {name.replace(".", "_"): name for name in known}
-    told: dict[str, str] = {}
+    warnings: dict[str, str] = {}
     for named in _names_of_rules(holders):
         name = named.text or ""
         if not name or _may_be_there(name, known, wired, plugins, refers=refers):
             continue
-        if name not in told and len(told) < MAX_TOLD:  # looking for a similar name takes its time
-            told[name] = _says_nothing(name, known, wired)
-        if name in told:
-            bag.warning("permission_unmatched", told[name], named.place)
+        if name not in warnings and len(warnings) < MAX_TOLD:  # looking for a similar name takes its time
+            warnings[name] = _says_nothing(name, known, wired)
+        if name in warnings:
+            bag.warning("permission_unmatched", warnings[name], named.position)
 
 
 def _names_of_rules(holders: Iterable[Node]) -> Iterator[Node]:

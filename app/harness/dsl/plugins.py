@@ -101,7 +101,7 @@ def _rebased(spec: PluginSpec, node: Node | None, root: Path) -> PluginSpec:
     if node is None or not (package.startswith(".") or ("/" in package and package[0] not in "/~")):
         return spec
     try:
-        folder = read_path(package, may_climb=True).under(node.place.source.project_root)
+        folder = read_path(package, may_climb=True).under(node.position.source.project_root)
         relative = folder.relative_to(root)
     except (PathProblem, ValueError):
         return spec  # the catalog says what is wrong with it

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import xxhash
+
 from app.harness.dsl.diagnostics import DiagnosticBag
-from app.harness.dsl.document import Node
+from app.harness.dsl.document import Node, Position
 from app.harness.dsl.paths import PathProblem, prefer_local, read_path, read_project_file
 
 LARGE_PROMPT_BYTES = 64 * 1024
@@ -24,6 +26,11 @@ class PromptProblem(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+def prompt_digest(text: str) -> str:
+    """Return the digest by which a prompt's text is known: xxh3 with 128 bits, in hexadecimal."""
+    return xxhash.xxh3_128_hexdigest(text.encode())
 
 
 def read_prompt(path: Path, project_root: Path) -> str:
@@ -60,34 +67,39 @@ class PromptFiles:
     bag: DiagnosticBag
     check: bool = True
     """False when only the text of a project file is at hand: paths are then parsed, not looked up."""
-    watched: dict[str, None] = field(default_factory=dict)
+    watched: dict[str, Position] = field(default_factory=dict)
+    """Files to watch, with the first position that names each."""
+    digests: dict[str, str] = field(default_factory=dict)
+    """The digest of each prompt's text, by the absolute path of its file."""
 
     def resolve(self, node: Node | None) -> PromptFile:
         """Find the prompt that a node names; problems are reported there."""
         text = node.text if node is not None else None
         if node is None or text is None:
             return PromptFile()
-        root = node.place.source.project_root
+        root = node.position.source.project_root
         try:
             written = read_path(text)
             path = written.under(root)
             if not self.check:
                 return PromptFile(str(path), (str(path),))
             candidates = prefer_local(path) if written.start == "config" else (path,)
-            self.watched.update(dict.fromkeys(map(str, candidates)))
+            for candidate in candidates:
+                self.watched.setdefault(str(candidate), node.position)
             path = next((candidate for candidate in candidates if candidate.is_file()), path)
             prompt = read_prompt(path, root)
         except (PathProblem, PromptProblem) as problem:
             is_prose = problem.code == "prompt_missing" and any(mark in text.strip() for mark in " \n")
             hint = " (a prompt is a file: put the text into one)" if is_prose else ""
-            self.bag.error(problem.code, f"`{text}`: {problem.message}{hint}", node.place)
+            self.bag.error(problem.code, f"`{text}`: {problem.message}{hint}", node.position)
             return PromptFile()
         except (OSError, ValueError) as error:  # a name too long for the file system
-            self.bag.error("path_invalid", f"`{text[:80]}`: {error}", node.place)
+            self.bag.error("path_invalid", f"`{text[:80]}`: {error}", node.position)
             return PromptFile()
+        self.digests[str(path)] = prompt_digest(prompt)
         size = len(prompt.encode())
         if size > LARGE_PROMPT_BYTES:
             self.bag.warning(
-                "prompt_large", f"`{text}` has {size // 1024} KB; every turn pays for it", node.place
+                "prompt_large", f"`{text}` has {size // 1024} KB; every turn pays for it", node.position
             )
         return PromptFile(str(path), tuple(map(str, candidates)))

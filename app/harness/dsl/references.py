@@ -77,7 +77,11 @@ class Flattener:
             return AgentNode(key, *self._agent(entry, chain, level))
         checked = validate(ProjectReference, entry, self._bag, stand_ins={"path": ""})
         overrides = self._overrides(entry)
-        if checked is None or not checked.sound("path") or not self._follow:
+        if checked is None or not checked.sound("path"):
+            return None
+        if not self._follow:
+            message = "what is referred to is looked for in a loaded project only: name it with `project_id`"
+            self._bag.error("reference_unchecked", message, entry.entries["path"].position)
             return None
         nested_root = self._nested_root(entry, chain)
         if nested_root is None:
@@ -111,7 +115,7 @@ class Flattener:
         at_root = overrides.without("primary")
         under = overrides.get("primary")
         if under is not None and not under.is_map:
-            self._bag.error("wrong_type", f"expected a map, found {under.kind}", under.place)
+            self._bag.error("wrong_type", f"expected a map, found {under.kind}", under.position)
         nested = under.entries if under is not None else {}
         for name, node in nested.items():
             if name in at_root.entries:
@@ -129,9 +133,9 @@ class Flattener:
         text = path.text or ""
         try:
             written = read_path(text, may_climb=True)
-            nested = contained(written.under(path.place.source.project_root), self._loader.root)
+            nested = contained(written.under(path.position.source.project_root), self._loader.root)
         except PathProblem as problem:
-            self._bag.error(problem.code, f"`{text}`: {problem.message}", path.place)
+            self._bag.error(problem.code, f"`{text}`: {problem.message}", path.position)
             return None
         if nested in chain:
             names = [self._name(root) for root in (*chain[chain.index(nested) :], nested)]

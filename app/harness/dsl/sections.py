@@ -12,6 +12,7 @@ from typing import Any
 from app.harness.dsl.compiled import CompiledAgent, CompiledWorkflow
 from app.harness.dsl.diagnostics import DiagnosticBag
 from app.harness.dsl.document import Node
+from app.harness.dsl.inputs import value_problem
 from app.harness.dsl.paths import PathProblem, read_path
 from app.harness.dsl.prompt_files import PromptFiles
 from app.harness.dsl.spec import AgentSpec, ProjectSpec
@@ -19,7 +20,6 @@ from app.harness.dsl.spec_sections import WorkflowSpec
 from app.harness.dsl.spec_types import reserved_plugin_name
 from app.harness.dsl.tool_resolution import ToolResolver
 from app.harness.dsl.validation import Validated, validate
-from app.harness.workflows.inputs import value_problem
 
 # Stands for the primary agent, which is checked on its own.
 _SOME_AGENT = AgentSpec(model="unknown", system_prompt="unknown", cage="disabled")
@@ -62,7 +62,7 @@ def _check_path(node: Node | None, bag: DiagnosticBag) -> None:
     try:
         read_path(node.text)
     except PathProblem as problem:
-        bag.error(problem.code, f"`{node.text}`: {problem.message}", node.place)
+        bag.error(problem.code, f"`{node.text}`: {problem.message}", node.position)
 
 
 def _check_unique(document: Node, section: str, items: str, key: str, bag: DiagnosticBag) -> None:
@@ -73,8 +73,8 @@ def _check_unique(document: Node, section: str, items: str, key: str, bag: Diagn
             continue
         if node.text in seen:
             message = f"`{node.text}` stands here twice; first in line {seen[node.text]}"
-            bag.error("duplicate_entry", message, node.place)
-        seen.setdefault(node.text, node.place.line)
+            bag.error("duplicate_entry", message, node.position)
+        seen.setdefault(node.text, node.position.line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class WorkflowCompiler:
             problem = value_problem(declared, declared.default)
             if problem is not None:
                 message = f"the default of `{name}` {problem}; or leave `default` out"
-                self.bag.error("invalid_value", message, entry.place)
+                self.bag.error("invalid_value", message, entry.position)
 
     def _tools(self, spec: WorkflowSpec, node: Node, root_agent: CompiledAgent) -> tuple[str, ...]:
         """The named tools that the root agent has; an action alone only where its tool is not named."""
@@ -151,10 +151,10 @@ class WorkflowCompiler:
             matched = self.resolver.match(pattern)
             allowed = [name for name in matched if name in available]
             if item is not None and not matched and pattern.partition(".")[0] not in root_agent.plugins:
-                self.bag.warning("tool_unmatched", self.resolver.describe_miss(pattern), item.place)
+                self.bag.warning("tool_unmatched", self.resolver.describe_miss(pattern), item.position)
             elif item is not None and matched and not allowed:
                 message = f"`{pattern}`: the root agent does not have it, so the workflow does not either"
-                self.bag.warning("workflow_tool", message, item.place)
+                self.bag.warning("workflow_tool", message, item.position)
             chosen.update(dict.fromkeys(allowed))
         whole = set(chosen) & set(root_agent.tools)
         return tuple(name for name in chosen if name in whole or name.rpartition(".")[0] not in whole)

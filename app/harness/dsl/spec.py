@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from app.errors import ToolError
 from app.harness.dsl.spec_cage import CageSpec
 from app.harness.dsl.spec_sections import (
     DapSection,
@@ -33,12 +34,23 @@ from app.harness.dsl.spec_types import (
     Text,
     invalid,
 )
+from app.tools.search.glob_pattern import parse_glob
 
 MAX_AGENT_DEPTH = 16
 MAX_SUBAGENTS = 64
 
+
+def _file_glob(text: str) -> str:
+    try:
+        parse_glob(text)
+    except ToolError as problem:
+        raise invalid("invalid_value", problem.message) from None
+    return text
+
+
 AgentKey = Annotated[str, Field(pattern=AGENT_KEY_PATTERN)]
 ToolPattern = Annotated[str, Field(min_length=1, max_length=200)]
+ContentGlob = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_file_glob)]
 Strategy = Literal["drop", "summarize", "delegate", "checkpoint"]
 
 _MOVED_TO_PRIMARY = "write it under `primary`, or under the agent it is meant for"
@@ -102,7 +114,7 @@ class PruneSpec(StrictModel):
     """Tokens of the newest tool results that stay whole."""
     minimum_savings: Annotated[int, Field(ge=0)] = 20_000
     """Nothing is pruned when less than this many tokens would be saved."""
-    protected_tools: list[ToolPattern] = Field(default=["read", "skill"])
+    protected_tools: list[ToolPattern] = Field(default=["skill"])
     """Tools whose results stay whole."""
 
 
@@ -203,7 +215,7 @@ class AgentSpec(StrictModel):
     system_prompt: ProjectPath
     """Prompt file: `project:/x.md`, `config:/x.md` (inside `.kaged/`), or a path relative to the project."""
     cage: Cage
-    """`disabled`, or what the agent may touch. The root agent's can only be `disabled`."""
+    """`disabled`, or what the agent may touch."""
     description: Text | None = None
     """What the parent's model reads to decide to call this agent. Required on every subagent."""
     parameters: dict[str, Any] | None = None
@@ -234,6 +246,8 @@ class AgentSpec(StrictModel):
     """Output tokens of one model call. Default: the project's limit."""
     include_tool_results_in_context: bool = True
     """Whether results of earlier turns are sent to the model again."""
+    content_gates: list[ContentGlob] = Field(default=[], max_length=64)
+    """Globs of files whose content is withheld from the model of this agent and of the agents below it."""
     todo_review: Literal["auto", "review"] = "review"
     """Whether a claimed todo criterion counts at once or waits for the operator."""
 

@@ -88,5 +88,5 @@ class CageSpec(StrictModel):
     """`unix` allows AF_UNIX sockets inside the cage."""
     limits: CageLimits = CageLimits()
     """Bounds of processes."""
-    outside: Literal["mark", "none"] = "mark"
-    """How searches treat matches outside the readable paths: shown without content, or dropped."""
+    outside: Literal["mark", "none"] = "none"
+    """How searches treat matches outside the readable paths: dropped, or shown without content (`mark`)."""

@@ -83,14 +83,14 @@ class StrictModel(BaseModel):
         for key in data:
             if key in known:
                 continue
-            place = data.node.entries[key].key
+            position = data.node.entries[key].key
             if key in cls.removed_keys:
-                info.context.error("removed_key", f"`{key}` was removed: {cls.removed_keys[key]}", place)
+                info.context.error("removed_key", f"`{key}` was removed: {cls.removed_keys[key]}", position)
             elif key == "<<":
-                info.context.error("unknown_key", "merge keys are not YAML 1.2; write the keys out", place)
+                info.context.error("unknown_key", "merge keys are not YAML 1.2; write the keys out", position)
             else:
                 hint = did_you_mean(key, known) or known_keys(known)
-                info.context.error("unknown_key", f"unknown key `{key}`{hint}", place)
+                info.context.error("unknown_key", f"unknown key `{key}`{hint}", position)
         return LocatedMap({key: value for key, value in data.items() if key in known}, data.node)
 
 

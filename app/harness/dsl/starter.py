@@ -13,7 +13,8 @@ from pathlib import Path
 import orjson
 
 from app.harness.dsl.json_schema import project_json_schema
-from app.harness.dsl.paths import CONFIG_FOLDER, PROJECT_FILE
+from app.harness.dsl.paths import CONFIG_FOLDER, LOCAL_FILE, PROJECT_FILE
+from app.harness.dsl.starter_cage import local_file, registries_for
 
 SCHEMA_FILE = "project.schema.json"
 DEFAULT_MODEL = "anthropic:claude-sonnet-4-5"
@@ -28,20 +29,29 @@ class StarterResult:
     kept: tuple[Path, ...]
 
 
-def write_starter(root: Path, *, model: str = DEFAULT_MODEL) -> StarterResult:
+def write_starter(
+    root: Path, *, model: str = DEFAULT_MODEL, without_cage: str | None = None
+) -> StarterResult:
     """Write `.kaged/` with a commented project file, a prompt, the schema and a `.gitignore`.
 
-    `model` is an alias or `provider:model`. Existing files are never touched. Raises OSError when the folder
-    cannot be written; blocks on file I/O.
+    `model` is an alias or `provider:model`. The root agent has a cage that reaches the package registries of
+    the manifests in the folder. `without_cage` says why this machine cannot hold it: then
+    `project.local.yaml` disables it. Existing files are never touched. Raises OSError when the folder cannot
+    be written; blocks on file I/O.
     """
     folder = root / CONFIG_FOLDER
-    template = _template("project.yaml").replace("{project}", slug_for(root)).replace("{model}", model)
+    filled = {"{project}": slug_for(root), "{model}": model, "{hosts}": _hosts(registries_for(root))}
+    template = _template("project.yaml")
+    for name, text in filled.items():
+        template = template.replace(name, text)
     contents = {
         folder / PROJECT_FILE: template.encode(),
         folder / "prompts" / "primary.md": _template("primary.md").encode(),
         folder / ".gitignore": _template("gitignore").encode(),
         folder / SCHEMA_FILE: orjson.dumps(project_json_schema(), option=orjson.OPT_INDENT_2) + b"\n",
     }
+    if without_cage is not None:
+        contents[folder / LOCAL_FILE] = local_file(without_cage).encode()
     written: list[Path] = []
     kept: list[Path] = []
     for path, content in contents.items():
@@ -61,6 +71,10 @@ def slug_for(root: Path) -> str:
     if len(slug) >= 2:
         return slug
     return f"project-{slug}" if slug else "my-project"
+
+
+def _hosts(names: tuple[str, ...]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
 
 
 def _template(name: str) -> str:

@@ -1,7 +1,7 @@
 """Which tools an agent has, and why.
 
 Owns: role defaults, the order in which overrides win, patterns, groups, single actions, principal scope.
-Never: running a tool, or knowing one by name: everything comes from the catalog.
+Never: running a tool, or knowing one by name: everything comes from the `ToolCatalog`.
 
 Order, weakest first: nothing; the role default of the root agent; `@group`; globs, longer ones later; a tool
 by name; an action by name. Between equals the later one in the file wins.
@@ -9,14 +9,34 @@ by name; an action by name. Between equals the later one in the file wins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from typing import Any, Protocol
 
-from app.harness.dsl.catalog import ToolCatalog
 from app.harness.dsl.compiled import ResolvedAction, ResolvedTool
 from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import Node
-from app.harness.dsl.spec import ToolOverride
+from app.harness.dsl.spec import ToolLimits, ToolOverride
+
+
+class ToolCatalog(Protocol):
+    """The registered tools."""
+
+    def actions(self) -> Mapping[str, tuple[str, ...]]:
+        """Each tool's name to the full names of its actions (`kaged.issue.create`), often none.
+
+        A dot alone says nothing: `edit.text` is no action of `edit`.
+        """
+
+    def principal_scope(self, name: str) -> str | None:
+        """`root-only`, or None, for a tool or an action of it."""
+
+    def root_default(self, name: str) -> bool:
+        """Whether the root agent has this tool without asking for it."""
+
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Group name (with or without `@`) to the names of its tools."""
+
 
 ROOT_ONLY = "root-only"
 _WILDCARDS = frozenset("*?[")
@@ -64,10 +84,14 @@ class ToolResolver:
         for tool, actions in self.tools.items():
             own = [(pattern, override) for pattern, override, matched in hits if tool in matched]
             description = next((o.description for _, o in reversed(own) if o.description is not None), None)
-            limits = next((o.limits for _, o in reversed(own) if o.limits is not None), None)
+            limits = _merged(override for _, override in own)
             enabled, origin = self._state(tool, tool, hits, is_root=is_root)
             states = {
-                action.rpartition(".")[2]: ResolvedAction(enabled=on, origin=why)
+                action.rpartition(".")[2]: ResolvedAction(
+                    enabled=on,
+                    origin=why,
+                    limits=_merged(one for _, one, matched in hits if {tool, action} & matched),
+                )
                 for action in actions
                 for on, why in [self._state(action, tool, hits, is_root=is_root)]
             }
@@ -109,6 +133,15 @@ class ToolResolver:
         if is_glob(pattern):
             return f"`{pattern}` matches no tool"
         return f"no tool is named `{pattern}`{did_you_mean(pattern, (*self.tools, *self._owner))}"
+
+
+def _merged(overrides: Iterable[ToolOverride]) -> ToolLimits | None:
+    """Return the limits that hold: of each the one that the most specific override sets."""
+    values: dict[str, Any] = {}
+    for override in overrides:
+        if override.limits is not None:
+            values |= override.limits.model_dump(exclude_none=True)
+    return ToolLimits.model_validate(values) if values else None
 
 
 def check_overrides(

@@ -1,4 +1,4 @@
-"""From nodes to validated models: pydantic's errors become diagnostics with a place.
+"""From nodes to validated models: pydantic's errors become diagnostics with a position.
 
 Owns: the translation of errors and the recovery that lets the sound part of a section be checked further.
 Never: rules of its own about the project file.
@@ -61,7 +61,9 @@ def validate(
     checked elsewhere.
     """
     if not node.is_map:
-        bag.error("wrong_type", f"expected a map, found {node.kind}{instead_of(node, 'a map')}", node.place)
+        bag.error(
+            "wrong_type", f"expected a map, found {node.kind}{instead_of(node, 'a map')}", node.position
+        )
         return None
     plain: LocatedMap = to_plain(node)
     plain.update(given or {})
@@ -109,25 +111,27 @@ def _without_broken(
 
 
 def report(error: ErrorDetails, node: Node, bag: DiagnosticBag) -> None:
-    """Add one pydantic error to the bag, at the place where its value is written."""
+    """Add one pydantic error to the bag, at the position where its value is written."""
     target, rest = _find(node, error["loc"])
     context = error.get("ctx", {})
     kind = error["type"]
     if kind == "missing":
         name = str(error["loc"][-1])
-        hint = required(name, target.place.path)
-        bag.error("missing_key", f"`{name}` is required here{hint}", target.place_of_missing(name))
+        hint = required(name)
+        bag.error("missing_key", f"`{name}` is required here{hint}", target.position_of_missing(name))
     elif "text" in context:
         at = context.get("at")
         child = target.step(at) if isinstance(at, str) else None
-        place = child.place if child is not None else target.place_of_missing(at) if at else target.place
-        bag.error(kind, str(context["text"]), place)
+        position = (
+            child.position if child is not None else target.position_of_missing(at) if at else target.position
+        )
+        bag.error(kind, str(context["text"]), position)
     elif kind == "extra_forbidden":
         bag.error("unknown_key", f"unknown key `{rest}`", target.key)
     else:
         is_key = error["loc"][-1:] == ("[key]",)
         code, message = _explain(kind, error, target, is_key=is_key)
-        bag.error(code, message, target.key if is_key else target.place)
+        bag.error(code, message, target.key if is_key else target.position)
 
 
 def _find(node: Node, location: tuple[int | str, ...]) -> tuple[Node, str]:
@@ -154,7 +158,7 @@ def _explain(kind: str, error: ErrorDetails, node: Node, *, is_key: bool) -> tup
         found = f", found `{shown(node)}`" if is_plain else f", found {node.kind}"
         hint = did_you_mean(node.text, choices) if node.text else ""
         if choices == ["disabled"]:
-            hint = hint or other_cage(node.place.path)
+            hint = hint or other_cage(node.position.path)
         return "invalid_value", f"expected {expected}{found}{hint}"
     if kind == "string_pattern_mismatch":
         pattern = str(context.get("pattern", ""))

@@ -200,11 +200,11 @@ class ProjectWatcher:
         prompts = tuple(file for file in self._watched.prompts if file in changed)
         agents = sorted({agent for file in prompts for agent in self._watched.prompts[file]})
         if sources:
-            await self._tell(ProjectChange("project", sources))
+            await self._notify(ProjectChange("project", sources))
         if prompts:
-            await self._tell(ProjectChange("prompts", prompts, tuple(agents)))
+            await self._notify(ProjectChange("prompts", prompts, tuple(agents)))
 
-    async def _tell(self, change: ProjectChange) -> None:
+    async def _notify(self, change: ProjectChange) -> None:
         try:
             await self._on_change(change)
         except Exception:  # whoever listens may fail on this change; the next one must still be seen

@@ -54,10 +54,10 @@ def as_session_sees(project: CompiledProject, row: SessionRow) -> CompiledProjec
             reason="workflow_not_found",
             details={"workflow": name, "workflows": sorted(project.workflows)},
         )
-    return project.model_copy(update={"root": narrowed(project.root, name, workflow)})
+    return project.model_copy(update={"root": for_workflow(project.root, name, workflow)})
 
 
-def narrowed(agent: CompiledAgent, name: str, workflow: CompiledWorkflow) -> CompiledAgent:
+def for_workflow(agent: CompiledAgent, name: str, workflow: CompiledWorkflow) -> CompiledAgent:
     """Return the root agent with the tools that a workflow has."""
     tools = {tool: _cut(tool, state, name, workflow) for tool, state in agent.tools.items()}
     return agent.model_copy(update={"tools": tools, "plugin_tools_within": workflow.plugin_tools})

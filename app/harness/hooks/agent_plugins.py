@@ -87,7 +87,7 @@ class AgentPlugins:
             try:
                 manifest = await self.plugins.manifest(declaration)
             except PluginProblem as problem:
-                self._tell(declaration, problem)
+                self._report(declaration, problem)
                 continue
             found.append(Declared(declaration, manifest))
         return found
@@ -112,19 +112,19 @@ class AgentPlugins:
         """Call a hook of one plugin within its time-out; raises nothing but a cancellation."""
         return await self.plugins.hook(declared.declaration, hook, params, context, role=role)
 
-    def _tell(self, declaration: PluginDeclaration, problem: PluginProblem) -> None:
+    def _report(self, declaration: PluginDeclaration, problem: PluginProblem) -> None:
         """Say once in the log why a plugin is left out."""
-        told = (declaration.project_id, declaration.name, problem.message)
-        if told not in self._told:
+        failure = (declaration.project_id, declaration.name, problem.message)
+        if failure not in self._told:
             if len(self._told) >= MAX_TOLD:
                 self._told.clear()
-            self._told.add(told)
+            self._told.add(failure)
             log.warning("plugin %s of %s: %s", declaration.name, declaration.agent_path, problem.message)
 
     def malformed(self, declared: Declared, hook: HookName, context: CallContext, why: str) -> None:
         """Put into the audit trail that a result is not what its hook may give."""
-        log.warning("plugin %s: the result of %s is no use: %s", declared.name, hook, why)
-        told = {
+        log.warning("plugin %s: the result of %s is not usable: %s", declared.name, hook, why)
+        data = {
             "plugin": declared.name,
             "hook": hook,
             "agent_path": context.agent_path,
@@ -134,7 +134,7 @@ class AgentPlugins:
             "result": "malformed",
             "error": why,
         }
-        self._record("plugin.hook.failed", context.project_id, told)
+        self._record("plugin.hook.failed", context.project_id, data)
 
 
 def declarations(project_id: str, root: Path, agent: CompiledAgent) -> list[PluginDeclaration]:

@@ -20,7 +20,7 @@ from app.harness.compaction.ports import (
     ResultKind,
 )
 from app.harness.hooks.agent_plugins import AgentPlugins, Caller, Declared, HookName
-from app.harness.run_context import RunContext
+from app.harness.run.run_context import RunContext
 
 MAX_RETAINED = 10_000
 MAX_INJECTED = 16 * 1024
@@ -90,7 +90,9 @@ class CompactionHooks:
 
 
 def _caller(run: RunContext) -> Caller:
-    return Caller(run.actor, run.project_id, run.project_root, run.agent, run.session_id)
+    return Caller(
+        run.scope.actor, run.scope.project_id, run.scope.project_root, run.scope.agent, run.scope.session_id
+    )
 
 
 def _problem(result: dict[str, Any]) -> str | None:
@@ -117,7 +119,7 @@ def _answer(name: str, outcome: HookOutcome) -> ObserverAnswer:
 def _before(notice: PreCompact, *, whole: bool = False) -> dict[str, Any]:
     """Return what a plugin is told before a compaction. An observer is told what may go, a compactor the
     whole conversation, too."""
-    told: dict[str, Any] = {
+    params: dict[str, Any] = {
         "compaction_id": notice.compaction_id,
         "trigger": notice.trigger,
         "strategy": notice.strategy,
@@ -126,8 +128,8 @@ def _before(notice: PreCompact, *, whole: bool = False) -> dict[str, Any]:
         "messages_being_compacted": bounded(notice.messages_being_compacted, MAX_TOLD // 2),
     }
     if whole:
-        told["messages"] = bounded(notice.messages, MAX_TOLD // 2)
-    return told
+        params["messages"] = bounded(notice.messages, MAX_TOLD // 2)
+    return params
 
 
 def bounded(messages: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:

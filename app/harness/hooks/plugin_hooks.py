@@ -5,9 +5,6 @@ Owns: putting the hooks together. Never: what one of them does.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
-
 from app.bridges.plugins.manager import Plugins
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.hooks.agent_plugins import AgentPlugins, Caller, Record
@@ -15,33 +12,31 @@ from app.harness.hooks.compaction import CompactionHooks
 from app.harness.hooks.plugin_tools import plugin_tools
 from app.harness.hooks.session_idle import IdleWatch
 from app.harness.hooks.session_start import SessionRecall
+from app.harness.projects.projects import ProjectRegistry
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
-from app.tools.definition import ToolDefinition
-from app.tools.registry import ToolRegistry
+from app.tools.contract.definition import ToolDefinition
+from app.tools.dispatch.registry import ToolRegistry
 
 
 class PluginHooks:
-    """The plugins of all sessions. Attach the projects before a session runs; closing it ends
-    the plugins."""
+    """The plugins of all sessions; closing it ends the plugins."""
 
-    def __init__(self, plugins: Plugins, record: Record, storage: Storage, registry: ToolRegistry) -> None:
+    def __init__(
+        self,
+        plugins: Plugins,
+        record: Record,
+        storage: Storage,
+        registry: ToolRegistry,
+        projects: ProjectRegistry,
+    ) -> None:
         self.plugins = plugins
         self.agents = AgentPlugins(plugins, record)
         self.idle = IdleWatch(self.agents, storage, self._root_caller)
         self.compaction = CompactionHooks(self.agents)
         self._storage = storage
         self._registry = registry
-        self._project_of: Callable[[SessionRow], Awaitable[CompiledProject]] | None = None
-        self._root_of: Callable[[str], Path] | None = None
-
-    def attach(
-        self,
-        project_of: Callable[[SessionRow], Awaitable[CompiledProject]],
-        root_of: Callable[[str], Path],
-    ) -> None:
-        """Tell where a session's project is found, and a project's folder; the projects come later."""
-        self._project_of, self._root_of = project_of, root_of
+        self._projects = projects
 
     def reloaded(self, project_id: str, compiled: CompiledProject) -> None:
         """End the plugins that no agent of the project declares any more."""
@@ -59,8 +54,7 @@ class PluginHooks:
 
     async def tool_names(self, project_id: str, project: CompiledProject) -> set[str]:
         """Return the full names of all tools that plugins of a project's agents have, enabled or not."""
-        assert self._root_of is not None
-        root = self._root_of(project_id)
+        root = self._projects.root_of(project_id)
         names: set[str] = set()
         for agent in project.agents():
             for plugin in await self.agents.of(Caller("daemon", project_id, root, agent, None)):
@@ -73,8 +67,6 @@ class PluginHooks:
         await self.plugins.aclose()
 
     async def _root_caller(self, row: SessionRow) -> Caller:
-        assert self._project_of is not None
-        assert self._root_of is not None
-        project = await self._project_of(row)
-        root = self._root_of(row.project_id)
+        project = await self._projects.of_session(row)
+        root = self._projects.root_of(row.project_id)
         return Caller(row.created_by, row.project_id, root, project.root, row.id)

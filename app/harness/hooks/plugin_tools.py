@@ -16,10 +16,10 @@ from app.harness.dsl.compiled import CompiledAgent
 from app.harness.dsl.spec import ToolOverride
 from app.harness.dsl.tool_resolution import is_glob
 from app.harness.hooks.agent_plugins import AgentPlugins, Caller, Declared
-from app.tools.definition import ToolDefinition
+from app.tools.contract.definition import ToolDefinition
+from app.tools.contract.naming import wire_name
+from app.tools.dispatch.registry import ToolRegistry
 from app.tools.external.plugin import plugin_tool
-from app.tools.naming import wire_name
-from app.tools.registry import ToolRegistry
 
 CALL_SECONDS = 120.0
 

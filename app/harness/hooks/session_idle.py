@@ -43,9 +43,9 @@ class IdleWatch:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    def rests(self, row: SessionRow) -> None:
+    def on_idle(self, row: SessionRow) -> None:
         """A run has ended and nothing follows: begin to wait."""
-        self.stirs(row.id)
+        self.on_busy(row.id)
         if self._closed:
             return
         stirred = asyncio.Event()
@@ -54,7 +54,7 @@ class IdleWatch:
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._ended(row.id, done))
 
-    def stirs(self, session_id: str) -> None:
+    def on_busy(self, session_id: str) -> None:
         """A run begins, or the session is closed: nobody is told any more. A plugin that is being told
         goes on."""
         found = self._waits.pop(session_id, None)
@@ -93,10 +93,10 @@ class IdleWatch:
                 return
             except TimeoutError:
                 pass
-            if stirred.is_set() or not await self._tell(row.id, plugin, caller):
+            if stirred.is_set() or not await self._notify(row.id, plugin, caller):
                 return
 
-    async def _tell(self, session_id: str, plugin: Declared, caller: Caller) -> bool:
+    async def _notify(self, session_id: str, plugin: Declared, caller: Caller) -> bool:
         """Call the hook of one plugin; False when the session is not at rest any more."""
         at = now_ms()
 
@@ -118,14 +118,14 @@ class IdleWatch:
 def transcript(rows: list[Message]) -> dict[str, Any]:
     """Return the newest messages that fit, oldest first, as `transcript`, and how many older ones are left
     out as `omitted`. A message's text is cut when it is very long."""
-    told: list[dict[str, Any]] = []
+    transcript: list[dict[str, Any]] = []
     left = MAX_TRANSCRIPT_CHARACTERS
     for row in reversed(rows):
         text = row.content[:MAX_MESSAGE_CHARACTERS]
         left -= len(text) + 200
         if left < 0:
             break
-        told.append(
+        transcript.append(
             {
                 "id": row.id,
                 "role": row.role,
@@ -135,4 +135,4 @@ def transcript(rows: list[Message]) -> dict[str, Any]:
                 "created_at": row.created_at,
             }
         )
-    return {"transcript": told[::-1], "omitted": len(rows) - len(told)}
+    return {"transcript": transcript[::-1], "omitted": len(rows) - len(transcript)}

@@ -13,9 +13,9 @@ import orjson
 import xxhash
 
 from app.errors import KagedError
+from app.harness.conversation.injection import injection
 from app.harness.hooks.agent_plugins import AgentPlugins, Caller
-from app.harness.hooks.injection import injection
-from app.harness.run_context import RunContext
+from app.harness.run.run_context import RunContext
 from app.ids import now_ms
 from app.messages import SystemBlock
 from app.storage.models import Session as SessionRow
@@ -57,7 +57,13 @@ class SessionRecall:
         self._ready = True
 
     async def _ask(self, run: RunContext) -> None:
-        caller = Caller(run.actor, run.project_id, run.project_root, run.agent, run.session_id)
+        caller = Caller(
+            run.scope.actor,
+            run.scope.project_id,
+            run.scope.project_root,
+            run.scope.agent,
+            run.scope.session_id,
+        )
         blocks: list[SystemBlock] = []
         for plugin in await self._plugins.with_hook(caller, "on_session_start"):
             context = caller.context()
@@ -81,9 +87,9 @@ class SessionRecall:
         def store(uow: UnitOfWork) -> None:
             if digest is not None:
                 uow.blobs.put(digest, MEDIA_TYPE, content)
-            uow.sessions.update(run.session_id, recalled_at=at, recalled_digest=digest)
+            uow.sessions.update(run.scope.session_id, recalled_at=at, recalled_digest=digest)
 
-        stored = run.record(work=store)
+        stored = run.journal.record(work=store)
         self._recalled_at, self._digest = at, digest
         if digest is None:
             return
@@ -96,6 +102,6 @@ class SessionRecall:
     async def _stored(self, digest: str) -> tuple[SystemBlock, ...]:
         blob = await self._storage.read(lambda uow: uow.blobs.get(digest))
         if blob is None or blob.media_type != MEDIA_TYPE:  # of an imported session, which comes without
-            log.warning("what plugins said at the start of a session is not kept here")
+            log.warning("the plugin texts of a session's start are not stored")
             return ()
         return tuple(SystemBlock.model_validate(block) for block in orjson.loads(blob.content))

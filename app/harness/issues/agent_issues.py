@@ -12,7 +12,7 @@ from app.harness.issues.query import IssueDetail, IssueFilter
 from app.harness.issues.service import IssueService
 from app.harness.uploads.service import UploadService
 from app.storage.models import Issue, IssueUpdate, Upload
-from app.tools.call import ToolCallContext
+from app.tools.contract.call import ToolCallContext
 from app.tools.planning.issue_port import (
     IssueCommand,
     IssueEntry,

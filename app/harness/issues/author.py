@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.tools.call import ToolCallContext
+from app.tools.contract.call import ToolCallContext
 
 _PREFIXES = ("operator:", "guest:", "agent:")
 ROOT_AGENT_NAME = "agent:primary"

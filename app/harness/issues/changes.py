@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from app.errors import NotFound
-from app.event_base import EventPayload
-from app.harness.event_hub import EventHub
-from app.harness.frames import Frame
+from app.events.issues import IssueChange, IssueChanged
+from app.events.payload import EventPayload
 from app.harness.issues.author import Author
 from app.harness.issues.fields import MAX_NUMBER
-from app.harness.session_stream import HeldPlace, SessionStream
+from app.harness.stream.event_hub import EventHub
+from app.harness.stream.frames import Frame
+from app.harness.stream.session_stream import SessionStream
+from app.harness.stream.stream_records import HeldPlace
 from app.ids import now_ms
-from app.issue_events import IssueChange, IssueChanged
 from app.observability import Redactor
+from app.storage.keyed_effect import effect
 from app.storage.models import AuditEvent, Issue
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -48,8 +50,10 @@ class IssueChanges:
         self._hub = hub
         self._redactor = redactor
 
-    async def store(self, project_id: str, number: int | None, work: Callable[[UnitOfWork], Changed[T]]) -> T:
-        """Run `work` as one durable unit, then tell its events; return its result.
+    async def store(
+        self, project_id: str, number: int | None, statements: Callable[[UnitOfWork], Changed[T]]
+    ) -> T:
+        """Run `statements` as one durable unit, then emit its events; return its result.
 
         They are told on every session that is bound to issue `number` (None: there is none yet), and to
         who listens to all sessions. What `work` raises is raised, and nothing is stored."""
@@ -58,13 +62,13 @@ class IssueChanges:
         at = now_ms()
 
         def unit(uow: UnitOfWork) -> Changed[T]:
-            changed = work(uow)
+            changed = statements(uow)
             for _, place in held:
                 place.store(uow, changed.events, at)
             return changed
 
         try:
-            submitted = self.storage.submit(unit, durable=True)
+            submitted = self.storage.submit(effect(unit, lambda changed: changed.result), durable=True)
         except BaseException:
             _settle(held, stored=False)
             raise

@@ -113,10 +113,10 @@ class Checklist:
     ) -> list[IssueTodo]:
         """Abandon what is open and append entries; return the new ones.
 
-        What is completed stays as it is. So does, for an agent, every criterion that an operator has made
-        or has had to do with: only the agent's own are its to give up."""
+        What is completed stays as it is. So does, for an agent, every criterion, its own too: an agent
+        gives up none (`abandon`)."""
         for row in self.rows:
-            if is_open(row) and not (self.hand.is_agent and _is_the_operators(row)):
+            if is_open(row) and not (self.hand.is_agent and row.kind == "criterion"):
                 self._move(row, ABANDONED)
         return self.add(items, kind=kind, phase=phase, origins=origins)
 
@@ -290,14 +290,6 @@ class Checklist:
         if row.id not in self._new:
             self._values.setdefault(row.id, {}).update(new)
         return self._rows[row.id]
-
-
-def _is_the_operators(row: IssueTodo) -> bool:
-    """Tell whether a criterion is more than an agent's own: an operator made it or wrote on it."""
-    if row.kind != "criterion":
-        return False
-    authors = [note.get("author") for note in row.notes if isinstance(note, dict)]
-    return any(not str(author).startswith(AGENT) for author in (row.created_by, *authors))
 
 
 def _must_be_criterion(row: IssueTodo) -> None:

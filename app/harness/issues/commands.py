@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.errors import RPC_INVALID_PARAMS, KagedError, ToolError, ValidationFailed
+from app.events.issues import TodoChange
 from app.harness.issues.checklist import Checklist
 from app.harness.issues.matching import find
-from app.issue_events import TodoChange
 from app.storage.models import IssueTodo
 from app.tools.planning.ports import TodoCommand
 
@@ -22,7 +22,7 @@ class Done:
     """What a change has come to, as the event and the audit trail are told."""
 
     change: TodoChange
-    told: dict[str, Any]
+    data: dict[str, Any]
 
 
 def carry_out(checklist: Checklist, command: TodoCommand, origins: Mapping[str, str]) -> Done:
@@ -32,8 +32,8 @@ def carry_out(checklist: Checklist, command: TodoCommand, origins: Mapping[str, 
     if command.action in ("set", "add"):
         add = checklist.replace if command.action == "set" else checklist.add
         made = add(command.items, kind=command.kind, phase=command.phase, origins=origins)
-        told = {"count": len(made), "kind": command.kind}
-        return Done("set", told) if command.action == "set" else Done("added", told)
+        data = {"count": len(made), "kind": command.kind}
+        return Done("set", data) if command.action == "set" else Done("added", data)
     row = find(checklist.rows, command.content)
     match command.action:
         case "start":

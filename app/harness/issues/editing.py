@@ -32,13 +32,11 @@ class AssignmentTargets(Protocol):
 
     async def check(self, project_id: str, target: str) -> None:
         """Raise `invalid_assignment` when there is no such target, saying what there is."""
-        ...
 
     def assigned(self, uow: UnitOfWork, issue: Issue, author: Author) -> Begin | None:
         """Add to the unit what starts the work on an issue that was just assigned.
 
         Returns what begins it, for who waits for the commit. Raises `invalid_assignment`."""
-        ...
 
 
 class NoTargets:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.events import INLINE_BYTES
+from app.events.issues import TodoChange, TodoChanged, WireTodo
+from app.events.union import INLINE_BYTES
 from app.harness.issues.checklist_text import markdown
 from app.harness.issues.matching import is_live, is_open
-from app.issue_events import TodoChange, TodoChanged, WireTodo
 from app.storage.models import Issue, IssueTodo
 from app.tools.planning.ports import TodoEntry, TodoListing
 

@@ -25,7 +25,7 @@ from app.storage.pages import Page
 from app.storage.storage import Storage
 from app.storage.text import storable
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.agents.answer import ProposedTodo
+from app.tools.contract.child_answer import ProposedTodo
 
 log = logging.getLogger("kaged.delegation")
 
@@ -66,7 +66,7 @@ class TodoProposals:
             else:
                 await self._storage.write(lambda uow: _keep(uow, proposer, texts), durable=True)
         except KagedError as problem:
-            log.warning("what %s proposed is not kept: %s", proposer.agent_path, problem.message)
+            log.warning("the proposal of %s is not stored: %s", proposer.agent_path, problem.message)
 
     async def list(
         self, session_id: str, *, state: str | None = None, limit: int, cursor: str | None
@@ -89,25 +89,25 @@ class TodoProposals:
                 reason="no_bound_issue",
             )
 
-        def work(uow: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
+        def statements(uow: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
             proposal = _required(uow, session_id, proposal_id)
             decided.append(decide(uow, proposal, TodoProposalState.ACCEPTED, checklist.hand))
             origins = {folded(proposal.content): proposal.agent_path}
             made = checklist.add([proposal.content], kind=proposal.kind, origins=origins)
-            told = {"proposal_id": proposal.id, "origin_agent": proposal.agent_path, "count": len(made)}
-            return [Done("added", told)]
+            data = {"proposal_id": proposal.id, "origin_agent": proposal.agent_path, "count": len(made)}
+            return [Done("added", data)]
 
-        await self.todos.change(issue.project_id, issue.number, author, work)
+        await self.todos.change(issue.project_id, issue.number, author, statements)
         return decided[-1]
 
     async def reject(self, session_id: str, proposal_id: str, author: Author) -> TodoProposal:
         """Refuse a proposal. Raises `NotFound`, or `Conflict` when it is decided already."""
         hand = Hand(author.name, now_ms())
 
-        def work(uow: UnitOfWork) -> TodoProposal:
+        def statements(uow: UnitOfWork) -> TodoProposal:
             return decide(uow, _required(uow, session_id, proposal_id), TodoProposalState.REJECTED, hand)
 
-        return await self._storage.write(work, durable=True)
+        return await self._storage.write(statements, durable=True)
 
     async def _put_on_list(
         self, issue: Issue, proposer: Proposer, texts: Sequence[str], done: set[str]
@@ -116,7 +116,7 @@ class TodoProposals:
             ROOT_AGENT_NAME, proposer.session_id, run_id=proposer.run_id, agent_path=proposer.agent_path
         )
 
-        def work(uow: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
+        def statements(uow: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
             taken = 0
             for proposal in _keep(uow, proposer, texts):
                 origins = {folded(proposal.content): proposer.agent_path}
@@ -129,10 +129,10 @@ class TodoProposals:
                 for row in made:
                     if folded(row.content) in done:
                         checklist.complete(row)
-            told = {"origin_agent": proposer.agent_path, "count": taken, "kind": "step"}
-            return [Done("added", told)]
+            data = {"origin_agent": proposer.agent_path, "count": taken, "kind": "step"}
+            return [Done("added", data)]
 
-        await self.todos.change(issue.project_id, issue.number, author, work)
+        await self.todos.change(issue.project_id, issue.number, author, statements)
 
 
 def _keep(uow: UnitOfWork, proposer: Proposer, texts: Sequence[str]) -> list[TodoProposal]:

@@ -38,7 +38,7 @@ class IssueRelations:
         """Connect an issue with another one. Raises `ValidationFailed` when there is no such other issue,
         `Conflict` (`already_linked`, `too_many_links`)."""
 
-        def work(uow: UnitOfWork) -> Changed[LinkedIssue]:
+        def statements(uow: UnitOfWork) -> Changed[LinkedIssue]:
             issue = require_issue(uow, project_id, number)
             other = uow.issues.by_number(project_id, target) if 0 < target <= MAX_NUMBER else None
             if other is None:
@@ -56,13 +56,13 @@ class IssueRelations:
                 created_at=at,
             )
             uow.issue_links.add(link)
-            told = {"issue_id": issue.id, "number": number, "kind": kind, "target": target}
-            self._changes.audit(uow, "kaged.issue.linked", author, project_id, told)
+            data = {"issue_id": issue.id, "number": number, "kind": kind, "target": target}
+            self._changes.audit(uow, "kaged.issue.linked", author, project_id, data)
             issue = change_issue(uow, issue, at)
             shown = next(one for one in links_of(uow, issue) if one.id == link.id)
             return Changed(shown, [changed_event(issue, "linked", author)])
 
-        return await self._changes.store(project_id, number, work)
+        return await self._changes.store(project_id, number, statements)
 
     async def links(self, project_id: str, number: int) -> Sequence[LinkedIssue]:
         """Return the links from and to an issue, the oldest first."""
@@ -73,18 +73,18 @@ class IssueRelations:
     async def unlink(self, project_id: str, number: int, author: Author, link_id: str) -> None:
         """Remove a link from or to an issue. Raises `NotFound` for a link that it does not have."""
 
-        def work(uow: UnitOfWork) -> Changed[None]:
+        def statements(uow: UnitOfWork) -> Changed[None]:
             issue = require_issue(uow, project_id, number)
             found = next((one for one in links_of(uow, issue) if one.id == link_id), None)
             if found is None:
                 raise NotFound(f"Issue #{number} has no link {link_id}.", details={"number": number})
             uow.issue_links.remove(link_id)
-            told = {"issue_id": issue.id, "number": number, "kind": found.kind, "target": found.number}
-            self._changes.audit(uow, "kaged.issue.unlinked", author, project_id, told)
+            data = {"issue_id": issue.id, "number": number, "kind": found.kind, "target": found.number}
+            self._changes.audit(uow, "kaged.issue.unlinked", author, project_id, data)
             issue = change_issue(uow, issue, now_ms())
             return Changed(None, [changed_event(issue, "unlinked", author)])
 
-        await self._changes.store(project_id, number, work)
+        await self._changes.store(project_id, number, statements)
 
     def claim(self, uow: UnitOfWork, issue: Issue, upload_ids: Sequence[str]) -> None:
         """Give uploads to an issue that is being filed. Raises `ValidationFailed`."""
@@ -98,7 +98,7 @@ class IssueRelations:
 
         Raises `ValidationFailed` for each that cannot be used, `Conflict` (`too_many_attachments`)."""
 
-        def work(uow: UnitOfWork) -> Changed[Sequence[Upload]]:
+        def statements(uow: UnitOfWork) -> Changed[Sequence[Upload]]:
             issue = require_issue(uow, project_id, number)
             files = self._uploads.claim(uow, upload_ids, project_id, issue.id)
             held = len(uow.uploads.of_user(issue.id))
@@ -108,12 +108,12 @@ class IssueRelations:
                     reason="too_many_attachments",
                     details={"limit": MAX_ATTACHMENTS},
                 )
-            told = {"issue_id": issue.id, "number": number, "upload_ids": list(upload_ids)}
-            self._changes.audit(uow, "kaged.issue.attached", author, project_id, told)
+            data = {"issue_id": issue.id, "number": number, "upload_ids": list(upload_ids)}
+            self._changes.audit(uow, "kaged.issue.attached", author, project_id, data)
             issue = change_issue(uow, issue, now_ms())
             return Changed(files, [changed_event(issue, "attached", author)])
 
-        return await self._changes.store(project_id, number, work)
+        return await self._changes.store(project_id, number, statements)
 
     async def attachments(self, project_id: str, number: int) -> Sequence[Upload]:
         """Return the files of an issue, the oldest first."""
@@ -125,18 +125,18 @@ class IssueRelations:
         """Take a file away from an issue; it is removed in time. Raises `NotFound` for one that it does
         not have."""
 
-        def work(uow: UnitOfWork) -> Changed[None]:
+        def statements(uow: UnitOfWork) -> Changed[None]:
             issue = require_issue(uow, project_id, number)
             file = uow.uploads.get(upload_id)
             if file is None or file.used_by != issue.id:
                 raise NotFound(f"Issue #{number} has no file {upload_id}.", details={"number": number})
             uow.uploads.update(upload_id, used_by=None, used_at=None)
-            told = {"issue_id": issue.id, "number": number, "upload_id": upload_id, "name": file.name}
-            self._changes.audit(uow, "kaged.issue.detached", author, project_id, told)
+            data = {"issue_id": issue.id, "number": number, "upload_id": upload_id, "name": file.name}
+            self._changes.audit(uow, "kaged.issue.detached", author, project_id, data)
             issue = change_issue(uow, issue, now_ms())
             return Changed(None, [changed_event(issue, "detached", author)])
 
-        await self._changes.store(project_id, number, work)
+        await self._changes.store(project_id, number, statements)
 
 
 def _require_new(uow: UnitOfWork, issue: Issue, other: Issue, kind: LinkKind) -> None:

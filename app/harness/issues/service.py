@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.errors import NotFound
+from app.events.issues import IssueChange, TodoChanged
 from app.harness.issues.author import Author
 from app.harness.issues.changes import Changed, IssueChanges, changed_event
 from app.harness.issues.commands import done_to
@@ -28,7 +29,6 @@ from app.harness.issues.query import IssueDetail, IssueFilter, IssueList, detail
 from app.harness.issues.relations import IssueRelations
 from app.harness.uploads.service import UploadService
 from app.ids import new_id, now_ms
-from app.issue_events import IssueChange, TodoChanged
 from app.states import IssueState
 from app.storage.models import Issue, IssueTodo, IssueUpdate
 from app.storage.pages import Page
@@ -79,7 +79,7 @@ class IssueService:
         """File an issue, with the uploads of these ids. Raises `ValidationFailed`."""
         title, body = checked_title(title), checked_text("body", body)
 
-        def work(uow: UnitOfWork) -> Changed[Issue]:
+        def statements(uow: UnitOfWork) -> Changed[Issue]:
             number = uow.issues.next_number(project_id)
             if number is None:
                 raise _no_project(project_id)
@@ -96,11 +96,11 @@ class IssueService:
             )
             uow.issues.add(issue)
             self.relations.claim(uow, issue, attachments)
-            told = {"issue_id": issue.id, "number": number, "title": title}
-            self.changes.audit(uow, "kaged.issue.created", author, project_id, told)
+            data = {"issue_id": issue.id, "number": number, "title": title}
+            self.changes.audit(uow, "kaged.issue.created", author, project_id, data)
             return Changed(issue, [changed_event(issue, "created", author)])
 
-        return await self.changes.store(project_id, None, work)
+        return await self.changes.store(project_id, None, statements)
 
     async def get(self, project_id: str, number: int, *, internal: bool = True) -> IssueDetail:
         """Return an issue with all that belongs to it; `internal`: notes for operators, too."""
@@ -171,15 +171,15 @@ class IssueService:
 
         begin: list[Begin | None] = []
 
-        def work(uow: UnitOfWork) -> Changed[Edited]:
+        def statements(uow: UnitOfWork) -> Changed[Edited]:
             issue = require_issue(uow, project_id, number)
             edited, fields = apply_edit(uow, issue, edit, author)
             if not fields:
                 return Changed(Edited(issue, ()))
-            told = {"issue_id": issue.id, "number": number, "updated_fields": list(fields)}
+            data = {"issue_id": issue.id, "number": number, "updated_fields": list(fields)}
             if "assignment" in fields:
-                told |= {"assignment": edited.assignment, "old_assignment": issue.assignment}
-            self.changes.audit(uow, "kaged.issue.updated", author, project_id, told)
+                data |= {"assignment": edited.assignment, "old_assignment": issue.assignment}
+            self.changes.audit(uow, "kaged.issue.updated", author, project_id, data)
             if edited.status != issue.status:
                 self.note_move(uow, issue, edited, author)
             if "assignment" in fields and edited.assignment is not None:
@@ -188,7 +188,7 @@ class IssueService:
             return Changed(Edited(edited, fields), [changed_event(edited, change, author)])
 
         async def carry_out() -> Edited:
-            edited = await self.changes.store(project_id, number, work)
+            edited = await self.changes.store(project_id, number, statements)
             for start in begin:
                 if start is not None:
                     await start()
@@ -206,16 +206,16 @@ class IssueService:
         """Add a comment for all, or for operators only. Raises `ValidationFailed`."""
         body = checked_text("body", body, required=True)
 
-        def work(uow: UnitOfWork) -> Changed[IssueUpdate]:
+        def statements(uow: UnitOfWork) -> Changed[IssueUpdate]:
             issue = require_issue(uow, project_id, number)
             at = now_ms()
             update = note_update(uow, issue, author, "comment", at, body=body, visibility=visibility)
             issue = change_issue(uow, issue, at)
-            told = {"issue_id": issue.id, "number": number, "update_id": update.id, "visibility": visibility}
-            self.changes.audit(uow, "kaged.issue.commented", author, project_id, told)
+            data = {"issue_id": issue.id, "number": number, "update_id": update.id, "visibility": visibility}
+            self.changes.audit(uow, "kaged.issue.commented", author, project_id, data)
             return Changed(update, [changed_event(issue, "commented", author)])
 
-        return await self.changes.store(project_id, number, work)
+        return await self.changes.store(project_id, number, statements)
 
     async def transition(
         self, project_id: str, number: int, author: Author, *, to: str, comment: str | None = None
@@ -223,7 +223,7 @@ class IssueService:
         """Move an issue to another status; see `move_issue` for what is raised."""
         target = IssueState(to)
 
-        def work(uow: UnitOfWork) -> Changed[Moved]:
+        def statements(uow: UnitOfWork) -> Changed[Moved]:
             issue = require_issue(uow, project_id, number)
             left = open_criteria(uow, issue) if target is IssueState.RESOLVED else []
             moved = move_issue(uow, issue, target, author, comment=comment)
@@ -232,25 +232,25 @@ class IssueService:
             events = [*accepted, changed_event(moved, "transitioned", author)]
             return Changed(Moved(moved, issue.status), events)
 
-        return await self.changes.store(project_id, number, work)
+        return await self.changes.store(project_id, number, statements)
 
     def note_move(self, uow: UnitOfWork, before: Issue, after: Issue, author: Author) -> None:
         """Store the audit row of a move, for whoever moves an issue inside a unit of its own."""
-        told = {
+        data = {
             "issue_id": after.id,
             "number": after.number,
             "from_status": before.status,
             "to_status": after.status,
         }
-        self.changes.audit(uow, "kaged.issue.transitioned", author, after.project_id, told)
+        self.changes.audit(uow, "kaged.issue.transitioned", author, after.project_id, data)
 
     def _note_accepted(
         self, uow: UnitOfWork, issue: Issue, criteria: Sequence[IssueTodo], author: Author
     ) -> Sequence[TodoChanged]:
         """Store the audit rows of criteria that a resolution has accepted; return the event of it."""
         for todo in criteria:
-            told = {"issue_id": issue.id, "number": issue.number, **done_to("accepted", todo).told}
-            self.changes.audit(uow, "kaged.todo.accepted", author, issue.project_id, told)
+            data = {"issue_id": issue.id, "number": issue.number, **done_to("accepted", todo).data}
+            self.changes.audit(uow, "kaged.todo.accepted", author, issue.project_id, data)
         if not criteria:
             return ()
         return (todo_event(issue, uow.issue_todos.of_issue(issue.id), "accepted", author.name),)

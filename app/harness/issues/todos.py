@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.errors import Conflict, KagedError, NotFound
-from app.event_base import EventPayload
+from app.events.payload import EventPayload
 from app.harness.issues.author import Author
 from app.harness.issues.changes import Changed, IssueChanges, changed_event
 from app.harness.issues.checklist import Checklist, Hand
@@ -24,10 +24,10 @@ from app.ids import now_ms
 from app.states import IssueState
 from app.storage.models import Issue, IssueTodo
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.call import ToolCallContext
+from app.tools.contract.call import ToolCallContext
 from app.tools.planning.ports import TodoCommand, TodoKind, TodoListing, TodoStatus
 
-Work = Callable[[UnitOfWork, Checklist], Sequence[Done]]
+Statements = Callable[[UnitOfWork, Checklist], Sequence[Done]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,8 @@ class ChecklistState:
 
     issue: Issue
     rows: list[IssueTodo]
+    changed: str | None = None
+    """The id of the entry that was changed last."""
 
     def entry(self, todo_id: str) -> IssueTodo:
         """Return an entry; raise `NotFound`."""
@@ -77,7 +79,7 @@ class TodoService:
             if command.action == "view":
                 return listing_of((await self.of_issue(found.project_id, found.number)).rows)
 
-            def work(uow: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
+            def statements(uow: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
                 bound = bound_issue(uow, context.session_id)
                 if bound is None or bound.id != found.id:
                     raise no_bound_issue(context.session_id)  # bound otherwise meanwhile
@@ -87,7 +89,7 @@ class TodoService:
                 return [done]
 
             author = Author.of_call(context)
-            state = await self.change(found.project_id, found.number, author, work)
+            state = await self.change(found.project_id, found.number, author, statements)
         except KagedError as problem:
             raise as_tool_error(problem) from None
         return listing_of(state.rows)
@@ -129,16 +131,16 @@ class TodoService:
         Raises `Conflict` (`todo_exists`) when an open entry has the same text."""
         made: list[str] = []
 
-        def work(_: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
+        def statements(_: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
             new = checklist.add([content], kind=kind, phase=phase, field="content")
             if not new:
                 raise Conflict("The list has an open entry of this text already.", reason="todo_exists")
             made.append(new[0].id)
             if position is not None:
                 checklist.place(new[0], position)
-            return [Done("added", {**done_to("added", new[0]).told, "count": 1})]
+            return [Done("added", {**done_to("added", new[0]).data, "count": 1})]
 
-        state = await self.change(project_id, number, author, work)
+        state = await self.change(project_id, number, author, statements)
         return state.entry(made[-1])
 
     async def edit(
@@ -150,14 +152,14 @@ class TodoService:
         `criteria_open`)."""
         _check(edit)
 
-        def work(_: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
+        def statements(_: UnitOfWork, checklist: Checklist) -> Sequence[Done]:
             done = _edited(checklist, todo_id, edit)
             left = [row for row in checklist.rows if is_unaccepted(row)]
             if edit.resolve is not None and left:
                 raise _criteria_open(left)
             return done
 
-        state = await self.change(project_id, number, author, work, resolve=edit.resolve)
+        state = await self.change(project_id, number, author, statements, resolve=edit.resolve)
         return state.entry(todo_id)
 
     async def drop(self, project_id: str, number: int, todo_id: str, author: Author) -> None:
@@ -167,9 +169,15 @@ class TodoService:
     # -- the one way to change --------------------------------------------------------------
 
     async def change(
-        self, project_id: str, number: int, author: Author, work: Work, *, resolve: str | None = None
+        self,
+        project_id: str,
+        number: int,
+        author: Author,
+        statements: Statements,
+        *,
+        resolve: str | None = None,
     ) -> ChecklistState:
-        """Run `work` on the checklist of an issue, store what it has changed, and tell of it.
+        """Run `statements` on the checklist of an issue, store what it has changed, and tell of it.
 
         With `resolve` the issue is resolved in the same unit, with that comment."""
 
@@ -177,26 +185,27 @@ class TodoService:
             issue = require_issue(uow, project_id, number)
             hand = Hand(author.name, now_ms())
             checklist = Checklist(issue.id, uow.issue_todos.of_issue(issue.id), hand)
-            done = work(uow, checklist)
+            done = statements(uow, checklist)
             events: list[EventPayload] = []
             if checklist.changed:
                 checklist.store(uow)
                 events.append(todo_event(issue, checklist.rows, done[-1].change, author.name))
                 for one in done:
-                    told = {"issue_id": issue.id, "number": issue.number, **one.told}
-                    self._changes.audit(uow, f"kaged.todo.{one.change}", author, project_id, told)
+                    data = {"issue_id": issue.id, "number": issue.number, **one.data}
+                    self._changes.audit(uow, f"kaged.todo.{one.change}", author, project_id, data)
             if resolve is not None:
                 issue = self._resolve(uow, issue, author, resolve)
                 events.append(changed_event(issue, "transitioned", author))
-            return Changed(ChecklistState(issue, checklist.rows), events)
+            changed = done[-1].data.get("todo_id") if done else None
+            return Changed(ChecklistState(issue, checklist.rows, changed), events)
 
         return await self._changes.store(project_id, number, unit)
 
     def _resolve(self, uow: UnitOfWork, issue: Issue, author: Author, comment: str) -> Issue:
         moved = move_issue(uow, issue, IssueState.RESOLVED, author, comment=comment)
-        told = {"issue_id": issue.id, "number": issue.number}
-        told |= {"from_status": issue.status, "to_status": moved.status}
-        self._changes.audit(uow, "kaged.issue.transitioned", author, issue.project_id, told)
+        data = {"issue_id": issue.id, "number": issue.number}
+        data |= {"from_status": issue.status, "to_status": moved.status}
+        self._changes.audit(uow, "kaged.issue.transitioned", author, issue.project_id, data)
         return moved
 
 

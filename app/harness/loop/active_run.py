@@ -13,10 +13,12 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Literal, Protocol
 
 from app.errors import KagedError
-from app.events import BudgetWarning, EventPayload, RunEnded, RunStarted
-from app.harness.loop import AgentLoop, LoopOutcome
-from app.harness.run_context import RunContext
-from app.harness.telemetry import agent_ended, agent_span
+from app.events.payload import EventPayload
+from app.events.union import BudgetWarning, RunEnded, RunStarted
+from app.harness.loop.loop import INTERACTION, AgentLoop, LoopOutcome
+from app.harness.loop.run_services import CallServices
+from app.harness.run.run_context import RunContext
+from app.harness.run.telemetry import agent_ended, agent_span
 from app.ids import now_ms
 from app.states import RunState, move
 from app.storage.models import Message, Run
@@ -42,10 +44,11 @@ class ActiveRun:
         row: Run,
         context: RunContext,
         loop: AgentLoop,
+        calls: CallServices,
         owner: Owner,
         spawn: Callable[..., asyncio.Task[None]],
         *,
-        over: Callable[[str, str, str], Awaitable[None]],
+        on_end: Callable[[str, str, str], Awaitable[None]],
     ) -> None:
         self.row = row
         self.message: Message | None = None
@@ -54,9 +57,10 @@ class ActiveRun:
         self.stop_detail: str | None = None
         self._pause_reason = "operator"
         self._loop = loop
+        self._calls = calls
         self._owner = owner
         self._spawn = spawn
-        self._over = over
+        self._on_end = on_end
         self._task: asyncio.Task[None] | None = None
         self._done = asyncio.Event()
         self._closing = False
@@ -64,6 +68,8 @@ class ActiveRun:
         self._interrupted = False
         self._begun = False
         self._grace: asyncio.TimerHandle | None = None
+        self._deadline: asyncio.Timeout | None = None
+        self._stopped_clock: tuple[float, float | None] | None = None
 
     @property
     def run_id(self) -> str:
@@ -82,6 +88,25 @@ class ActiveRun:
     def start(self) -> None:
         coroutine: Coroutine[Any, Any, None] = self._run()
         self._task = self._spawn(coroutine, name=f"run {self.row.id}")
+
+    def stop_clock(self) -> None:
+        """Let no time count against the run's wall time until `start_clock`."""
+        if self._stopped_clock is None:
+            until, deadline = None, self._deadline
+            if deadline is not None and not deadline.expired():
+                until = deadline.when()
+                deadline.reschedule(None)
+            self._stopped_clock = (time.monotonic(), until)
+
+    def start_clock(self) -> None:
+        """Let the time count again."""
+        if self._stopped_clock is None:
+            return
+        (since, until), self._stopped_clock = self._stopped_clock, None
+        waited = time.monotonic() - since
+        self.context.meter.started += waited
+        if until is not None and self._deadline is not None:
+            self._deadline.reschedule(until + waited)
 
     async def ended(self) -> None:
         """Wait until the run has ended and the session has moved on."""
@@ -104,19 +129,21 @@ class ActiveRun:
         """Ask the run to end, and those of the children that it waits for. A cancel overrules a pause;
         tools get `grace` seconds of a pause. What would follow a run that is ending a cancel holds back."""
         if self._closing and how == "cancel":
-            self.context.stopping = how
-        if self._closing or self._task is None or self.context.stopping == "cancel":
+            self.context.controls.stopping = how
+        if self._closing or self._task is None or self.context.controls.stopping == "cancel":
             return
-        self.context.stopping = how
+        self.context.controls.stopping = how
         self.stopped_by, self.stop_detail, self._pause_reason = by, detail, reason
-        for child in list(self.context.children.values()):
+        for child in list(self.context.controls.children.values()):
             child.stop(how, detail=detail, by=by, grace=grace, reason=reason)
-        if reason == "daemon_restart" and self.context.parent is None:
-            self.context.consents.leave_open(self.run_id)  # as a crash would; they are answered after it
+        self.context.controls.calls_stay = how == "pause" and self.context.parent is None
+        self._calls.waits.stopped()
+        if self.context.controls.calls_stay:
+            self._calls.consents.leave_open(self.run_id)  # the next run goes on with their answers
         else:
-            self.context.consents.withdraw(self.run_id)
-        self.context.questions.withdraw(self.run_id)
-        if how == "pause" and self.context.phase == "tools" and grace > 0:
+            self._calls.consents.withdraw(self.run_id)
+        self._calls.questions.withdraw(self.run_id)
+        if how == "pause" and self.context.controls.phase == "tools" and grace > 0:
             if self._grace is None:
                 self._grace = asyncio.get_running_loop().call_later(grace, self._interrupt)
             return
@@ -148,16 +175,19 @@ class ActiveRun:
     async def _let_go(self) -> None:
         """End what tools kept for this run: when its end is told, nothing of it is left."""
         try:
-            await self._over(self.context.session_id, self.context.agent_path, self.run_id)
+            await self._on_end(self.context.scope.session_id, self.context.scope.agent_path, self.run_id)
         except Exception:
             # Whatever a tool leaves behind must not keep the run from ending; the daemon's stop ends it.
             log.exception("what run %s left behind was not ended", self.row.id)
 
     async def _outcome(self) -> LoopOutcome:
-        deadline = asyncio.timeout(self.context.limits.walltime_seconds)
+        self._deadline = deadline = asyncio.timeout(self.context.meter.limits.walltime_seconds)
         try:
             async with deadline:
-                outcome = await self._loop.run()
+                try:
+                    outcome = await self._loop.run()
+                finally:
+                    self._deadline = None
         except asyncio.CancelledError:
             task = asyncio.current_task()
             while task is not None and task.cancelling():
@@ -172,27 +202,29 @@ class ActiveRun:
             log.exception("run %s failed", self.row.id)
             message = "The daemon failed while it ran this; its log has the details."
             return LoopOutcome("failed", "internal", error={"code": "internal", "message": message})
-        if outcome.pause == "operator":
+        stopping = self.context.controls.stopping
+        asks = outcome.pause == INTERACTION and stopping == "pause" and self._pause_reason == "operator"
+        if outcome.pause == "operator" or asks:
             return self._stopped_outcome()
         return outcome
 
     def _stopped_outcome(self) -> LoopOutcome:
-        if self.context.stopping == "pause":
+        if self.context.controls.stopping == "pause":
             reason = "parent_ended" if self.stopped_by == PARENT else "paused"
             return LoopOutcome("interrupted", reason, pause=self._pause_reason)
         return LoopOutcome("cancelled", "cancelled")
 
     def _out_of_time(self) -> LoopOutcome:
         run = self.context
-        limit = run.limits.walltime_seconds or 0.0
-        used = time.monotonic() - run.started
-        run.record(BudgetWarning(unit="seconds", limit=limit, used=used, reached=True))
+        limit = run.meter.limits.walltime_seconds or 0.0
+        used = time.monotonic() - run.meter.started
+        run.journal.record(BudgetWarning(unit="seconds", limit=limit, used=used, reached=True), kept=True)
         return LoopOutcome("interrupted", "budget_seconds", pause="budget")
 
     async def _close(self, outcome: LoopOutcome) -> None:
         run = self.context
         try:
-            await run.settle()
+            await run.journal.settle()
         except KagedError as error:
             log.error("run %s could not store everything: %s", self.row.id, error.message)
         ended = now_ms()
@@ -202,14 +234,15 @@ class ActiveRun:
             state=state,
             reason=outcome.reason,
             error=outcome.error,
-            steps=run.step,
-            usage=run.usage,
-            cost_usd=run.cost_usd,
-            duration_ms=round((time.monotonic() - run.started) * 1000, 1),
+            steps=run.meter.step,
+            usage=run.meter.usage,
+            cost_usd=run.meter.cost_usd,
+            **run.meter.totals(),
+            duration_ms=round((time.monotonic() - run.meter.started) * 1000, 1),
         )
 
-        run.audit("run.ended", {"state": state, "reason": outcome.reason, "steps": run.step})
-        drained = run.drain()
+        run.journal.audit("run.ended", {"state": state, "reason": outcome.reason, "steps": run.meter.step})
+        drained = run.journal.drain()
 
         def store(uow: UnitOfWork) -> None:
             drained(uow)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from app.tools.definition import Effects
+from app.tools.contract.definition import Effects
 
 T = TypeVar("T")
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from app.errors import ToolError
-from app.events import ToolProgress
-from app.harness.consent_rows import rejected
-from app.harness.interactions.given import GivenConsent
-from app.harness.run_context import RunContext
+from app.events.union import ToolProgress
+from app.harness.loop.run_services import CallServices
+from app.harness.questions.consent_rows import rejected
+from app.harness.run.answers import GivenConsent
+from app.harness.run.run_context import RunContext
 from app.observability import Span
-from app.tools.agents.answer import ChildAnswer
-from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
+from app.tools.contract.child_answer import ChildAnswer
+from app.tools.contract.ports import CallWaits, ChildTask, FileWrite, HumanQuestion, TodoItem
+from app.tools.contract.rules import ConsentAnswer, ConsentRequest
 from app.tools.planning import issue, todo
-from app.tools.ports import CallWaits, ChildTask, FileWrite, HumanQuestion, TodoItem
 
 _AUDITED_THEMSELVES = frozenset({issue.NAME, todo.NAME})
 """Tools whose changes are audited in the unit that stores them. That they were called is stored at once, not
@@ -28,28 +28,41 @@ class CallPorts:
     """What a running tool may ask of the run; filled for each call."""
 
     def __init__(
-        self, run: RunContext, call_id: str, span: Span, *, given: Iterable[GivenConsent] = ()
+        self,
+        run: RunContext,
+        calls: CallServices,
+        call_id: str,
+        span: Span,
+        *,
+        given: Iterable[GivenConsent] = (),
     ) -> None:
         self._run = run
+        self._calls = calls
         self._given = list(given)
         self._call_id = call_id
         self._span = span
         self.writes: list[FileWrite] = []
+        self.asks = False
+        """True while the call waits for a person."""
 
     async def progress(self, text: str) -> None:
-        self._run.emit(ToolProgress(tool_call_id=self._call_id, text=self._run.redactor.known(text)))
+        self._run.journal.emit(
+            ToolProgress(tool_call_id=self._call_id, text=self._run.journal.redactor.known(text))
+        )
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
-        self._run.audit(event, data)
+        self._run.journal.audit(event, data)
         if event == "tool.called" and data.get("tool_name") in _AUDITED_THEMSELVES:
-            self._run.record()
+            self._run.journal.record(kept=True)
 
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
         known = next((one for one in self._given if one.is_about(request)), None)
         if known is not None:
             self._given.remove(known)
             return known.answer
-        given = await self._run.consents.ask(self._run, self._call_id, request)
+        run, calls = self._run, self._calls
+        asking = calls.consents.ask(run, self._call_id, request)
+        given = await calls.waits.answer(run, self, asking, lambda one: one.answer != "reject")
         if given.answer == "reject" and given.comment:
             raise rejected(request, given.comment)
         return given.answer
@@ -58,25 +71,24 @@ class CallPorts:
         """The root agent's question outlives its run; a subagent waits, as its parent waits for it."""
         if self._run.parent is None:
             raise CallWaits(question)
-        return await self._run.questions.ask(self._run, self._call_id, question)
+        asking = self._calls.questions.ask(self._run, self._call_id, question)
+        return await self._calls.waits.answer(self._run, self, asking, lambda _: True)
 
     def children(self) -> dict[str, dict[str, Any]]:
-        return {key: child.parameters for key, child in self._run.agent.children.items()}
+        return {key: child.parameters for key, child in self._run.scope.agent.children.items()}
 
     async def delegate(self, task: ChildTask) -> ChildAnswer:
-        delegations = self._run.delegations
-        if delegations is None:
-            raise ToolError("no_subagents", "This run cannot call subagents.")
-        return await delegations.delegate(self._run, self._call_id, task, self._span)
+        delegations = self._calls.delegations
+        return await delegations.delegate(self._run, self._calls, self._call_id, task, self._span)
 
     async def todos(self) -> tuple[TodoItem, ...]:
         return await self._run.todos.read()
 
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
-        await self._run.todos.replace(todos, self._run.agent_path)
+        await self._run.todos.replace(todos, self._run.scope.agent_path)
 
     def wrote(self, write: FileWrite) -> None:
         self.writes.append(write)
 
     def request_checkpoint(self, reason: str | None) -> None:
-        self._run.checkpoints.ask(self._run.agent_path, reason)
+        self._run.controls.checkpoints.ask(self._run.scope.agent_path, reason)

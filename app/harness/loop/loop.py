@@ -13,25 +13,26 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from app.errors import ValidationFailed
-from app.events import BudgetWarning
+from app.events.union import BudgetWarning
 from app.harness.compaction.compactor import Compactor
-from app.harness.compaction.requests import CompactionRequests
-from app.harness.history import Mark
-from app.harness.limits import judge
-from app.harness.pipeline.policy import TRUNCATE_TO
-from app.harness.pipeline.processor import PolicyViolation
-from app.harness.pipeline.reminders import due_reminder
-from app.harness.pipeline.runner import ProcessorPipeline
-from app.harness.providers.catalog import Catalog
+from app.harness.compaction.ports import CompactionServices
+from app.harness.conversation.history import Mark
+from app.harness.conversation.session_rows import late_findings, placed_in, posted_event, put_all
+from app.harness.loop.pipeline.policy import TRUNCATE_TO
+from app.harness.loop.pipeline.reminders import due_reminder
+from app.harness.loop.run_services import CallServices
+from app.harness.loop.stuck import StuckDetector
+from app.harness.loop.tool_calls import resumed_calls
+from app.harness.loop.turn import Turn, TurnOutcome
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.router import ProviderRouter
-from app.harness.run_context import RunContext
-from app.harness.session_rows import late_findings, placed_in, posted_event, put_all
-from app.harness.stuck import StuckDetector
-from app.harness.tool_calls import resumed_calls
-from app.harness.turn import Turn, TurnOutcome
+from app.harness.run.compaction_requests import CompactionRequests
+from app.harness.run.limits import judge
+from app.harness.run.processor import PolicyViolation, ProcessorPipeline
+from app.harness.run.run_context import RunContext
+from app.harness.run.withholding import withhold
 from app.storage.models import Message
-from app.tools.service import ToolService
+from app.tools.dispatch.service import ToolService
 
 CUT_OFF = "The answer broke off before this call could be started; it was not run."
 STOPPED = "The operator stopped the run before this call was started; it was not run."
@@ -39,6 +40,8 @@ STOPPED = "The operator stopped the run before this call was started; it was not
 
 INTERACTION = "interaction"
 """Why a run ends, and the reason of the checkpoint, when a call of it waits for a person."""
+STUCK = "stuck"
+"""Why a run ends whose model asks for the same again and again."""
 AWAITING_COMPACTION = "awaiting_compaction"
 COMPACTION_PENDING = "compaction_pending"
 """The reason of the checkpoint at which an operator decides on a compaction."""
@@ -60,23 +63,25 @@ class AgentLoop:
     def __init__(
         self,
         run: RunContext,
+        calls: CallServices,
         *,
         router: ProviderRouter,
-        catalog: Catalog,
         pipeline: ProcessorPipeline,
         tools: ToolService,
+        compaction: CompactionServices,
         take_steers: Callable[[], list[Message]],
     ) -> None:
         self._run = run
+        self._calls = calls
         self._router = router
-        self._catalog = catalog
+        self._catalog = router.catalog
         self._pipeline = pipeline
         self._tools = tools
         self._take_steers = take_steers
         self._stuck = StuckDetector()
         self._retried = False
-        self._compactor = Compactor(run, run.compaction) if run.compaction is not None else None
-        run.compaction_requests = CompactionRequests()
+        self._compactor = Compactor(run, compaction)
+        run.controls.compactions = CompactionRequests()
 
     async def run(self) -> LoopOutcome:
         """Run to the end. A cancellation is raised again after everything is answered.
@@ -84,33 +89,34 @@ class AgentLoop:
         When the model has asked for a checkpoint the outcome says so, however else it ended. Then an
         answer to what it has asked is kept until the operator, who was to look, resumes."""
         outcome = await self._run_to_end()
-        made = self._run.checkpoints.made
+        made = self._run.controls.checkpoints.made
         if made is not None and outcome.pause == INTERACTION:
             # Also of an agent below: the step that would have stopped for it does not come.
             return replace(outcome, pause="model")
-        if made is None or outcome.pause is not None or made.agent_path != self._run.agent_path:
+        if made is None or outcome.pause is not None or made.agent_path != self._run.scope.agent_path:
             return outcome
         return replace(outcome, pause="model")
 
-    async def _run_to_end(self) -> LoopOutcome:
+    async def _run_to_end(self) -> LoopOutcome:  # noqa: C901
         run = self._run
-        if run.prepare is not None:
-            await run.prepare(run)
-        if run.waiting_calls:
+        if run.plan.prepare is not None:
+            await run.plan.prepare(run)
+        if run.plan.waiting_calls:
             await self._go_on_with_waiting_calls()
         while not run.history.waiting:
+            await self._calls.waits.place(run)
             stop = self._before_step()
             if stop is not None:
                 return stop
             await self._take_late_note()
             if await self._made_room():
                 return LoopOutcome("interrupted", AWAITING_COMPACTION, pause=COMPACTION_PENDING)
-            run.step += 1
+            run.meter.step += 1
             mark = run.history.mark()
             try:
                 outcome = await self._step()
             except PolicyViolation as violation:
-                run.step -= 1  # nothing was sent: there is no such step
+                run.meter.step -= 1  # nothing was sent: there is no such step
                 return self._failed(violation.code, violation.message)
             if outcome.error is not None:
                 if outcome.error.kind != "context_length":
@@ -120,7 +126,7 @@ class AgentLoop:
                     return end
                 continue
             if outcome.stop_reason != "toolUse":
-                steers = [] if run.checkpoints.made is not None else self._take_steers()
+                steers = [] if run.controls.checkpoints.made is not None else self._take_steers()
                 if not steers:
                     return LoopOutcome("succeeded", outcome.stop_reason)
                 self._inject(steers)
@@ -129,18 +135,20 @@ class AgentLoop:
                 break
             self._inject(self._take_steers())
             if self._stuck.observe(run.history.messages):
-                return LoopOutcome("succeeded", "stuck")
+                return LoopOutcome("interrupted", STUCK)
         return LoopOutcome("interrupted", INTERACTION, pause=INTERACTION)
 
     async def _step(self) -> TurnOutcome:
         """Make one model call and run the tools that it asks for."""
         with contextlib.suppress(ValidationFailed):  # not there any more: the call itself says so
-            self._run.route = self._router.resolve(self._run.route.alias)
-        self._run.reminder = await due_reminder(self._run)
+            route = self._router.resolve(self._run.plan.route.alias)
+            self._run.plan = replace(self._run.plan, route=route)
+        self._run.controls.reminder = await due_reminder(self._run)
+        await withhold(self._run, self._run.meter.step)
         turn = Turn(
             self._run,
+            self._calls,
             router=self._router,
-            catalog=self._catalog,
             pipeline=self._pipeline,
             service=self._tools,
         )
@@ -156,7 +164,7 @@ class AgentLoop:
         calls = turn.pending_calls()
         if calls is not None and outcome.error is not None:
             calls.close_refused("not_run", CUT_OFF, "error")
-            await self._run.settle()
+            await self._run.journal.settle()
         elif calls is not None:
             await calls.run()
         return outcome
@@ -164,21 +172,19 @@ class AgentLoop:
     async def _go_on_with_waiting_calls(self) -> None:
         """Run the calls of an earlier run that have waited for a person's consent."""
         run = self._run
-        calls = resumed_calls(run, self._tools, takes_images=self._takes_images())
+        calls = resumed_calls(run, self._calls, self._tools, takes_images=self._takes_images())
         if calls is not None:
-            await run.record(work=calls.mark_ready())
+            marks = calls.mark_ready()
+            await run.journal.record(work=marks, durable=calls.changes)
             await calls.run()
 
     def _takes_images(self) -> bool:
-        candidate = self._run.route.candidates[0]
+        candidate = self._run.plan.route.candidates[0]
         return self._catalog.takes_images(candidate.provider, candidate.model)
 
     async def _made_room(self) -> bool:
         """Keep the context below the model's window; true when an operator must decide how."""
-        if self._compactor is None:
-            return False
-        assert self._run.compaction_requests is not None
-        if await self._run.compaction_requests.serve(self._compactor):
+        if await self._run.controls.compactions.serve(self._compactor):
             return True
         return await self._compactor.before_call()
 
@@ -189,46 +195,53 @@ class AgentLoop:
         shorter and go on. Returns how the run ends otherwise."""
         run = self._run
         gone = {outcome.message_id, *run.history.cut(mark)}
-        run.record(work=lambda uow: uow.messages.supersede_ids(run.session_id, sorted(gone), by=None))
+        run.journal.record(
+            work=lambda uow: uow.messages.supersede_ids(run.scope.session_id, sorted(gone), by=None),
+            kept=True,
+        )
         if self._retried:
             return self._provider_failed(error)
         self._retried = True
-        if self._compactor is not None:
-            compacted = await self._compactor.compact("provider_overflow_retry")
-            if compacted.outcome == "proposed":
-                return LoopOutcome("interrupted", AWAITING_COMPACTION, pause=COMPACTION_PENDING)
-            if compacted.outcome == "completed":
-                return None
-        target = run.estimate.room(int(run.context_tokens * TRUNCATE_TO))
-        if run.on_overflow != "truncate" or not run.history.truncate(target):
+        compacted = await self._compactor.compact("provider_overflow_retry")
+        if compacted.outcome == "proposed":
+            return LoopOutcome("interrupted", AWAITING_COMPACTION, pause=COMPACTION_PENDING)
+        if compacted.outcome == "completed":
+            return None
+        target = run.estimate.room(int(run.meter.context_tokens * TRUNCATE_TO))
+        if run.plan.on_overflow != "truncate" or not run.history.truncate(target):
             return self._provider_failed(error)
-        run.audit("policy.truncated", {"step": run.step, "estimate": run.context_tokens, "window": None})
+        run.journal.audit(
+            "policy.truncated", {"step": run.meter.step, "estimate": run.meter.context_tokens, "window": None}
+        )
         return None
 
     def _before_step(self) -> LoopOutcome | None:
         """Return how the run ends when it must not make another model call."""
         run = self._run
-        if run.stopping == "pause":
+        if run.controls.stopping == "pause":
             return LoopOutcome("interrupted", "paused", pause="operator")
-        if run.checkpoints.stops_before_step(run.agent_path):
+        if run.controls.checkpoints.stops_before_step(run.scope.agent_path):
             return LoopOutcome("interrupted", "checkpoint", pause="model")
-        if run.limits.max_steps is not None and run.step >= run.limits.max_steps:
+        if run.meter.limits.max_steps is not None and run.meter.step >= run.meter.limits.max_steps:
             return LoopOutcome("succeeded", "max_steps")
-        if run.ending is not None:
-            return LoopOutcome("succeeded", run.ending)
-        for verdict in judge(run.limits, run.spent()):
+        if run.controls.ending is not None:
+            return LoopOutcome("succeeded", run.controls.ending)
+        for verdict in judge(run.meter.limits, run.meter.spent()):
             key = f"{verdict.unit}:{verdict.reached}"
-            if key not in run.warned:
-                run.warned.add(key)
-                run.record(
+            if key not in run.meter.warned:
+                run.meter.warned.add(key)
+                run.journal.record(
                     BudgetWarning(
                         unit=verdict.unit, limit=verdict.limit, used=verdict.used, reached=verdict.reached
-                    )
+                    ),
+                    kept=True,
                 )
             if verdict.reached:
                 return LoopOutcome("interrupted", f"budget_{verdict.unit}", pause="budget")
         for above in run.lineage():
-            used_up = next((one for one in judge(above.limits, above.spent()) if one.reached), None)
+            used_up = next(
+                (one for one in judge(above.meter.limits, above.meter.spent()) if one.reached), None
+            )
             if used_up is not None:
                 return LoopOutcome("interrupted", f"budget_{used_up.unit}", pause="budget")
         return None
@@ -237,10 +250,12 @@ class AgentLoop:
         """Put what came late about the agent's edits at the end of the conversation, where the model
         reads it with its next call. A run that ends before leaves it to the next one."""
         run = self._run
-        note = await self._tools.late_note(run.session_id, run.agent_path)
+        note = await self._tools.late_note(run.scope.session_id, run.scope.agent_path)
         if note is not None:
-            row = placed_in(run.history, late_findings(run.session_id, run.agent_path, note), run.run_id)
-            run.record(posted_event(row, queued=False), work=put_all([row]))
+            row = placed_in(
+                run.history, late_findings(run.scope.session_id, run.scope.agent_path, note), run.scope.run_id
+            )
+            run.journal.record(posted_event(row, queued=False), work=put_all([row]), kept=True)
             run.history.add_user(row)
 
     def _inject(self, steers: list[Message]) -> None:

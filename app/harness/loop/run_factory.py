@@ -8,26 +8,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from app.harness.active_run import ActiveRun, Owner
+from app.harness.conversation.estimate import ConversationEstimate
+from app.harness.conversation.history import History
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
-from app.harness.estimate import ConversationEstimate
-from app.harness.history import History
+from app.harness.dsl.workflow_view import prompt_of
 from app.harness.hooks.agent_plugins import Caller
-from app.harness.interactions.open_calls import waiting_calls
-from app.harness.limits import Limits
-from app.harness.loop import AgentLoop
-from app.harness.permissions import declared_rules
-from app.harness.prompts.assemble import SystemPrompt
-from app.harness.prompts.environment import environment
-from app.harness.run_cage import cage_of
-from app.harness.run_context import RunContext
-from app.harness.session_services import SessionServices, model_of, reminding
-from app.harness.todo_lists import SessionTodos
-from app.harness.tool_selection import allowed_tools, tool_specs
-from app.harness.workflows.narrowed import prompt_of
+from app.harness.hooks.session_start import SessionRecall
+from app.harness.loop.active_run import ActiveRun, Owner
+from app.harness.loop.loop import AgentLoop
+from app.harness.loop.run_services import CallServices, RunServices, model_of
+from app.harness.projects.permissions import declared_rules
+from app.harness.projects.prompts.assemble import SystemPrompt, environment
+from app.harness.projects.prompts.session_prompts import SessionPrompts
+from app.harness.projects.run_cage import cage_of
+from app.harness.projects.tool_selection import allowed_tools, tool_specs
+from app.harness.run.answers import WaitingCall
+from app.harness.run.journal import Journal
+from app.harness.run.limits import Limits
+from app.harness.run.meter import Meter
+from app.harness.run.plan import Plan, Remind
+from app.harness.run.run_context import Controls, RunContext
+from app.harness.run.scope import Scope
+from app.harness.run.todo_lists import SessionTodos
+from app.harness.stream.session_stream import SessionStream
 from app.ids import new_id, now_ms
 from app.messages import SystemBlock
 from app.observability import Span
@@ -35,56 +42,73 @@ from app.states import RunState
 from app.storage.models import Checkpoint, Message, Run
 from app.storage.models import Session as SessionRow
 from app.tools.agents.definition import agent_tool
-from app.tools.definition import ToolDefinition
+from app.tools.contract.definition import ToolDefinition
 
-if TYPE_CHECKING:
-    from app.harness.session_runs import SessionRuns
 
-HANDED_DOWN = (
-    "session_id",
-    "project_id",
-    "project_root",
-    "actor",
-    "project",
-    "stream",
-    "prompt_edits",
-    "surroundings",
-    "scratch_dir",
-    "headless",
-    "redactor",
-    "permissions",
-    "consents",
-    "questions",
-    "todos",
-    "on_overflow",
-    "checkpoints",
-    "metrics",
-    "delegations",
-    "compaction",
-)
-"""What a child's run has as its parent has it."""
+class RootOwner(Owner, Protocol):
+    """The session whose root agent runs."""
+
+    @property
+    def row(self) -> SessionRow: ...
+
+    @property
+    def stream(self) -> SessionStream: ...
+
+    @property
+    def estimate(self) -> ConversationEstimate: ...
+
+    @property
+    def prompts(self) -> SessionPrompts: ...
+
+    @property
+    def recall(self) -> SessionRecall: ...
+
+    @property
+    def calls(self) -> CallServices: ...
+
+    @property
+    def remind(self) -> Remind | None: ...
+
+    async def conversation(self) -> History: ...
+
+    async def waiting_calls(self) -> tuple[WaitingCall, ...]: ...
+
+    @property
+    def files_noted(self) -> Callable[[], Awaitable[None]]: ...
+
+    def take_steers(self) -> list[Message]: ...
 
 
 async def build_run(
-    services: SessionServices,
-    session: SessionRuns,
+    services: RunServices,
+    session: RootOwner,
     message: Message | None,
     checkpoint: Checkpoint | None,
     model: str | None,
 ) -> ActiveRun:
     """Return a run of the session's root agent that is ready to start; nothing is stored yet."""
+    actor = actor_of(message, session.row)
+    context = await root_context(services, session, run_id=new_id("run"), actor=actor, model=model)
+    loop = _loop(services, context, session.calls, session.take_steers)
+    record = run_row(context, message, checkpoint)
+    return ActiveRun(
+        record, context, loop, session.calls, session, services.spawn, on_end=services.on_run_end
+    )
+
+
+async def root_context(
+    services: RunServices, session: RootOwner, *, run_id: str, actor: str, model: str | None = None
+) -> RunContext:
+    """Return the context of the session's root agent. `run_id` is "" for work outside of a run."""
     row = session.row
-    project = await services.project_of(row)
+    project = await services.projects.of_session(row)
     agent = project.root
     route = services.router.resolve(model or model_of(row, agent))
-    await services.catalog.prepare(route.candidates[0].provider)
-    run_id, actor = new_id("run"), actor_of(message, row)
+    await services.router.catalog.prepare(route.candidates[0].provider)
     root = services.projects.root_of(row.project_id)
-    own = await own_tools(services, Caller(actor, row.project_id, root, agent, row.id))
+    extra = await extra_tools(services, Caller(actor, row.project_id, root, agent, row.id))
     surroundings = environment(root, date.today())
-    await session.prompts.load()
-    assert session.history is not None
-    context = RunContext(
+    scope = Scope(
         session_id=row.id,
         project_id=row.project_id,
         project_root=root,
@@ -93,42 +117,44 @@ async def build_run(
         actor=actor,
         project=project,
         agent=agent,
-        stream=session.stream,
-        history=session.history,
-        estimate=session.estimate,
-        route=route,
-        limits=limits_of(row, project, agent).tightened(services.limits),
-        system=await _system_of(services, session, project, surroundings),
-        prompt_edits=session.prompts.edited,
-        files_noted=services.notes.waiting_for(row.id),
-        surroundings=surroundings,
-        prepare=session.recall.prepare,
-        tools=tool_specs(services.tools.registry, agent, own),
-        allowed_tools=allowed_tools(agent, own),
-        own_tools=own,
-        scratch_dir=services.scratch_root / row.id,
         headless=row.headless,
-        redactor=services.redactor,
-        permissions=services.permissions,
-        consents=services.consents,
-        questions=services.questions,
-        todos=SessionTodos(services.storage, row.id),
-        remind=reminding(services, lambda: session.row),
+        cage=await asyncio.to_thread(cage_of, project, agent, root),
+    )
+    plan = Plan(
+        route=route,
+        system=await _system_of(services, session, project, surroundings),
+        tools=tool_specs(services.tools.registry, agent, extra),
+        allowed_tools=allowed_tools(agent, extra),
+        scratch_dir=services.scratch_root / row.id,
+        permissions=services.consents.rules,
+        extra_tools=extra,
         manifest_rules=declared_rules(project, agent),
         on_overflow=project.limits.on_overflow,
-        span=services.telemetry.traces,
-        metrics=services.telemetry.metrics,
-        delegations=session.delegations,
-        compaction=services.compaction,
-        waiting_calls=await waiting_calls(services.storage, row.id, session.history),
+        prompt_edits=session.prompts.edited,
+        surroundings=surroundings,
+        prepare=session.recall.prepare,
+        remind=session.remind,
+        files_noted=session.files_noted,
+        waiting_calls=await session.waiting_calls(),
     )
-    loop, record = _loop(services, context, session.take_steers), run_row(context, message, checkpoint)
-    return ActiveRun(record, context, loop, session, services.spawn, over=services.run_over)
+    return RunContext(
+        scope=scope,
+        plan=plan,
+        journal=_journal(services, scope, session.stream, services.telemetry.traces),
+        meter=Meter(limits_of(row, project, agent).tightened(services.limits)),
+        history=await session.conversation(),
+        estimate=session.estimate,
+        todos=SessionTodos(services.storage, row.id),
+    )
+
+
+def _journal(services: RunServices, scope: Scope, stream: SessionStream, span: Span) -> Journal:
+    return Journal(scope, stream, services.redactor, metrics=services.telemetry.metrics, span=span)
 
 
 async def _system_of(
-    services: SessionServices,
-    session: SessionRuns,
+    services: RunServices,
+    session: RootOwner,
     project: CompiledProject,
     surroundings: tuple[SystemBlock, ...],
 ) -> Callable[[], tuple[SystemBlock, ...]]:
@@ -145,69 +171,92 @@ async def _system_of(
     ).blocks
 
 
-async def build_child(
-    services: SessionServices,
+async def build_child(  # noqa: PLR0913
+    services: RunServices,
     parent: RunContext,
     agent: CompiledAgent,
     owner: Owner,
+    calls: CallServices,
     *,
     call_id: str,
     span: Span,
     background: bool,
     take_steers: Callable[[], list[Message]],
-    over: Callable[[str, str, str], Awaitable[None]],
+    on_end: Callable[[str, str, str], Awaitable[None]],
 ) -> ActiveRun:
     """Return a run of one of the parent's children that is ready to start; nothing is stored yet.
 
     It has what its parent has left of its budgets, and a conversation of its own.
     Raises `ValidationFailed` when its model is not known."""
     route = services.router.resolve(agent.model)
-    await services.catalog.prepare(route.candidates[0].provider)
-    prompts = await services.projects.prompts_of(parent.project_id, parent.project)
-    caller = Caller(parent.actor, parent.project_id, parent.project_root, agent, parent.session_id)
-    own = await own_tools(services, caller)
+    await services.router.catalog.prepare(route.candidates[0].provider)
+    above, shared = parent.scope, parent.plan
+    prompts = await services.projects.prompts_of(above.project_id, above.project)
+    caller = Caller(above.actor, above.project_id, above.project_root, agent, above.session_id)
+    extra = await extra_tools(services, caller)
+    scope = await _child_scope(above, agent, call_id)
+    plan = Plan(
+        route=route,
+        system=SystemPrompt(
+            prompts, agent, edits=shared.prompt_edits, environment=shared.surroundings
+        ).blocks,
+        tools=tool_specs(services.tools.registry, agent, extra),
+        allowed_tools=allowed_tools(agent, extra),
+        scratch_dir=shared.scratch_dir,
+        permissions=services.consents.rules,
+        extra_tools=extra,
+        manifest_rules=declared_rules(above.project, agent),
+        on_overflow=shared.on_overflow,
+        prompt_edits=shared.prompt_edits,
+        surroundings=shared.surroundings,
+    )
     context = RunContext(
-        **{name: getattr(parent, name) for name in HANDED_DOWN},
+        scope=scope,
+        plan=plan,
+        journal=_journal(services, scope, parent.journal.stream, span),
+        meter=Meter(child_limits(services, parent, agent), above=parent.meter),
+        history=History(positions=parent.history.positions),
+        estimate=ConversationEstimate(),
+        todos=parent.todos,
+        controls=Controls(checkpoints=parent.controls.checkpoints),
+        parent=parent,
+    )
+    loop = _loop(services, context, calls, take_steers)
+    record = run_row(context, None, None).model_copy(
+        update={"parent_run_id": above.run_id, "parent_call_id": call_id, "background": background}
+    )
+    return ActiveRun(record, context, loop, calls, owner, services.spawn, on_end=on_end)
+
+
+async def _child_scope(parent: Scope, agent: CompiledAgent, call_id: str) -> Scope:
+    return replace(
+        parent,
         run_id=new_id("run"),
         agent_path=agent.path,
         agent=agent,
-        history=History(positions=parent.history.positions),
-        estimate=ConversationEstimate(),
-        route=route,
-        limits=child_limits(services, parent, agent),
-        system=SystemPrompt(
-            prompts, agent, edits=parent.prompt_edits, environment=parent.surroundings
-        ).blocks,
-        tools=tool_specs(services.tools.registry, agent, own),
-        allowed_tools=allowed_tools(agent, own),
-        own_tools=own,
-        manifest_rules=declared_rules(parent.project, agent),
         cage=await asyncio.to_thread(cage_of, parent.project, agent, parent.project_root),
-        span=span,
-        parent=parent,
         parent_call_id=call_id,
     )
-    loop = _loop(services, context, take_steers)
-    record = run_row(context, None, None).model_copy(
-        update={"parent_run_id": parent.run_id, "parent_call_id": call_id, "background": background}
-    )
-    return ActiveRun(record, context, loop, owner, services.spawn, over=over)
 
 
 def _loop(
-    services: SessionServices, context: RunContext, take_steers: Callable[[], list[Message]]
+    services: RunServices,
+    context: RunContext,
+    calls: CallServices,
+    take_steers: Callable[[], list[Message]],
 ) -> AgentLoop:
     return AgentLoop(
         context,
+        calls,
         router=services.router,
-        catalog=services.catalog,
         pipeline=services.pipeline,
         tools=services.tools,
+        compaction=services.compaction,
         take_steers=take_steers,
     )
 
 
-async def own_tools(services: SessionServices, caller: Caller) -> dict[str, ToolDefinition]:
+async def extra_tools(services: RunServices, caller: Caller) -> dict[str, ToolDefinition]:
     """Return what an agent has beside the catalogue: its children, and the tools of its plugins."""
     return child_tools(caller.agent) | await services.hooks.tools(caller)
 
@@ -221,26 +270,26 @@ def child_tools(agent: CompiledAgent) -> dict[str, ToolDefinition]:
     return {tool.name: tool for tool in tools}
 
 
-def child_limits(services: SessionServices, parent: RunContext, agent: CompiledAgent) -> Limits:
+def child_limits(services: RunServices, parent: RunContext, agent: CompiledAgent) -> Limits:
     """Return what a child may use: what its parent has left, and steps of its own."""
-    declared = parent.project.limits
+    declared = parent.scope.project.limits
     own = Limits(
         max_steps=agent.max_steps or declared.max_steps,
         max_output_tokens=agent.max_output_tokens or declared.max_output_tokens,
     )
-    return own.tightened(services.limits).tightened(parent.limits.remainder(parent.spent()))
+    return own.tightened(services.limits).tightened(parent.meter.limits.remainder(parent.meter.spent()))
 
 
 def run_row(context: RunContext, message: Message | None, checkpoint: Checkpoint | None) -> Run:
     """Return the row of a run that begins now."""
     return Run(
-        id=context.run_id,
-        session_id=context.session_id,
-        agent_path=context.agent_path,
+        id=context.scope.run_id,
+        session_id=context.scope.session_id,
+        agent_path=context.scope.agent_path,
         state=RunState.RUNNING.value,
         trigger_message_id=message.id if message is not None else None,
         checkpoint_id=checkpoint.id if checkpoint is not None else None,
-        model=str(context.route.candidates[0]),
+        model=str(context.plan.route.candidates[0]),
         created_at=now_ms(),
         started_at=now_ms(),
     )

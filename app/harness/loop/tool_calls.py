@@ -13,30 +13,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
-from app.events import StepEnded
-from app.harness.answer import RecordedCall
-from app.harness.call_order import CallOrder
-from app.harness.call_ports import CallPorts
+from app.events.union import StepEnded
 from app.harness.checkpoints.file_writes import as_details
-from app.harness.history import waiting_result
-from app.harness.interactions.rows import asked_row, requested_event
-from app.harness.run_context import RunContext
-from app.harness.telemetry import tool_ended, tool_span
-from app.harness.tool_results import result_event, result_row
+from app.harness.conversation.history import waiting_result
+from app.harness.loop.call_order import CallOrder
+from app.harness.loop.call_ports import CallPorts
+from app.harness.loop.run_services import CallServices
+from app.harness.loop.tool_limits import call_within_limits
+from app.harness.questions.rows import asked_row, requested_event
+from app.harness.run.answer import RecordedCall
+from app.harness.run.run_context import RunContext
+from app.harness.run.telemetry import tool_ended, tool_span
+from app.harness.run.tool_results import result_event, result_row
 from app.ids import new_id, now_ms
 from app.messages import AssistantMessage, ModelMessage, StopReason, ToolCallBlock, ToolResult
 from app.observability import Span
 from app.states import ToolCallState, move
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.arguments import validate
-from app.tools.call import ToolCallContext, ToolEnvelope
-from app.tools.definition import Effects
-from app.tools.ports import CallWaits, HumanQuestion
-from app.tools.redaction import redacted
-from app.tools.service import ToolService
+from app.tools.contract.call import ToolCallContext, ToolEnvelope
+from app.tools.contract.definition import Effects
+from app.tools.contract.ports import CallWaits, HumanQuestion
+from app.tools.dispatch.arguments import validate
+from app.tools.dispatch.redaction import redacted
+from app.tools.dispatch.service import ToolService
 from app.workspace import locate
 
-INLINE_RESULT_BYTES = 64 * 1024
 UNFINISHED = "The run was stopped before this call finished; it may have partly run."
 
 
@@ -54,6 +55,20 @@ class _Call:
     task: asyncio.Task[None] | None = None
     ports: CallPorts | None = None
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether it has its result, or is left to wait for a person."""
+        return self.result is not None or self.waiting
+
+    @property
+    def asks(self) -> bool:
+        return self.ports is not None and self.ports.asks
+
+    @property
+    def blocked(self) -> bool:
+        """Whether a call that it collides with is not over yet."""
+        return any(not other.at_rest for other in self.behind)
+
 
 class StepCalls:
     """All tool calls of one model answer; with `resumed`, those of an earlier run's that have waited."""
@@ -61,6 +76,7 @@ class StepCalls:
     def __init__(
         self,
         run: RunContext,
+        calls: CallServices,
         service: ToolService,
         message_id: str,
         blocks: Sequence[ToolCallBlock],
@@ -70,11 +86,14 @@ class StepCalls:
         resumed: bool = False,
     ) -> None:
         self._run = run
+        self._services = calls
         self._resumed = resumed
         self._step_closed = resumed
         self._service = service
         self._message_id = message_id
         self._takes_images = takes_images
+        self.changes = False
+        """Whether a call that `mark_ready` has marked may leave something behind."""
         self._stop_reason: StopReason = "toolUse"
         first = run.history.take_position(len(blocks))
         self._calls: list[_Call] = [
@@ -85,13 +104,15 @@ class StepCalls:
     def mark_ready(self) -> Callable[[UnitOfWork], None]:
         """Plan the order and return the work that stores which calls may be running from now on.
 
-        The work is stored before any call starts, so that a crash cannot hide one."""
+        The work is stored before any call starts, so that a crash cannot hide one; durably where `changes`
+        says so, so that a power failure cannot either."""
         at, started = now_ms(), []
         order: CallOrder[_Call] = CallOrder()
         for call in self._calls:
             call.behind = order.place(self._effects(call.block), call)
             if not call.behind and call.block.argument_error is None:
                 self._running(call)
+                self.changes = self.changes or self._may_change(call.block)
                 started.append(call.record.id)
 
         def store(uow: UnitOfWork) -> None:
@@ -105,11 +126,11 @@ class StepCalls:
 
         When cancelled, or when storing fails, no call goes on behind the run's back: what has not
         finished is stopped and answered as cancelled before this ends."""
-        self._run.phase = "tools"
-        self._run.step_calls = self
+        self._run.controls.phase = "tools"
+        self._run.controls.step_calls = self
         tasks: list[asyncio.Task[None]] = []
         try:
-            await self._run.files_noted()
+            await self._run.plan.files_noted()
             tasks = self._start()
             await asyncio.gather(*tasks)
         finally:
@@ -121,6 +142,14 @@ class StepCalls:
         """Return the place that the result of a call has, when the call waits for a person."""
         found = (call for call in self._calls if call.block.id == call_id)
         return next((call.position for call in found if call.waiting and call.result is None), None)
+
+    def only_wait(self) -> bool:
+        """Tell whether no call goes on before a person answers, or a subagent's run ends."""
+        below = {child.context.scope.parent_call_id for child in self._run.controls.children.values()}
+        open_still = [call for call in self._calls if not call.at_rest]
+        waiting = [call for call in open_still if call.asks or call.block.id in below]
+        begun = [call for call in open_still if call.ports is not None or not call.blocked]
+        return bool(waiting) and len(waiting) == len(begun)
 
     def take_result(self, message_id: str, result: ToolResult) -> None:
         """Take the stored result of a call that has waited, before the step is over."""
@@ -149,7 +178,7 @@ class StepCalls:
         return [call.task for call in self._calls if call.task is not None]
 
     def _effects(self, block: ToolCallBlock) -> Effects:
-        definition = self._service.find(block.name, self._run.own_tools)
+        definition = self._service.find(block.name, self._run.plan.extra_tools)
         if definition is None or block.argument_error is not None:
             return Effects()
         try:
@@ -162,9 +191,13 @@ class StepCalls:
         except ToolError:
             return Effects()
 
+    def _may_change(self, block: ToolCallBlock) -> bool:
+        definition = self._service.find(block.name, self._run.plan.extra_tools)
+        return definition is not None and not definition.read_only
+
     def _real_names(self, paths: tuple[str, ...]) -> tuple[str, ...]:
         """Return one spelling for each path, so that `./a` and `a` collide."""
-        return tuple("/".join(locate(self._run.project_root, path).parts) for path in paths)
+        return tuple("/".join(locate(self._run.scope.project_root, path).parts) for path in paths)
 
     async def _run_one(self, call: _Call, behind: list[asyncio.Task[None]]) -> None:
         if behind:
@@ -179,22 +212,22 @@ class StepCalls:
             self._record(call, ToolEnvelope.of_error(error), ToolCallState.FAILED)
             return
         if behind:
+            await self._services.waits.place(self._run)
             await self._mark_running(call)
         with tool_span(self._run, block) as span:
             try:
-                envelope = await self._service.call(
-                    block.name,
-                    block.arguments,
-                    await self._context(call, span),
-                    allowed=self._run.allowed_tools,
-                    own=self._run.own_tools,
+                context = await self._context(call, span)
+                envelope = await call_within_limits(
+                    self._run, self._service, block.name, block.arguments, context, lambda: call.asks
                 )
             except CallWaits as waits:
                 self._wait(call, waits.question)
+                self._services.waits.look()
                 return
-            known = self._service.find(block.name, self._run.own_tools) is not None
+            known = self._service.find(block.name, self._run.plan.extra_tools) is not None
             tool_ended(self._run, span, block.name, envelope, known=known)
         self._record(call, envelope, ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED)
+        self._services.waits.look()
 
     @staticmethod
     def _running(call: _Call) -> None:
@@ -209,7 +242,7 @@ class StepCalls:
         def store(uow: UnitOfWork) -> None:
             uow.tool_calls.update(row_id, state=ToolCallState.RUNNING.value, started_at=at)
 
-        await self._run.record(work=store)
+        await self._run.journal.record(work=store, durable=self._may_change(call.block))
 
     def _wait(self, call: _Call, question: HumanQuestion | None) -> None:
         """Store and publish that a call waits for a person; with its question, unless that is there."""
@@ -218,9 +251,11 @@ class StepCalls:
         call.record = replace(call.record, state=move(call.record.state, ToolCallState.WAITING))
         asked = None
         if question is not None:
-            asked = asked_row(run.session_id, run.run_id, run.agent_path, call.block.id, question)
-            told = {"interaction_id": asked.id, "call_id": call.block.id, "kind": asked.kind}
-            run.audit("interaction.requested", {**told, "request": redacted(asked.request)})
+            asked = asked_row(
+                run.scope.session_id, run.scope.run_id, run.scope.agent_path, call.block.id, question
+            )
+            data = {"interaction_id": asked.id, "call_id": call.block.id, "kind": asked.kind}
+            run.journal.audit("interaction.requested", {**data, "request": redacted(asked.request)})
 
         def store(uow: UnitOfWork) -> None:
             if asked is not None:
@@ -228,26 +263,28 @@ class StepCalls:
             uow.tool_calls.update(row_id, state=ToolCallState.WAITING.value)
 
         events = () if asked is None else (requested_event(asked),)
-        run.record(*events, *self._closing(), work=store, durable=True)
+        run.journal.record(*events, *self._closing(), work=store, durable=True, kept=True)
 
     async def _context(self, call: _Call, span: Span) -> ToolCallContext:
         run, block = self._run, call.block
-        call.ports = CallPorts(run, block.id, span, given=run.consents_given.pop(block.id, ()))
+        call.ports = CallPorts(
+            run, self._services, block.id, span, given=run.controls.consents_given.pop(block.id, ())
+        )
         return ToolCallContext(
-            session_id=run.session_id,
-            run_id=run.run_id,
-            agent_path=run.agent_path,
-            project_id=run.project_id,
-            project_root=run.project_root,
-            cage=run.cage,
-            request_id=run.run_id,
+            session_id=run.scope.session_id,
+            run_id=run.scope.run_id,
+            agent_path=run.scope.agent_path,
+            project_id=run.scope.project_id,
+            project_root=run.scope.project_root,
+            cage=run.scope.cage,
+            request_id=run.scope.run_id,
             call_id=block.id,
-            scratch_dir=run.scratch_dir,
+            scratch_dir=run.plan.scratch_dir,
             ports=call.ports,
             rules=await run.rules(),
-            headless=run.headless,
+            headless=run.scope.headless,
             takes_images=self._takes_images,
-            step=run.step,
+            step=run.meter.step,
             span=span,
         )
 
@@ -280,8 +317,8 @@ class StepCalls:
             )
 
         duration = envelope.metadata.duration_ms
-        event = result_event(run.session_id, self._message_id, call.message_id, call.result, duration)
-        run.record(event, *self._closing(), work=store)
+        event = result_event(run.scope.session_id, self._message_id, call.message_id, call.result, duration)
+        run.journal.record(event, *self._closing(), work=store, kept=True)
 
     def _closing(self) -> tuple[StepEnded, ...]:
         """Return the end of the step, once, when each call has a result or waits for a person."""
@@ -289,7 +326,7 @@ class StepCalls:
             return ()
         self._step_closed = True
         ended = StepEnded(
-            step=self._run.step,
+            step=self._run.meter.step,
             message_id=self._message_id,
             stop_reason=self._stop_reason,
             tool_calls=len(self._calls),
@@ -298,7 +335,7 @@ class StepCalls:
 
     def _close(self) -> None:
         """Put the results into the conversation; from now on a call that waits is the session's."""
-        self._run.step_calls = None
+        self._run.controls.step_calls = None
         history = self._run.history
         done = [call for call in self._calls if call.result is not None]
         if self._resumed:
@@ -324,15 +361,18 @@ async def wind_down(tasks: Sequence[asyncio.Task[None]]) -> None:
             await asyncio.wait(tasks)
 
 
-def resumed_calls(run: RunContext, service: ToolService, *, takes_images: bool) -> StepCalls | None:
+def resumed_calls(
+    run: RunContext, calls: CallServices, service: ToolService, *, takes_images: bool
+) -> StepCalls | None:
     """Return the calls of an earlier run that a run goes on with; None when there are none."""
     asked = {block.id: block for block in newest_calls(run.history.messages)}
-    rows = [one.call for one in run.waiting_calls if one.call.call_id in asked]
+    rows = [one.call for one in run.plan.waiting_calls if one.call.call_id in asked]
     if not rows:
         return None
-    run.consents_given.update({one.call.call_id: one.given for one in run.waiting_calls})
+    run.controls.consents_given.update({one.call.call_id: one.given for one in run.plan.waiting_calls})
     return StepCalls(
         run,
+        calls,
         service,
         rows[0].message_id or "",
         [asked[row.call_id] for row in rows],

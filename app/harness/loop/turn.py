@@ -13,20 +13,19 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.events import (
+from app.events.union import (
     BudgetWarning,
     MessageDelta,
     MessageStart,
     MessageToolCall,
-    ModelRetry,
     StepEnded,
     StepStarted,
     head_of,
     message_address,
 )
-from app.harness.answer import Answer, RecordedCall
-from app.harness.pipeline.runner import ProcessorPipeline
-from app.harness.providers.catalog import Catalog
+from app.harness.loop.broken_attempt import bucket_of, take_back, tell_retry
+from app.harness.loop.run_services import CallServices
+from app.harness.loop.tool_calls import StepCalls
 from app.harness.providers.deltas import (
     TextDelta,
     ThinkingClosed,
@@ -38,14 +37,15 @@ from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest, Provider, WireRequest
 from app.harness.providers.route import AttemptFailed, AttemptStarted, Candidate
 from app.harness.providers.router import ProviderRouter
-from app.harness.run_context import RunContext
-from app.harness.telemetry import ModelCallRecord
-from app.harness.tool_calls import StepCalls
+from app.harness.run.answer import Answer, RecordedCall
+from app.harness.run.processor import ProcessorPipeline
+from app.harness.run.run_context import RunContext
+from app.harness.run.telemetry import ModelCallRecord
 from app.ids import new_id, now_ms
 from app.messages import StopReason, ToolCallBlock, Usage
-from app.storage.repositories.sessions import Bucket
+from app.storage.models import MessageDetails
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.service import ToolService
+from app.tools.dispatch.service import ToolService
 
 log = logging.getLogger("kaged.run")
 
@@ -69,22 +69,26 @@ class Turn:
     def __init__(
         self,
         run: RunContext,
+        services: CallServices,
         *,
         router: ProviderRouter,
-        catalog: Catalog,
         pipeline: ProcessorPipeline,
         service: ToolService,
     ) -> None:
         self._run = run
+        self._services = services
         self._service = service
         self._router = router
-        self._catalog = catalog
+        self._catalog = router.catalog
         self._pipeline = pipeline
         self._message_id = new_id("msg")
         self._position = run.history.take_position()
         self._answer = Answer(run.history.call_ids)
         self._record = ModelCallRecord(run)
-        self._provider, self._model = run.route.candidates[0].provider, run.route.candidates[0].model
+        self._provider, self._model = (
+            run.plan.route.candidates[0].provider,
+            run.plan.route.candidates[0].model,
+        )
         self._attempt = 1
         self._message_started = False
         self._finished = False
@@ -96,6 +100,7 @@ class Turn:
         if self._calls is None and self._answer.calls():
             self._calls = StepCalls(
                 self._run,
+                self._services,
                 self._service,
                 self._message_id,
                 self._answer.calls(),
@@ -110,8 +115,8 @@ class Turn:
         Raises `PolicyViolation` before anything is sent; provider errors are in the outcome;
         a cancellation is stored as an aborted message and raised again."""
         run = self._run
-        run.phase = "model"
-        request = self._pipeline.before_step(run, run.step, self._request())
+        run.controls.phase = "model"
+        request = self._pipeline.before_step(run, run.meter.step, self._request())
         self._start_step()
         try:
             await self._consume(request)
@@ -125,20 +130,20 @@ class Turn:
         else:
             stop: StopReason = "toolUse" if self._answer.calls() else self._answer.stop_reason
             outcome = self._finish(stop, None)
-        await run.settle()
+        await run.journal.settle()
         return outcome
 
     def _request(self) -> ModelRequest:
         run = self._run
         return ModelRequest(
-            model=run.route.candidates[0].model,
-            system=run.system(),
+            model=run.plan.route.candidates[0].model,
+            system=run.plan.system(),
             messages=run.history.visible,
-            tools=run.tools,
-            max_output_tokens=run.limits.max_output_tokens,
-            session_id=run.session_id,
+            tools=run.plan.tools,
+            max_output_tokens=run.meter.limits.max_output_tokens,
+            session_id=run.scope.session_id,
             cache=run.history.cache,
-            reminder=run.reminder,
+            reminder=run.controls.reminder,
         )
 
     async def _consume(self, request: ModelRequest) -> None:
@@ -152,10 +157,10 @@ class Turn:
 
         def seal(provider: Provider, sealed: ModelRequest) -> WireRequest:
             wire = provider.encode(sealed)
-            self._pipeline.on_sealed(run, run.step, provider.name, sealed, wire)
+            self._pipeline.on_sealed(run, run.meter.step, provider.name, sealed, wire)
             return wire
 
-        async with aclosing(self._router.stream(run.route, build, seal=seal)) as stream:
+        async with aclosing(self._router.stream(run.plan.route, build, seal=seal)) as stream:
             async for item in stream:
                 if isinstance(item, AttemptStarted):
                     self._attempt, self._provider, self._model = item.attempt, item.provider, item.model
@@ -176,18 +181,10 @@ class Turn:
         self._record.failed(failed.error)
         if failed.delay is None and failed.fallback_to is None:
             return  # nothing follows: the error is the call's own
-        self._run.record(
-            ModelRetry(
-                step=self._run.step,
-                attempt=failed.attempt,
-                provider=failed.provider,
-                model=failed.model,
-                error=failed.error.kind,
-                message=failed.error.message,
-                delay_ms=None if failed.delay is None else int(failed.delay * 1000),
-                fallback_to=failed.fallback_to,
-            )
-        )
+        if failed.begun:
+            cost = self._catalog.cost(self._provider, self._model, self._answer.usage)
+            take_back(self._run, self._message_id, self._answer, cost)
+        tell_retry(self._run, failed)
 
     def _relay(self, delta: object) -> None:
         """Publish one delta; the first one opens the message."""
@@ -195,7 +192,7 @@ class Turn:
         if not self._message_started:
             self._start_message()
         if isinstance(delta, TextDelta | ThinkingDelta):
-            run.emit(
+            run.journal.emit(
                 MessageDelta(
                     message_id=self._message_id,
                     delta=delta.text,
@@ -212,30 +209,32 @@ class Turn:
     def _start_step(self) -> None:
         run = self._run
         step: dict[str, Any] = {
-            "run_id": run.run_id,
-            "number": run.step,
+            "run_id": run.scope.run_id,
+            "number": run.meter.step,
             "message_id": self._message_id,
             "provider": self._provider,
             "model": self._model,
             "started_at": now_ms(),
         }
-        run.record(
-            StepStarted(step=run.step, message_id=self._message_id),
+        run.journal.record(
+            StepStarted(step=run.meter.step, message_id=self._message_id),
             work=lambda uow: uow.runs.insert_step(**step),
+            kept=True,
         )
 
     def _start_message(self) -> None:
         self._message_started = True
-        row = self._row(complete=False, details={"step": self._run.step})
-        self._run.record(
+        row = self._row(complete=False, details={"step": self._run.meter.step})
+        self._run.journal.record(
             MessageStart(
-                run_id=self._run.run_id,
+                run_id=self._run.scope.run_id,
                 message_id=self._message_id,
                 provider=self._provider,
                 model=self._model,
                 attempt=self._attempt,
             ),
             work=lambda uow: uow.messages.put_values(**row),
+            kept=True,
         )
 
     def _record_call(self, call: ToolCallBlock) -> None:
@@ -243,11 +242,11 @@ class Turn:
         recorded = RecordedCall(new_id("tcl"))
         row: dict[str, Any] = {
             "id": recorded.id,
-            "session_id": run.session_id,
-            "run_id": run.run_id,
-            "step": run.step,
+            "session_id": run.scope.session_id,
+            "run_id": run.scope.run_id,
+            "step": run.meter.step,
             "message_id": self._message_id,
-            "agent_path": run.agent_path,
+            "agent_path": run.scope.agent_path,
             "call_id": call.id,
             "name": call.name,
             "arguments": call.arguments,
@@ -255,7 +254,7 @@ class Turn:
         }
         self._answer.recorded[call.id] = recorded
         arguments = call.arguments if call.argument_error is None else call.raw_arguments
-        told = MessageToolCall(
+        event = MessageToolCall(
             message_id=self._message_id,
             id=call.id,
             name=call.name,
@@ -263,9 +262,9 @@ class Turn:
             attempt=self._attempt,
         )
         if head_of(str(arguments)) is not None:
-            address = message_address(run.session_id, self._message_id)
-            told = told.model_copy(update={"arguments": None, "arguments_ref": address})
-        run.record(told, work=lambda uow: uow.tool_calls.insert(**row))
+            address = message_address(run.scope.session_id, self._message_id)
+            event = event.model_copy(update={"arguments": None, "arguments_ref": address})
+        run.journal.record(event, work=lambda uow: uow.tool_calls.insert(**row), kept=True)
 
     def _save_soon(self) -> None:
         if self._save_timer is None:
@@ -275,21 +274,21 @@ class Turn:
 
     def _save_partial(self) -> None:
         self._save_timer = None
-        row = self._row(complete=False, details=self._answer.partial_details(self._run.step))
+        row = self._row(complete=False, details=self._answer.partial_details(self._run.meter.step))
 
         def store(uow: UnitOfWork) -> None:
             if not self._finished:  # a late save must not overwrite the whole answer
                 uow.messages.put_values(**row)
 
-        self._run.record(work=store)
+        self._run.journal.record(work=store)
 
-    def _row(self, *, complete: bool, details: dict[str, Any]) -> dict[str, Any]:
+    def _row(self, *, complete: bool, details: MessageDetails) -> dict[str, Any]:
         run = self._run
         return {
             "id": self._message_id,
-            "session_id": run.session_id,
-            "run_id": run.run_id,
-            "agent_path": run.agent_path,
+            "session_id": run.scope.session_id,
+            "run_id": run.scope.run_id,
+            "agent_path": run.scope.agent_path,
             "position": self._position,
             "role": "primary",
             "content": self._answer.text(),
@@ -308,29 +307,31 @@ class Turn:
             self._start_message()
         usage = self._answer.usage
         cost = self._catalog.cost(self._provider, self._model, usage) if usage.total else None
-        run.spend(usage, cost)
-        if cost is None and usage.total and run.limits.cost_usd is not None:
-            self._tell_unpriced(run.limits.cost_usd)
+        run.meter.spend(usage, cost)
+        if cost is None and usage.total and run.meter.limits.cost_usd is not None:
+            self._tell_unpriced(run.meter.limits.cost_usd)
         end = self._answer.message_end(self._message_id, stop_reason, cost, error)
-        generation = self._answer.generation(run.step, self._provider, self._model, stop_reason, cost)
+        generation = self._answer.generation(run.meter.step, self._provider, self._model, stop_reason, cost)
         self._pipeline.after_step(run, generation)
         self._record.answered(self._answer, generation, error)
         calls = self._answer.calls()
         closing = StepEnded(
-            step=run.step, message_id=self._message_id, stop_reason=stop_reason, tool_calls=len(calls)
+            step=run.meter.step, message_id=self._message_id, stop_reason=stop_reason, tool_calls=len(calls)
         )
         details = self._answer.details(
-            self._provider, self._model, end, run.request_digest, error, run.sent_system
+            self._provider, self._model, end, run.controls.request_digest, error, run.journal.sent_system
         )
+        if run.history.gate is not None:
+            details["gateDigest"] = run.history.gate.digest
         row = self._row(complete=True, details=details)
         has_calls = bool(calls)
         pending = self.pending_calls() if stop_reason == "toolUse" else None
         mark_ready = pending.mark_ready() if pending is not None else None
 
         stats = end.stats.model_dump(by_alias=True) if end.stats else {}
-        if run.compactor_cost is not None:
-            stats["compactor_cost"] = run.compactor_cost.model_dump(by_alias=True)
-            run.compactor_cost = None
+        if run.meter.compactor_cost is not None:
+            stats["compactor_cost"] = run.meter.compactor_cost.model_dump(by_alias=True)
+            run.meter.compactor_cost = None
 
         def store(uow: UnitOfWork) -> None:
             uow.messages.put_values(**row)
@@ -338,11 +339,12 @@ class Turn:
                 mark_ready(uow)
             self._store_totals(uow, stats, stop_reason)
 
-        run.record(end, *(() if has_calls else (closing,)), work=store)
+        durable = pending is not None and pending.changes
+        run.journal.record(end, *(() if has_calls else (closing,)), work=store, durable=durable, kept=True)
         run.history.add_assistant(self._message_id, self._answer.blocks(), complete=stop_reason == "stop")
         if error is None and usage.total:
             run.estimate.calibrate(
-                run.context_tokens,
+                run.meter.context_tokens,
                 usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
             )
         return TurnOutcome(message_id=self._message_id, stop_reason=stop_reason, usage=usage, error=error)
@@ -350,24 +352,25 @@ class Turn:
     def _tell_unpriced(self, limit: float) -> None:
         """Say, once in a run, that a limit of cost does not hold."""
         run, model = self._run, f"{self._provider}:{self._model}"
-        if "usd:unpriced" in run.warned:
+        if "usd:unpriced" in run.meter.warned:
             return
-        run.warned.add("usd:unpriced")
-        log.warning("run %s has a limit of cost that does not hold: %s has no price", run.run_id, model)
-        used = run.cost_usd or 0.0
-        run.record(BudgetWarning(unit="usd", limit=limit, used=used, reached=False, unpriced_model=model))
+        run.meter.warned.add("usd:unpriced")
+        log.warning("run %s has a cost limit without effect: %s has no price", run.scope.run_id, model)
+        used = run.meter.cost_usd or 0.0
+        unpriced = BudgetWarning(unit="usd", limit=limit, used=used, reached=False, unpriced_model=model)
+        run.journal.record(unpriced, kept=True)
 
     def _store_totals(self, uow: UnitOfWork, stats: dict[str, Any], stop_reason: StopReason) -> None:
         run = self._run
         usage = self._answer.usage
         cost = stats.get("cost")
         uow.runs.update_step(
-            run.run_id,
-            run.step,
+            run.scope.run_id,
+            run.meter.step,
             provider=self._provider,
             model=self._model,
             stop_reason=stop_reason,
-            request_digest=run.request_digest,
+            request_digest=run.controls.request_digest,
             stats={
                 **{name: value for name, value in stats.items() if value is not None},
                 "usage": usage.model_dump(exclude_defaults=True),
@@ -376,13 +379,12 @@ class Turn:
             ended_at=now_ms(),
         )
         uow.runs.update(
-            run.run_id,
-            step_count=run.step,
-            cost_usd=run.cost_usd,
-            **run.usage.model_dump(),
+            run.scope.run_id,
+            step_count=run.meter.step,
+            cost_usd=run.meter.cost_usd,
+            **run.meter.usage.model_dump(),
         )
-        bucket: Bucket = "primary" if run.agent_path == "primary" else "subagents"
-        uow.sessions.add_usage(run.session_id, usage, cost["total"] if cost else None, bucket)
+        uow.sessions.add_usage(run.scope.session_id, usage, cost["total"] if cost else None, bucket_of(run))
 
 
 def partial_save_pause(characters: int) -> float:

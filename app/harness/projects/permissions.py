@@ -15,12 +15,13 @@ from app.errors import Conflict, NotFound
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.ids import new_id, now_ms
 from app.observability import Redactor
+from app.storage.keyed_effect import effect
 from app.storage.models import AuditEvent, PermissionRuleRow
 from app.storage.pages import Page
 from app.storage.repositories.permissions import identity_of
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.authorisation.rules import PermissionRule, RuleAction
+from app.tools.contract.rules import PermissionRule, RuleAction
 
 T = TypeVar("T")
 
@@ -111,7 +112,7 @@ class PermissionRules:
                 )
             return found, False
 
-        return await self._change(scope, self._storage.submit(store, durable=True))
+        return await self._change(scope, self._storage.submit(effect(store), durable=True))
 
     async def remove(self, scope: RuleScope, rule_id: str, actor: str) -> None:
         """Delete a rule of this scope; raise `NotFound` when it has none such."""
@@ -177,14 +178,14 @@ class PermissionRules:
         return kept
 
     def _audit(self, event: str, row: PermissionRuleRow, actor: str, **why: Any) -> AuditEvent:
-        told = {"permission": row.permission, "pattern": row.pattern, "action": row.action}
+        rule = {"permission": row.permission, "pattern": row.pattern, "action": row.action}
         return AuditEvent(
             created_at=now_ms(),
             event=event,
             actor=actor,
             project_id=row.project_id,
             session_id=row.session_id,
-            data=self._redactor.data({"rule_id": row.id, **told, **why}),
+            data=self._redactor.data({"rule_id": row.id, **rule, **why}),
         )
 
 

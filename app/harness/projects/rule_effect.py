@@ -9,9 +9,10 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from app.harness.dsl.compiled import CompiledProject
-from app.harness.permissions import manifest_rules
-from app.tools.authorisation.patterns import SubjectKind, covers_everything, matches
-from app.tools.authorisation.rules import PermissionRule
+from app.harness.projects.permissions import manifest_rules
+from app.tools.authorisation.patterns import covers_everything, matches
+from app.tools.contract.rules import PermissionRule
+from app.tools.contract.subject import SubjectKind
 
 _KINDS: tuple[tuple[str, SubjectKind], ...] = (
     ("shell", "command"),

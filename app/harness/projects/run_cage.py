@@ -1,9 +1,11 @@
 """The cage that a run of an agent is held to.
 
-Owns: that the folders of plugins which lie in the project are read-only in it, whatever it grants. Never:
-what an agent's cage is otherwise; the project file says it.
+Owns: that what the project file names and that steers or runs is read-only in it, whatever it grants: the
+folders of plugins which lie in the project, prompts, and programs; and what of the running installation lies
+there. Never: what an agent's cage is otherwise; the project file says it.
 
-A plugin has rights of its own. Whoever may write its program or its manifest has them too.
+A plugin has rights of its own, and so has another agent. Whoever may write the program of the one or the
+prompt of the other has them too. Whoever may write the programs or packages of the daemon has the daemon's.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from app.cages.file_grants import FileGrants
+from app.cages.protected_names import is_protected
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+from app.programs import installed_below
 
 Parts = tuple[str, ...]
 
@@ -25,14 +29,14 @@ def cage_of(project: CompiledProject, agent: CompiledAgent, root: Path) -> dict[
         return None
     cage = agent.cage.model_dump()
     grants = FileGrants.of(cage["fs"], root)
-    folders = {parts for one in _packages(project) for parts in _below(root, one)}
-    frozen = [
-        {"mode": "ro", "path": "/".join(parts)} for parts in sorted(folders) if grants.mode(parts) == "rw"
-    ]
-    if not folders:
+    named = (*_packages(project), *project.guarded_files, *map(str, installed_below(root)))
+    places = {parts for one in named for parts in _below(root, one) if not any(map(is_protected, parts))}
+    if not places:
         return cage
-    kept = [_held(entry, folders, root) for entry in cage["fs"]]
-    return cage | {"fs": [*kept, *frozen]}
+    writable = [parts for parts in sorted(places) if grants.mode(parts) == "rw"]
+    kept = [_held(entry, places, root) for entry in cage["fs"]]
+    frozen = [{"mode": "ro", "path": "/".join(parts)} for parts in writable]
+    return cage | {"fs": [*kept, *frozen], "guarded": ["/".join(parts) for parts in writable]}
 
 
 def _packages(project: CompiledProject) -> set[str]:

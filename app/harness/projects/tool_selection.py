@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from app.harness.dsl.compiled import CompiledAgent
 from app.messages import ToolSpec
-from app.tools.definition import NO_OWN_TOOLS, OwnTools
-from app.tools.registry import ToolRegistry, spec_of
+from app.tools.contract.definition import NO_OWN_TOOLS, OwnTools
+from app.tools.dispatch.registry import ToolRegistry, spec_of
 
 
 def allowed_tools(agent: CompiledAgent, own: OwnTools = NO_OWN_TOOLS) -> frozenset[str]:

@@ -18,9 +18,8 @@ from app.harness.providers.anthropic_events import DRIVER, AnthropicFold
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import Delta
 from app.harness.providers.driver_options import DriverOptions, read_options
-from app.harness.providers.encoded_once import EncodedOnce
 from app.harness.providers.folding import fold_stream
-from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.providers.provider import EncodedOnce, ModelRequest, WireRequest
 from app.harness.providers.wire_json import (
     ToolNames,
     arguments_to_send,
@@ -72,8 +71,10 @@ class AnthropicOptions(DriverOptions):
 class AnthropicProvider:
     """A provider that speaks the Messages API."""
 
+    driver = DRIVER
+
     def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
-        self._name = name
+        self.name = name
         self._options = read_options(AnthropicOptions, name, settings)
         self._connection = connection
         chosen = {header.lower() for header in settings.headers}
@@ -83,14 +84,6 @@ class AnthropicProvider:
         self._prefix = "" if connection.base_url.endswith("/v1") else "/v1"
         self._system: EncodedOnce[tuple[SystemBlock, ...]] = EncodedOnce(self._encode_system)
         self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(self._encode_tools)
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def driver(self) -> str:
-        return DRIVER
 
     def encode(self, request: ModelRequest) -> WireRequest:
         """Return the exact bytes. Only messages that are new to the request's cache, and the two

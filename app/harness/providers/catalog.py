@@ -15,12 +15,30 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from app.config import PriceSettings, ProviderSettings
-from app.harness.providers.sight import sees
 from app.messages import Cost, Usage
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo
+import re
+
+_BLIND = re.compile(
+    r"gpt-3|gpt-4(?:-\d{4})?$|gpt-4-32k|gpt-oss|o1-(?:mini|preview)|o3-mini|claude-(?:1|2|instant)|gemini-1\.0-pro$"
+    r"|-(?:audio|realtime|transcribe|tts|search-preview)|embedding|codex-mini|gemma-?3n?[:-](?:1b|270m)"
+)
+_SEEING = re.compile(
+    r"(?:^|[/.])claude-|(?:^|/)gemini-|(?:^|/)(?:chatgpt-|gpt-)[4-9]|(?:^|/)o[134](?:-|$)|vision|-vl\b|[0-9]vl\b"
+    r"|llava|pixtral|gemma-?[3-9]|llama-?4|minicpm-v|moondream|internvl|molmo|mistral-(?:small|medium)-?3\.[1-9]"
+    r"|mistral-(?:medium|small|large)-(?:latest|25\d\d)|grok-(?:[4-9]|2-vision)|phi-?[34](?:\.5)?-(?:vision|multimodal)"
+    r"|kimi-vl|glm-4\.[15]v|step-?3"
+)
+
+
+def sees(model: str) -> bool:
+    """Tell whether a model of this name is known to take images."""
+    name = model.casefold()
+    return _BLIND.search(name) is None and _SEEING.search(name) is not None
+
 
 _MILLION = 1_000_000
 _TABLE_NAMES = {

@@ -31,6 +31,9 @@ CONNECTION_OPTIONS = frozenset(
 MAX_ANSWER_BYTES = 128 * 1024 * 1024
 """What one answer may take on the wire, where each token can cost hundreds of bytes."""
 
+LONGEST_BEGIN_SECONDS = 60.0
+"""How long a provider may take to begin an answer, unless its options say otherwise."""
+
 _DONE = b"[DONE]"
 _ERROR_BODY_LIMIT = 256 * 1024
 _DRAIN_SECONDS = 0.25
@@ -44,11 +47,20 @@ class StreamEvent:
     payload: dict[str, Any]
 
 
+@dataclass(slots=True)
+class _Begin:
+    """By when (on the loop's clock) an answer must have begun, and whether it has."""
+
+    by: float
+    seen: bool = False
+
+
 class Connection:
     """The HTTP side of one configured provider. Built without I/O; the client starts with the
     first call and ends with `aclose`.
 
-    `timeout_seconds` bounds the wait for the first byte and each silence after it; the options
+    `timeout_seconds` bounds the wait for the first event and each silence after it, the first one to at
+    most `LONGEST_BEGIN_SECONDS`; comments that keep a connection alive begin no answer. The options
     `connect_timeout_seconds`, `first_byte_timeout_seconds` and `idle_timeout_seconds` set them one by
     one, `trust_env` allows the proxies of the environment (never for this machine itself)."""
 
@@ -68,7 +80,8 @@ class Connection:
         self._secrets = tuple(value for value in (key, *private, password) if value)
         options = settings.options
         self._connect_seconds = float(options.get("connect_timeout_seconds", 10.0))
-        self._first_byte_seconds = float(options.get("first_byte_timeout_seconds", settings.timeout_seconds))
+        begin = min(settings.timeout_seconds, LONGEST_BEGIN_SECONDS)
+        self._first_byte_seconds = float(options.get("first_byte_timeout_seconds", begin))
         self._idle_seconds = float(options.get("idle_timeout_seconds", settings.timeout_seconds))
         self._trust_env = bool(options.get("trust_env", False)) and not _is_loopback(self.base_url)
         self._client: httpx2.AsyncClient | None = None
@@ -83,10 +96,11 @@ class Connection:
         answer was complete is for the adapter to judge. Raises `ProviderError`. Close the
         generator (or cancel its reader) to close the connection at once.
         """
+        begin = _Begin(asyncio.get_running_loop().time() + self._first_byte_seconds)
         async with self._response("POST", wire.path, wire, model, headers) as response:
             await self._refuse_unless_stream(response, model)
             splitter = EventSplitter()
-            async with aclosing(self._chunks(response, model)) as chunks:
+            async with aclosing(self._chunks(response, model, begin)) as chunks:
                 async for chunk in chunks:
                     for event in self._split(splitter, chunk, model):
                         data = event.data.strip()
@@ -94,23 +108,22 @@ class Connection:
                             await self._drain(chunks)
                             return
                         if data:  # an empty one keeps the connection alive
+                            begin.seen = True
                             yield self._decode(event, model)
             for event in splitter.finish():
                 if event.data != _DONE and _loads(event.data) is not None:
                     yield self._decode(event, model)
 
-    async def get_json(self, path: str, *, headers: Mapping[str, str], model: str = "") -> Any:
+    async def get_json(self, path: str, *, headers: Mapping[str, str]) -> Any:
         """GET a small JSON document. Raises `ProviderError`."""
-        async with self._response("GET", path, None, model, headers) as response:
-            body = await self._body(response, model, 8 * 1024 * 1024)
+        async with self._response("GET", path, None, "", headers) as response:
+            body = await self._body(response, "", 8 * 1024 * 1024)
             if response.status_code >= 300:
-                raise self._answer_error(response, body, model)
+                raise self._answer_error(response, body, "")
         try:
             return wire_json.load(body)
         except (ValueError, RecursionError) as error:
-            raise self.error(
-                "unknown", f"answered with something that is not JSON: {error}", model
-            ) from error
+            raise self.error("unknown", f"answered with something that is not JSON: {error}", "") from error
 
     def stream_error(self, payload: Any, model: str) -> ProviderError:
         """Classify an error that arrived inside a stream (the decoded event, or its error part)."""
@@ -143,7 +156,7 @@ class Connection:
         sealed = dict(wire.headers) if wire is not None else {}
         every = {**self._headers, **sealed, **headers}
         self._refuse_unsendable(every, model)
-        limit = self._connect_seconds + self._first_byte_seconds
+        limit = self._first_byte_seconds
         try:
             request = client.build_request(
                 method, self.base_url + path, content=wire.body if wire is not None else None, headers=every
@@ -173,18 +186,21 @@ class Connection:
                 )
             return self._client
 
-    async def _chunks(self, response: httpx2.Response, model: str) -> AsyncGenerator[bytes, None]:
+    async def _chunks(
+        self, response: httpx2.Response, model: str, begin: _Begin | None = None
+    ) -> AsyncGenerator[bytes, None]:
         encoded = "content-encoding" in response.headers
         source = response.aiter_bytes() if encoded else response.aiter_raw()
-        limit = self._first_byte_seconds
+        limit, loop = self._first_byte_seconds, asyncio.get_running_loop()
         received = 0
         try:
             while True:
-                async with asyncio.timeout(limit):
+                waits = begin is not None and not begin.seen
+                async with asyncio.timeout_at(begin.by if begin and waits else loop.time() + limit):
                     chunk = await anext(source, None)
                 if chunk is None:
                     return
-                limit = self._idle_seconds
+                limit = self._first_byte_seconds if waits else self._idle_seconds
                 received += len(chunk)
                 if received > MAX_ANSWER_BYTES:
                     raise self.error("unknown", f"sent more than {MAX_ANSWER_BYTES:,} bytes", model)
@@ -203,7 +219,9 @@ class Connection:
 
     def _translated(self, error: Exception, model: str, seconds: float) -> ProviderError:
         if isinstance(error, TimeoutError):
-            return self.error("network", f"nothing arrived for {seconds:g} s", model)
+            name = "first_byte" if seconds != self._idle_seconds else "idle"
+            what = f"nothing arrived for {seconds:g} s (options.{name}_timeout_seconds of the provider)"
+            return self.error("network", what, model)
         what = str(error) or type(error).__name__
         if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
             return self.error("bad_request", f"base_url {self._shown_url!r} is not usable: {what}", model)

@@ -28,15 +28,12 @@ class Fold(Protocol):
     @property
     def complete(self) -> bool:
         """True when no further event can change the answer."""
-        ...
 
     def take(self, event: Mapping[str, Any]) -> Iterable[Delta]:
         """Return the deltas of one event. Raises `ProviderError` for an error or a refusal."""
-        ...
 
     def finish(self) -> Finished | None:
         """Return the end of the answer, or None while the provider has not said that it is over."""
-        ...
 
 
 async def fold_stream(

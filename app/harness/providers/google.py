@@ -18,10 +18,9 @@ from app.config import ProviderSettings
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import Delta
 from app.harness.providers.driver_options import DriverOptions, read_options
-from app.harness.providers.encoded_once import EncodedOnce
 from app.harness.providers.folding import fold_stream
 from app.harness.providers.google_events import DRIVER, MADE_UP_ID, GoogleFold
-from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.providers.provider import EncodedOnce, ModelRequest, WireRequest
 from app.harness.providers.wire_json import (
     ToolNames,
     arguments_to_send,
@@ -70,8 +69,10 @@ class GoogleOptions(DriverOptions):
 class GoogleProvider:
     """A provider that speaks the Gemini API."""
 
+    driver = DRIVER
+
     def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
-        self._name = name
+        self.name = name
         self._options = read_options(GoogleOptions, name, settings)
         self._connection = connection
         self._headers: dict[str, str] = {}
@@ -79,14 +80,6 @@ class GoogleProvider:
             self._headers["x-goog-api-key"] = settings.api_key.get_secret_value()
         self._prefix = "" if _VERSIONED.search(connection.base_url) else "/v1beta"
         self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(_tools)
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def driver(self) -> str:
-        return DRIVER
 
     def encode(self, request: ModelRequest) -> WireRequest:
         """Return the exact bytes. Only messages that are new to the request's cache are encoded."""

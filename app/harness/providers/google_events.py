@@ -55,7 +55,7 @@ _REFUSALS = frozenset(
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
 _BROKEN_OFF = frozenset({_MALFORMED, "UNEXPECTED_TOOL_CALL"})
 """The model's own slip, and the provider gave the answer up: the same request often succeeds."""
-_CALLED = re.compile(r"([A-Za-z_][\w-]*)\s*[({]")
+_CALLED = re.compile(r"(?<![\w-])[\d-]*+([A-Za-z_][\w-]*+)\s*+[({]")
 
 
 class GoogleFold:
@@ -122,16 +122,18 @@ class GoogleFold:
         if not reason or reason == "FINISH_REASON_UNSPECIFIED":
             return
         words = as_text(candidate.get("finishMessage"))
-        told = f"{reason}: {words}" if words else reason
+        message = f"{reason}: {words}" if words else reason
         if reason in _REFUSALS:
-            raise self._connection.error("content_refused", f"the answer was stopped: {told}", self._model)
+            raise self._connection.error("content_refused", f"the answer was stopped: {message}", self._model)
         if reason == _MALFORMED and (call := self._malformed(words)) is not None:
             yield ToolCallReady(call)
             reason = "STOP"
         if reason in _BROKEN_OFF:
-            raise self._connection.error("truncated_stream", f"the answer was given up: {told}", self._model)
+            raise self._connection.error(
+                "truncated_stream", f"the answer was given up: {message}", self._model
+            )
         if reason not in _STOP_REASONS:
-            raise self._connection.error("unknown", f"the answer was stopped: {told}", self._model)
+            raise self._connection.error("unknown", f"the answer was stopped: {message}", self._model)
         self._stop_reason = _STOP_REASONS[reason]
 
     def _malformed(self, words: str) -> ToolCallBlock | None:

@@ -14,11 +14,10 @@ from app.config import ProviderSettings
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import Delta
 from app.harness.providers.driver_options import DriverOptions, read_options
-from app.harness.providers.encoded_once import EncodedOnce
 from app.harness.providers.folding import next_event
 from app.harness.providers.openai_answer import AnswerReader
 from app.harness.providers.openai_servers import Server, known_server
-from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.providers.provider import EncodedOnce, ModelRequest, WireRequest
 from app.harness.providers.reasoning_details import given_back
 from app.harness.providers.wire_json import ToolNames, arguments_to_send, dump, join_request
 from app.messages import (
@@ -224,8 +223,8 @@ def _tool_results(message: ToolResultsMessage, server: Server) -> bytes:
     pictures: list[dict[str, Any]] = []
     for result in message.results:
         if result.images:
-            told = f"What the call {server.call_id(result.tool_call_id)} of {result.name} shows:"
-            pictures.append({"type": "text", "text": told})
+            caption = f"What the call {server.call_id(result.tool_call_id)} of {result.name} shows:"
+            pictures.append({"type": "text", "text": caption})
             pictures += [_user_part(image) for image in result.images]
     if pictures:
         encoded += [_BRIDGE] if server.strict else []

@@ -18,10 +18,9 @@ from app.config import ProviderSettings
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import Delta
 from app.harness.providers.driver_options import DriverOptions, read_options
-from app.harness.providers.encoded_once import EncodedOnce
 from app.harness.providers.folding import fold_stream
 from app.harness.providers.openai_responses_events import DRIVER, SHOWN_REASONING, ResponsesFold
-from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.providers.provider import EncodedOnce, ModelRequest, WireRequest
 from app.harness.providers.wire_json import (
     ToolNames,
     arguments_to_send,
@@ -67,22 +66,16 @@ class OpenAIResponsesProvider:
     """A provider that speaks the Responses API. Nothing is stored there: every request carries
     the conversation, and reasoning goes back as the encrypted items that it came in."""
 
+    driver = DRIVER
+
     def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
-        self._name = name
+        self.name = name
         self._options = read_options(ResponsesOptions, name, settings)
         self._connection = connection
         self._headers: dict[str, str] = {}
         if settings.api_key is not None:
             self._headers["authorization"] = f"Bearer {settings.api_key.get_secret_value()}"
         self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(_tools)
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def driver(self) -> str:
-        return DRIVER
 
     def encode(self, request: ModelRequest) -> WireRequest:
         """Return the exact bytes. Only messages that are new to the request's cache are encoded."""

@@ -7,9 +7,10 @@ that is what lets an operator read what the model was sent.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import xxhash
 
@@ -83,7 +84,6 @@ class Provider(Protocol):
 
     def encode(self, request: ModelRequest) -> WireRequest:
         """Return the exact bytes for `request`; pure and deterministic."""
-        ...
 
     def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """Send `wire` and yield deltas; the last one is `Finished`.
@@ -91,4 +91,30 @@ class Provider(Protocol):
         Raises `ProviderError`. Closing the iterator (or cancelling the task that reads it)
         closes the connection at once.
         """
-        ...
+
+
+Source = TypeVar("Source")
+
+_KEPT = 32
+
+
+class EncodedOnce(Generic[Source]):
+    """`encode` runs once for each distinct source; the last 32 are kept. Threads may share it: a call is
+    encoded on the loop while another one, of the past, is encoded anew in a thread."""
+
+    def __init__(self, encode: Callable[[Source], bytes]) -> None:
+        self._encode = encode
+        self._known: deque[tuple[Source, bytes]] = deque(maxlen=_KEPT)
+
+    def __call__(self, source: Source) -> bytes:
+        kept = tuple(self._known)
+        for known, encoded in kept:
+            if known is source:
+                return encoded
+        for known, encoded in kept:
+            if known == source:
+                self._known.appendleft((source, encoded))
+                return encoded
+        encoded = self._encode(source)
+        self._known.appendleft((source, encoded))
+        return encoded

@@ -1,6 +1,6 @@
 """The `replay` driver: answers from a transcript file, deterministically and without a network.
 
-Owns: finding the place in the transcript. It is derived from the conversation alone (the operator's
+Owns: finding the position in the transcript. It is derived from the conversation alone (the operator's
 message that began it, and how many answers came since), so that a restart or a second session
 changes nothing. Never: the file's format (`transcript`).
 """
@@ -41,8 +41,8 @@ from app.harness.providers.transcript import (
     load_transcript,
 )
 from app.harness.providers.wire_json import dump, join_request, read_arguments
-from app.harness.session_rows import NUDGE
 from app.messages import (
+    NUDGE,
     AssistantMessage,
     ModelMessage,
     TextBlock,
@@ -64,7 +64,7 @@ class ReplayOptions(DriverOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScriptPosition:
     """Where a conversation stands: its steps and the number of the one to play."""
 
     steps: tuple[Step, ...]
@@ -100,9 +100,9 @@ class ReplayProvider:
         """Play the step that the conversation has come to. Raises `ProviderError`, also for a
         transcript that cannot be read and for an expectation that is not met."""
         transcript = await self._transcript(request.model)
-        place = self._place(transcript, request)
-        step = place.steps[place.index]
-        answer = self._answer(step, place, request)
+        position = self._position(transcript, request)
+        step = position.steps[position.index]
+        answer = self._answer(step, position, request)
         delay = transcript.chunk_delay if step.chunk_delay is None else step.chunk_delay
         calls = 0
         written = 0
@@ -122,7 +122,7 @@ class ReplayProvider:
                 written += len(call.name) + len(str(call.arguments))
                 yield ToolCallReady(call)
             elif part.error is not None:
-                self._fail(part.error, request, place.index, number)
+                self._fail(part.error, request, position.index, number)
             else:
                 await self._wait(part.pause or 0.0, stall=bool(part.stall))
         usage = _estimated(wire, written) if step.usage is None else step.usage.counted()
@@ -176,14 +176,14 @@ class ReplayProvider:
             return [self._where.stem]
         return sorted({path.stem for path in self._where.glob("*") if path.suffix in ENDINGS})
 
-    def _place(self, transcript: Transcript, request: ModelRequest) -> Place:
-        place = find_place(transcript, request.messages)
-        if place.index >= len(place.steps):
-            message = f"the transcript has no step {place.index + 1} for {place.title}"
+    def _position(self, transcript: Transcript, request: ModelRequest) -> ScriptPosition:
+        position = find_position(transcript, request.messages)
+        if position.index >= len(position.steps):
+            message = f"the transcript has no step {position.index + 1} for {position.title}"
             raise self._error(message, request.model)
-        return place
+        return position
 
-    def _answer(self, step: Step, place: Place, request: ModelRequest) -> tuple[Part, ...]:
+    def _answer(self, step: Step, position: ScriptPosition, request: ModelRequest) -> tuple[Part, ...]:
         """Return what to play: the answer, or the step's other one when it expects something else."""
         if step.expect is None:
             return step.answer
@@ -195,7 +195,9 @@ class ReplayProvider:
             if taken is None:
                 if step.otherwise is not None:
                     return step.otherwise
-                message = f"{place.title}, step {place.index + 1} expects {what} to match {pattern!r}, got: "
+                message = (
+                    f"{position.title}, step {position.index + 1} expects {what} to match {pattern!r}, got: "
+                )
                 raise self._error(message + text[:500], request.model)
             groups |= taken
         return filled(step.answer, groups)
@@ -219,8 +221,8 @@ class ReplayProvider:
         return ProviderError("bad_request", f"{self.name}: {message}", provider=self.name, model=model)
 
 
-def find_place(transcript: Transcript, messages: Sequence[ModelMessage]) -> Place:
-    """Return the place that a conversation has come to; the index may be past the last step.
+def find_position(transcript: Transcript, messages: Sequence[ModelMessage]) -> ScriptPosition:
+    """Return the position that a conversation has come to; the index may be past the last step.
 
     The conversation under way is the one that the latest message of the operator begins; a message
     that arrived between tool results and the next answer steers it and begins nothing."""
@@ -236,11 +238,13 @@ def find_place(transcript: Transcript, messages: Sequence[ModelMessage]) -> Plac
             )
             alike = [one for one in matching if (one.when, one.says) == (first.when, first.says)]
             chosen = alike[min(turn, len(alike) - 1)]
-            return Place(chosen.steps, _index(chosen.steps, messages[start:]), repr(first.when or first.says))
+            return ScriptPosition(
+                chosen.steps, _index(chosen.steps, messages[start:]), repr(first.when or first.says)
+            )
         if text != NUDGE and not _steers(messages, start):
             fallback = _fallback(transcript)
-            return Place(fallback, _index(fallback, messages[start:]), "the fallback")
-    return Place(_fallback(transcript), 0, "the fallback")
+            return ScriptPosition(fallback, _index(fallback, messages[start:]), "the fallback")
+    return ScriptPosition(_fallback(transcript), 0, "the fallback")
 
 
 def _index(steps: Sequence[Step], messages: Sequence[ModelMessage]) -> int:
@@ -265,12 +269,16 @@ def _index(steps: Sequence[Step], messages: Sequence[ModelMessage]) -> int:
 
 def _beginnings(messages: Sequence[ModelMessage]) -> list[int]:
     """Return where the operator's messages stand, the latest first."""
-    return [place for place in range(len(messages) - 1, -1, -1) if isinstance(messages[place], UserMessage)]
+    return [
+        position
+        for position in range(len(messages) - 1, -1, -1)
+        if isinstance(messages[position], UserMessage)
+    ]
 
 
-def _steers(messages: Sequence[ModelMessage], place: int) -> bool:
-    """Tell whether the message at `place` came while a conversation was under way."""
-    before = messages[place - 1] if place else None
+def _steers(messages: Sequence[ModelMessage], position: int) -> bool:
+    """Tell whether the message at `position` came while a conversation was under way."""
+    before = messages[position - 1] if position else None
     return isinstance(before, UserMessage | ToolResultsMessage)
 
 

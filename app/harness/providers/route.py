@@ -42,7 +42,7 @@ class AttemptStarted:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed:
-    """A call failed before its first delta. What follows: a wait of `delay` seconds and another
+    """A call failed; `begun`: after its first delta. What follows: a wait of `delay` seconds and another
     try, or the candidate `fallback_to` at once, or (both None) the error is raised."""
 
     attempt: int
@@ -51,6 +51,7 @@ class AttemptFailed:
     error: ProviderError
     delay: float | None = None
     fallback_to: str | None = None
+    begun: bool = False
 
 
 @dataclass(frozen=True, slots=True)

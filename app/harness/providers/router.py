@@ -13,14 +13,13 @@ from contextlib import aclosing
 from app.config import PriceSettings, ProviderSettings, without_credentials
 from app.errors import ValidationFailed
 from app.harness.providers.answer_limits import AnswerLimits
-from app.harness.providers.attempts import Failures, combined_error, failed
+from app.harness.providers.attempts import Failures, RetryPolicy, combined_error, failed
 from app.harness.providers.catalog import Catalog
 from app.harness.providers.deltas import Delta, Finished, UsageSoFar
-from app.harness.providers.errors import FALLBACK, ProviderError
+from app.harness.providers.errors import FALLBACK, RETRYABLE, ProviderError
 from app.harness.providers.pool import ProviderPool
 from app.harness.providers.probe import ProviderTestResult, probe, some_model
 from app.harness.providers.provider import ModelRequest, Provider, WireRequest
-from app.harness.providers.retry import RetryPolicy
 from app.harness.providers.route import (
     AttemptFailed,
     AttemptStarted,
@@ -71,12 +70,12 @@ class ProviderRouter:
         """Ask the candidates in order and yield the answer of the first that begins one.
 
         A chain is walked without waiting; when all have failed, those that may recover are tried
-        again after a pause. After the first delta an error goes to the caller, as it does when it
-        is about the conversation itself. Raises `ProviderError`. Close the iterator (or cancel its
-        reader) to close the connection at once."""
+        again after a pause. Once one has begun an answer that breaks off, it alone is tried again: the
+        new attempt begins the answer anew. An error about the conversation itself goes to the caller.
+        Raises `ProviderError`. Close the iterator (or cancel its reader) to close the connection at once."""
         failures = Failures(self._retry)
         sealed: _Sealed = {}
-        attempt = 0
+        attempt, begun = 0, False
         remaining = list(route.candidates)
         while remaining:
             for position, candidate in enumerate(remaining, 1):
@@ -90,13 +89,16 @@ class ProviderRouter:
                             yield delta
                     return
                 except ProviderError as error:
-                    if begun or error.kind not in FALLBACK:
+                    broke_off = begun or failures.began is not None
+                    if error.kind not in (RETRYABLE if broke_off else FALLBACK):
                         raise
-                    failures.add(candidate, error)
+                    failures.add(candidate, error, begun=begun)
+                if broke_off:
+                    break
                 if position < len(remaining):
                     yield failed(attempt, candidate, failures, fallback_to=str(remaining[position]))
             remaining, delay = failures.next_round()
-            yield failed(attempt, candidate, failures, delay=delay)
+            yield failed(attempt, candidate, failures, delay=delay, begun=begun)
             await asyncio.sleep(delay or 0)
         raise combined_error(route, failures)
 

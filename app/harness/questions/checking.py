@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from app.errors import ValidationFailed
-from app.harness.interactions.given import Answers, FormValues
+from app.harness.run.answers import Answers, FormValues
 from app.ids import is_id
 
 MAX_LINE = 2_000

@@ -11,50 +11,38 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from app.errors import KagedError, ToolError
-from app.harness.consent_rows import (
+from app.harness.projects.permissions import PermissionRules, RuleScope
+from app.harness.questions.consent_rows import (
+    GivenAnswer,
     answered_event,
     question_of,
     requested_event,
     rules_to_store,
 )
-from app.harness.permissions import PermissionRules, RuleScope
+from app.harness.run.run_context import RunContext
+from app.harness.run.task_ends import Spawn
 from app.ids import new_id, now_ms
 from app.states import InteractionState, move
+from app.storage.keyed_effect import effect
 from app.storage.models import AuditEvent, Interaction
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.authorisation.permission_rules import still_to_ask
-from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest, PermissionRule
-from app.tools.ports import CallWaits
-
-if TYPE_CHECKING:
-    from app.harness.run_context import RunContext
-    from app.harness.session_services import Spawn
+from app.tools.contract.ports import CallWaits
+from app.tools.contract.rules import ConsentRequest, PermissionRule
 
 log = logging.getLogger("kaged.consent")
 
 STOPPED = "The run was stopped before the operator answered; the call was not run."
 
 
-@dataclass(frozen=True, slots=True)
-class GivenAnswer:
-    """What a human said. `rule` chooses what `always` stores: the number of a suggestion, or a pattern
-    of the human's own; None means every suggestion. `comment` is for the model."""
-
-    answer: ConsentAnswer
-    rule: int | str | None = None
-    scope: Literal["session", "project"] = "session"
-    comment: str | None = None
-
-
 class _Waiting:
     """One open question. `closing` is the write that closes it, once there is one; `left_open`: the run
     does not wait any more, and the question stays."""
 
-    __slots__ = ("closing", "given", "left_open", "request", "row", "run")
+    __slots__ = ("closing", "given", "left_open", "refusal", "request", "row", "run")
 
     def __init__(self, row: Interaction, request: ConsentRequest, run: RunContext) -> None:
         self.row = row
@@ -63,6 +51,7 @@ class _Waiting:
         self.given: asyncio.Future[GivenAnswer | None] = asyncio.get_running_loop().create_future()
         self.closing: asyncio.Future[Any] | None = None
         self.left_open = False
+        self.refusal = ToolError("cancelled", STOPPED)
 
     @property
     def open(self) -> bool:
@@ -82,7 +71,7 @@ class Consents:
     """Every question that is open in this daemon."""
 
     def __init__(self, rules: PermissionRules, spawn: Spawn) -> None:
-        self._rules = rules
+        self.rules = rules
         self._spawn = spawn
         self._waiting: dict[str, _Waiting] = {}
 
@@ -93,19 +82,21 @@ class Consents:
         called for the run, and `CallWaits` when `leave_open` was."""
         row = Interaction(
             id=new_id("itx"),
-            session_id=run.session_id,
-            run_id=run.run_id,
-            agent_path=run.agent_path,
+            session_id=run.scope.session_id,
+            run_id=run.scope.run_id,
+            agent_path=run.scope.agent_path,
             tool_call_id=call_id,
             kind="permission",
             request=question_of(request),
             created_at=now_ms(),
         )
         waiting = self._waiting[row.id] = _Waiting(row, request, run)
-        run.audit("permission.requested", {"interaction_id": row.id, "call_id": call_id, **row.request})
+        run.journal.audit(
+            "permission.requested", {"interaction_id": row.id, "call_id": call_id, **row.request}
+        )
         try:
             await asyncio.shield(
-                run.record(
+                run.journal.record(
                     requested_event(row, request), work=lambda uow: uow.interactions.add(row), durable=True
                 )
             )
@@ -120,7 +111,7 @@ class Consents:
         if waiting.left_open:
             raise CallWaits
         if given is None:
-            raise ToolError("cancelled", STOPPED)
+            raise waiting.refusal
         return given
 
     def withdraw(self, run_id: str) -> None:
@@ -128,6 +119,14 @@ class Consents:
         for waiting in self._of_run(run_id):
             self._withdraw(waiting)
             waiting.settle(None)
+
+    def give_up(self, session_id: str, text: str) -> None:
+        """Close the open questions of a session without an answer; their runs go on, and are told `text`."""
+        for waiting in list(self._waiting.values()):
+            if waiting.row.session_id == session_id and waiting.open:
+                waiting.refusal = ToolError("not_answered", text)
+                self._withdraw(waiting)
+                waiting.settle(None)
 
     def leave_open(self, run_id: str) -> None:
         """Let the calls of a run wait for their answers without it; their questions stay open."""
@@ -157,7 +156,9 @@ class Consents:
                 try:
                     await self._close(waiting, GivenAnswer("always"), actor, (), covered_by=cause)
                 except KagedError as problem:
-                    log.error("a question of %s stays open: %s", waiting.run.session_id, problem.message)
+                    log.error(
+                        "a question of %s stays open: %s", waiting.run.scope.session_id, problem.message
+                    )
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -195,12 +196,15 @@ class Consents:
         noted = _audit_of(waiting, actor, {"state": state, **answer})
 
         def store(uow: UnitOfWork) -> None:
-            self._rules.put_all(uow, scope, rules, actor, interaction_id=waiting.row.id)
+            self.rules.put_all(uow, scope, rules, actor, interaction_id=waiting.row.id)
             uow.interactions.close(waiting.row.id, **values)
             uow.audit.add_many([noted])
 
-        waiting.closing = run.stream.record(
-            [event], store, run_id=run.run_id, agent_path=run.agent_path, durable=True
+        closed = waiting.row.model_copy(update=values)
+        # An answer that a rule gives is not what the request asked for.
+        kept = store if covered_by else effect(store, lambda _: closed)
+        waiting.closing = run.journal.stream.record(
+            [event], kept, run_id=run.scope.run_id, agent_path=run.scope.agent_path, durable=True
         )
         try:
             await asyncio.shield(waiting.closing)
@@ -208,23 +212,26 @@ class Consents:
             waiting.closing = None
             raise
         if rules:
-            self._rules.changed(scope)
+            self.rules.changed(scope)
         waiting.settle(given)
-        return waiting.row.model_copy(update=values)
+        return closed
 
     def _withdraw(self, waiting: _Waiting) -> None:
         if not waiting.open:
             return
         state = move(InteractionState(waiting.row.state), InteractionState.CANCELLED)
         values = {"state": state.value, "closed_at": now_ms()}
-        waiting.run.audit("permission.answered", {"interaction_id": waiting.row.id, "state": state.value})
-        waiting.closing = waiting.run.record(
+        waiting.run.journal.audit(
+            "permission.answered", {"interaction_id": waiting.row.id, "state": state.value}
+        )
+        waiting.closing = waiting.run.journal.record(
             answered_event(waiting.row, state=state),
             work=lambda uow: _close_row(uow, waiting.row.id, values),
+            kept=True,
         )
 
     def _of_run(self, run_id: str) -> list[_Waiting]:
-        return [waiting for waiting in self._waiting.values() if waiting.run.run_id == run_id]
+        return [waiting for waiting in self._waiting.values() if waiting.run.scope.run_id == run_id]
 
 
 def _close_row(uow: UnitOfWork, interaction_id: str, values: dict[str, Any]) -> None:
@@ -232,13 +239,13 @@ def _close_row(uow: UnitOfWork, interaction_id: str, values: dict[str, Any]) -> 
 
 
 def _scope_of(given: GivenAnswer, run: RunContext) -> RuleScope:
-    return RuleScope(run.project_id, run.session_id if given.scope == "session" else None)
+    return RuleScope(run.scope.project_id, run.scope.session_id if given.scope == "session" else None)
 
 
 def _within(scope: RuleScope, run: RunContext) -> bool:
     if scope.session_id is not None:
-        return scope.session_id == run.session_id
-    return scope.project_id == run.project_id
+        return scope.session_id == run.scope.session_id
+    return scope.project_id == run.scope.project_id
 
 
 def _audit_of(waiting: _Waiting, actor: str, data: dict[str, Any]) -> AuditEvent:
@@ -247,11 +254,11 @@ def _audit_of(waiting: _Waiting, actor: str, data: dict[str, Any]) -> AuditEvent
         created_at=now_ms(),
         event="permission.answered",
         actor=actor,
-        project_id=run.project_id,
-        session_id=run.session_id,
-        run_id=run.run_id,
-        agent_path=run.agent_path,
-        data=run.redactor.data(
+        project_id=run.scope.project_id,
+        session_id=run.scope.session_id,
+        run_id=run.scope.run_id,
+        agent_path=run.scope.agent_path,
+        data=run.journal.redactor.data(
             {"interaction_id": waiting.row.id, "call_id": waiting.row.tool_call_id, **data}
         ),
     )

@@ -6,17 +6,28 @@ Owns: these shapes. Never: waiting, storing or publishing (`consent`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from app.errors import ToolError, ValidationFailed
-from app.events import INLINE_BYTES, PermissionAnswered, PermissionRequested, WireRule
+from app.events.interactions import PermissionAnswered, PermissionRequested, WireRule
+from app.events.union import INLINE_BYTES
 from app.states import InteractionState
 from app.storage.models import Interaction
-from app.tools.authorisation.patterns import SubjectKind, matches
-from app.tools.authorisation.rules import ConsentRequest, PermissionRule
+from app.tools.authorisation.patterns import matches
+from app.tools.contract.rules import ConsentAnswer, ConsentRequest, PermissionRule
+from app.tools.contract.subject import SubjectKind
 
-if TYPE_CHECKING:
-    from app.harness.consent import GivenAnswer
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """What a human said. `rule` chooses what `always` stores: the number of a suggestion, or a pattern
+    of the human's own; None means every suggestion. `comment` is for the model."""
+
+    answer: ConsentAnswer
+    rule: int | str | None = None
+    scope: Literal["session", "project"] = "session"
+    comment: str | None = None
 
 
 def question_of(request: ConsentRequest) -> dict[str, Any]:

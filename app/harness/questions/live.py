@@ -7,19 +7,18 @@ agents, which outlive their runs (`open_calls`), or consents (`consent`).
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.errors import KagedError, ToolError
-from app.harness.interactions.rows import asked_row, closed_event, closed_values, requested_event
+from app.harness.questions.rows import asked_row, closed_event, closed_values, requested_event
+from app.harness.run.run_context import RunContext
 from app.ids import now_ms
 from app.states import InteractionState
+from app.storage.keyed_effect import effect
 from app.storage.models import AuditEvent, Interaction
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.ports import HumanQuestion
-from app.tools.redaction import redacted
-
-if TYPE_CHECKING:
-    from app.harness.run_context import RunContext
+from app.tools.contract.ports import HumanQuestion
+from app.tools.dispatch.redaction import redacted
 
 STOPPED = "The run was stopped before this was answered."
 
@@ -27,13 +26,14 @@ STOPPED = "The run was stopped before this was answered."
 class _Waiting:
     """One open question. `closing` is the write that closes it, once there is one."""
 
-    __slots__ = ("closing", "given", "row", "run")
+    __slots__ = ("closing", "given", "refusal", "row", "run")
 
     def __init__(self, row: Interaction, run: RunContext) -> None:
         self.row = row
         self.run = run
         self.given: asyncio.Future[dict[str, Any] | None] = asyncio.get_running_loop().create_future()
         self.closing: asyncio.Future[Any] | None = None
+        self.refusal = ToolError("cancelled", STOPPED)
 
 
 class LiveQuestions:
@@ -47,13 +47,15 @@ class LiveQuestions:
 
         When cancelled the question is withdrawn. Raises ToolError `cancelled` when `withdraw` was
         called for the run."""
-        row = asked_row(run.session_id, run.run_id, run.agent_path, call_id, question)
+        row = asked_row(run.scope.session_id, run.scope.run_id, run.scope.agent_path, call_id, question)
         waiting = self._waiting[row.id] = _Waiting(row, run)
-        told = {"interaction_id": row.id, "call_id": call_id, "kind": row.kind}
-        run.audit("interaction.requested", {**told, "request": redacted(row.request)})
+        data = {"interaction_id": row.id, "call_id": call_id, "kind": row.kind}
+        run.journal.audit("interaction.requested", {**data, "request": redacted(row.request)})
         try:
             await asyncio.shield(
-                run.record(requested_event(row), work=lambda uow: uow.interactions.add(row), durable=True)
+                run.journal.record(
+                    requested_event(row), work=lambda uow: uow.interactions.add(row), durable=True
+                )
             )
             given = await waiting.given
         except asyncio.CancelledError:
@@ -62,7 +64,7 @@ class LiveQuestions:
         finally:
             del self._waiting[row.id]
         if given is None:
-            raise ToolError("cancelled", STOPPED)
+            raise waiting.refusal
         return given
 
     def get(self, interaction_id: str) -> Interaction | None:
@@ -81,17 +83,18 @@ class LiveQuestions:
             return None
         row, run, state = waiting.row, waiting.run, InteractionState.ANSWERED
         values = closed_values(row, state, answer=answer, actor=actor)
-        noted = answered_audit(row, run.project_id, actor, run.redactor.data(redacted(answer)))
+        noted = answered_audit(row, run.scope.project_id, actor, run.journal.redactor.data(redacted(answer)))
 
         def store(uow: UnitOfWork) -> None:
             uow.interactions.close(row.id, **values)
             uow.audit.add_many([noted])
 
-        waiting.closing = run.stream.record(
+        closed = row.model_copy(update=values)
+        waiting.closing = run.journal.stream.record(
             [closed_event(row, state, answer=answer, actor=actor)],
-            store,
-            run_id=run.run_id,
-            agent_path=run.agent_path,
+            effect(store, lambda _: closed),
+            run_id=run.scope.run_id,
+            agent_path=run.scope.agent_path,
             durable=True,
         )
         try:
@@ -101,12 +104,21 @@ class LiveQuestions:
             raise
         if not waiting.given.done():
             waiting.given.set_result(answer)
-        return row.model_copy(update=values)
+        return closed
 
     def withdraw(self, run_id: str) -> None:
         """Close the open questions of a run that is being stopped."""
         for waiting in list(self._waiting.values()):
-            if waiting.run.run_id == run_id:
+            if waiting.run.scope.run_id == run_id:
+                self._withdraw(waiting)
+                if not waiting.given.done():
+                    waiting.given.set_result(None)
+
+    def give_up(self, session_id: str, text: str) -> None:
+        """Close the open questions of a session without an answer; their runs go on, and are told `text`."""
+        for waiting in list(self._waiting.values()):
+            if waiting.row.session_id == session_id and waiting.closing is None:
+                waiting.refusal = ToolError("not_answered", text)
                 self._withdraw(waiting)
                 if not waiting.given.done():
                     waiting.given.set_result(None)
@@ -116,9 +128,9 @@ class LiveQuestions:
             return
         row, state = waiting.row, InteractionState.CANCELLED
         values = closed_values(row, state)
-        waiting.run.audit("interaction.answered", {"interaction_id": row.id, "state": state.value})
-        waiting.closing = waiting.run.record(
-            closed_event(row, state), work=lambda uow: _close(uow, row.id, values)
+        waiting.run.journal.audit("interaction.answered", {"interaction_id": row.id, "state": state.value})
+        waiting.closing = waiting.run.journal.record(
+            closed_event(row, state), work=lambda uow: _close(uow, row.id, values), kept=True
         )
 
 

@@ -9,12 +9,14 @@ from typing import Any, Literal, cast
 
 import orjson
 
-from app.events import INLINE_BYTES, EventPayload, InteractionAnswered, InteractionRequested
-from app.harness.consent_rows import answered_event
+from app.events.interactions import InteractionAnswered, InteractionRequested
+from app.events.payload import EventPayload
+from app.events.union import INLINE_BYTES
+from app.harness.questions.consent_rows import answered_event
 from app.ids import new_id, now_ms
 from app.states import InteractionState, move
 from app.storage.models import Interaction
-from app.tools.ports import HumanQuestion
+from app.tools.contract.ports import HumanQuestion
 
 PERMISSION = "permission"
 AskedKind = Literal["ask", "form", "question"]

@@ -10,8 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from app.events import MessageEnd, MessageStats, WireUsage
-from app.harness.pipeline.processor import Generation
+from app.events.union import MessageEnd, MessageStats, WireUsage
 from app.harness.providers.deltas import (
     BlockAssembler,
     Delta,
@@ -22,8 +21,10 @@ from app.harness.providers.deltas import (
     UsageSoFar,
 )
 from app.harness.providers.errors import ProviderError
+from app.harness.run.processor import Generation
 from app.messages import AssistantBlock, Cost, StopReason, TextBlock, ToolCallBlock, Usage
 from app.states import ToolCallState
+from app.storage.models import MessageDetails
 
 MAX_NAME_CHARACTERS = 200
 """Of a tool's name and of the ids that a model gives: they stand in rows, events and later requests."""
@@ -53,11 +54,21 @@ class Answer:
         self._first: float | None = None
         self._last: float | None = None
         self._response_id: str | None = None
+        self._stale = False
 
     def opened(self) -> None:
-        """A request goes out now; what an earlier one that failed has counted is not this one's."""
+        """A request goes out now; what an earlier one that failed has counted is not this one's. Its text
+        stays until the first piece of this one."""
         self.usage = Usage()
         self._opened = time.monotonic()
+        self._stale = self._last is not None
+
+    def forget(self) -> None:
+        """Forget the pieces that arrived: another attempt begins the answer anew."""
+        self._assembler = BlockAssembler()
+        self.characters, self.stop_reason = 0, "stop"
+        self._first = self._last = self._response_id = None
+        self._stale = False
 
     def tamed(self, delta: Delta) -> Delta:
         """Return the delta; a call has a name and an id of bounded length, and no other's id."""
@@ -76,6 +87,8 @@ class Answer:
         if isinstance(delta, UsageSoFar):
             self.usage = delta.usage
             return
+        if self._stale:
+            self.forget()
         self._last = time.monotonic()
         if self._first is None and isinstance(delta, TextDelta | ThinkingDelta):
             self._first = self._last
@@ -138,7 +151,7 @@ class Answer:
             tool_calls=tuple(call.name for call in self.calls()),
         )
 
-    def partial_details(self, step: int) -> dict[str, Any]:
+    def partial_details(self, step: int) -> MessageDetails:
         return {"step": step, "contentBlocks": self._stored_blocks()}
 
     def details(
@@ -149,13 +162,16 @@ class Answer:
         request_digest: str | None,
         error: ProviderError | None,
         system_digest: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> MessageDetails:
         """Return what is stored beside the text, under the names of the published contract."""
-        details: dict[str, Any] = {"provider": provider, "model": model, "stopReason": end.stop_reason}
+        details: MessageDetails = {"provider": provider, "model": model, "stopReason": end.stop_reason}
         wire = end.wire()
-        for name in ("usage", "stats", "errorMessage"):
-            if name in wire:
-                details[name] = wire[name]
+        if "usage" in wire:
+            details["usage"] = wire["usage"]
+        if "stats" in wire:
+            details["stats"] = wire["stats"]
+        if "errorMessage" in wire:
+            details["errorMessage"] = wire["errorMessage"]
         if error is not None:
             details["errorKind"] = error.kind
             if error.status is not None:

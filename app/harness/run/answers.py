@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.storage.models import Interaction, ToolCall
-from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
+from app.tools.contract.rules import ConsentAnswer, ConsentRequest
 
 SAME = ("tool", "permission", "subjects", "source")
 """What of a question must be the same, so that the consent to it holds."""

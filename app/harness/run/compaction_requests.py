@@ -10,10 +10,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from app.errors import KagedError
-from app.harness.compaction.plan import StrategyName, Trigger
+
+Trigger = Literal["threshold_crossed", "provider_overflow_retry", "operator_manual", "scheduled"]
+StrategyName = Literal["drop", "summarize", "delegate", "checkpoint"]
 
 
 class _Compactor(Protocol):

@@ -1,4 +1,4 @@
-"""The processor protocol: who may look at, change or stop a model call before it leaves.
+"""The processors and their pipeline: who may look at, change or stop a model call before it leaves.
 
 Processors run in a fixed order on the request that is about to be encoded. What the last one
 returns is what the provider receives: nothing is added afterwards, and the audit keeps the
@@ -7,11 +7,12 @@ digest of the very bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.run_context import RunContext
+from app.harness.run.run_context import RunContext
 from app.messages import Cost, StopReason, Usage
 
 
@@ -43,14 +44,33 @@ class Processor(Protocol):
 
     def before_step(self, run: RunContext, step: int, request: ModelRequest) -> ModelRequest:
         """Return the request to go on with; raise `PolicyViolation` to stop the run."""
-        ...
 
     def on_sealed(
         self, run: RunContext, step: int, provider: str, request: ModelRequest, wire: WireRequest
     ) -> None:
         """See the exact bytes of one attempt, right before they are sent."""
-        ...
 
     def after_step(self, run: RunContext, generation: Generation) -> None:
         """See what came of it."""
-        ...
+
+
+class ProcessorPipeline:
+    """An ordered chain: audit, policy, observability."""
+
+    def __init__(self, processors: Sequence[Processor]) -> None:
+        self._processors = tuple(processors)
+
+    def before_step(self, run: RunContext, step: int, request: ModelRequest) -> ModelRequest:
+        for processor in self._processors:
+            request = processor.before_step(run, step, request)
+        return request
+
+    def on_sealed(
+        self, run: RunContext, step: int, provider: str, request: ModelRequest, wire: WireRequest
+    ) -> None:
+        for processor in self._processors:
+            processor.on_sealed(run, step, provider, request, wire)
+
+    def after_step(self, run: RunContext, generation: Generation) -> None:
+        for processor in self._processors:
+            processor.after_step(run, generation)

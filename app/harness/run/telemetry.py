@@ -11,21 +11,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from app.harness.answer import Answer
-from app.harness.pipeline.processor import Generation
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest
 from app.harness.providers.route import AttemptStarted
-from app.harness.run_context import RunContext
+from app.harness.run.answer import Answer
+from app.harness.run.processor import Generation
+from app.harness.run.run_context import RunContext
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock, Usage, UserMessage
 from app.observability import Span, metrics
 from app.observability.tracing import error_type_of
-
-if TYPE_CHECKING:
-    from app.storage.models import Compaction
-    from app.tools.call import ToolEnvelope
+from app.storage.models import Compaction
+from app.tools.contract.call import ToolEnvelope
 
 PROVIDERS = {
     "google": "gcp.gemini",
@@ -47,38 +45,38 @@ def agent_span(run: RunContext, asked: str | None = None) -> Iterator[Span]:
     """Open the span of one agent's run under `run.span` and put it there while the agent runs.
 
     `asked` is the message that the agent answers."""
-    parent = run.span
-    name = agent_name(run.agent_path)
+    parent = run.journal.span
+    name = agent_name(run.scope.agent_path)
     span = parent.child(
         f"invoke_agent {name}",
         {
             "gen_ai.operation.name": "invoke_agent",
             **_identity(run),
             "gen_ai.provider.name": provider_name(run.provider_name),
-            "gen_ai.request.model": run.route.candidates[0].model,
-            "kaged.project.id": run.project_id,
+            "gen_ai.request.model": run.plan.route.candidates[0].model,
+            "kaged.project.id": run.scope.project_id,
         },
     )
     if span.captures and asked is not None:
         span.content("gen_ai.input.messages", (UserMessage(blocks=(TextBlock(text=asked),)),))
-    run.span = span
+    run.journal.span = span
     try:
         with span:
             yield span
     finally:
-        run.span = parent
+        run.journal.span = parent
 
 
 def agent_ended(run: RunContext, state: str, reason: str, error: dict[str, Any] | None = None) -> None:
     """Say on the agent's span, and in the metrics, how its run ended."""
-    span = run.span
+    span = run.journal.span
     span.set(
         {
-            **usage_attributes(run.usage),
+            **usage_attributes(run.meter.usage),
             "gen_ai.response.finish_reasons": (reason,),
             "kaged.run.state": state,
-            "kaged.run.steps": run.step,
-            "kaged.cost.usd": run.cost_usd,
+            "kaged.run.steps": run.meter.step,
+            "kaged.cost.usd": run.meter.cost_usd,
         }
     )
     if span.captures:
@@ -87,15 +85,15 @@ def agent_ended(run: RunContext, state: str, reason: str, error: dict[str, Any] 
         span.fail((error or {}).get("code") or reason, str((error or {}).get("message", "")))
     elif state != "succeeded":
         span.set({"error.type": reason})
-    run.metrics.count(metrics.RUNS, state)
-    run.metrics.observe(metrics.RUN_SECONDS, state, value=time.monotonic() - run.started)
-    if run.agent_path != "primary":
-        run.metrics.count(metrics.DELEGATIONS, state)
+    run.journal.metrics.count(metrics.RUNS, state)
+    run.journal.metrics.observe(metrics.RUN_SECONDS, state, value=time.monotonic() - run.meter.started)
+    if run.scope.agent_path != "primary":
+        run.journal.metrics.count(metrics.DELEGATIONS, state)
 
 
 def tool_span(run: RunContext, call: ToolCallBlock) -> Span:
     """Open the span of one tool call under the agent's."""
-    span = run.span.child(
+    span = run.journal.span.child(
         f"execute_tool {call.name}",
         {
             "gen_ai.operation.name": "execute_tool",
@@ -103,7 +101,7 @@ def tool_span(run: RunContext, call: ToolCallBlock) -> Span:
             "gen_ai.tool.call.id": call.id,
             "gen_ai.tool.type": "function",
             **_identity(run),
-            "kaged.step": run.step,
+            "kaged.step": run.meter.step,
         },
     )
     if span.captures:
@@ -118,8 +116,10 @@ def tool_ended(run: RunContext, span: Span, name: str, envelope: ToolEnvelope, *
     if envelope.is_error:
         span.fail(envelope.code or "error", envelope.error_text or "")
     label = name if known else "unknown"
-    run.metrics.count(metrics.TOOL_CALLS, label, envelope.code or "ok" if envelope.is_error else "ok")
-    run.metrics.observe(metrics.TOOL_SECONDS, label, value=(envelope.metadata.duration_ms or 0) / 1000)
+    run.journal.metrics.count(metrics.TOOL_CALLS, label, envelope.code or "ok" if envelope.is_error else "ok")
+    run.journal.metrics.observe(
+        metrics.TOOL_SECONDS, label, value=(envelope.metadata.duration_ms or 0) / 1000
+    )
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def compaction_span(run: RunContext, strategy: str, trigger: str) -> Iterator[Sp
     `compaction_ended`.
 
     The model calls that it makes are recorded with `ModelCallRecord(run, parent=span)`."""
-    span = run.span.child(
+    span = run.journal.span.child(
         f"compact {strategy}",
         {**_identity(run), "kaged.compaction.strategy": strategy, "kaged.compaction.trigger": trigger},
     )
@@ -136,7 +136,7 @@ def compaction_span(run: RunContext, strategy: str, trigger: str) -> Iterator[Sp
         with span:
             yield span
     except BaseException as error:
-        run.metrics.count(metrics.COMPACTIONS, strategy, trigger, error_type_of(error))
+        run.journal.metrics.count(metrics.COMPACTIONS, strategy, trigger, error_type_of(error))
         raise
 
 
@@ -151,7 +151,7 @@ def compaction_ended(run: RunContext, span: Span, record: Compaction, outcome: s
             "kaged.compaction.superseded": len(record.superseded_message_ids),
         }
     )
-    run.metrics.count(metrics.COMPACTIONS, record.strategy, record.trigger, outcome)
+    run.journal.metrics.count(metrics.COMPACTIONS, record.strategy, record.trigger, outcome)
 
 
 class ModelCallRecord:
@@ -159,7 +159,7 @@ class ModelCallRecord:
 
     def __init__(self, run: RunContext, *, parent: Span | None = None) -> None:
         self._run = run
-        self._parent = parent if parent is not None else run.span
+        self._parent = parent if parent is not None else run.journal.span
         self._span: Span | None = None
         self._provider = self._model = ""
         self._opened = 0.0
@@ -177,7 +177,7 @@ class ModelCallRecord:
                 "gen_ai.request.model": model,
                 "gen_ai.request.max_tokens": request.max_output_tokens,
                 "gen_ai.request.stream": True,
-                "kaged.step": self._run.step,
+                "kaged.step": self._run.meter.step,
                 "kaged.attempt": attempt.attempt,
             },
             kind="client",
@@ -227,12 +227,12 @@ class ModelCallRecord:
         if error_type is not None:
             span.fail(error_type, message)
         span.end()
-        numbers, labels = self._run.metrics, (self._provider, self._model)
+        numbers, labels = self._run.journal.metrics, (self._provider, self._model)
         numbers.count(metrics.MODEL_CALLS, *labels, error_type or "ok")
         numbers.observe(metrics.MODEL_SECONDS, *labels, value=time.monotonic() - self._opened)
 
     def _count(self, usage: Usage, cost: float | None, ttft_ms: float | None) -> None:
-        numbers, labels = self._run.metrics, (self._provider, self._model)
+        numbers, labels = self._run.journal.metrics, (self._provider, self._model)
         for kind, tokens in (
             ("input", usage.input_tokens),
             ("output", usage.output_tokens),
@@ -271,9 +271,9 @@ def usage_attributes(usage: Usage) -> dict[str, int | None]:
 
 def _identity(run: RunContext) -> dict[str, str | None]:
     return {
-        "gen_ai.conversation.id": run.session_id,
-        "gen_ai.agent.name": agent_name(run.agent_path),
-        "gen_ai.agent.id": run.agent_path,
-        "kaged.run.id": run.run_id or None,
-        "user.id": run.actor,
+        "gen_ai.conversation.id": run.scope.session_id,
+        "gen_ai.agent.name": agent_name(run.scope.agent_path),
+        "gen_ai.agent.id": run.scope.agent_path,
+        "kaged.run.id": run.scope.run_id or None,
+        "user.id": run.scope.actor,
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.ids import now_ms
 from app.storage.storage import Storage
-from app.tools.ports import MAX_TODO_CHARACTERS, MAX_TODOS, TODO_STATES, TodoItem
+from app.tools.contract.ports import MAX_TODO_CHARACTERS, MAX_TODOS, TODO_STATES, TodoItem
 
 
 class SessionTodos:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.events import MessageToolResult, ShownImage, head_of, message_address
-from app.harness.run_context import RunContext
+from app.events.union import MessageToolResult, ShownImage, head_of, message_address
+from app.harness.run.run_context import RunContext
 from app.ids import now_ms
 from app.messages import ToolResult
-from app.tools.call import ToolEnvelope
+from app.storage.models import MessageDetails
+from app.tools.contract.call import ToolEnvelope
 
 
 def result_row(
     run: RunContext, message_id: str, position: int, result: ToolResult, envelope: ToolEnvelope
 ) -> dict[str, Any]:
     """Return the columns of one tool result's message."""
-    details: dict[str, Any] = {"toolCallId": result.tool_call_id, "toolName": result.name}
+    details: MessageDetails = {"toolCallId": result.tool_call_id, "toolName": result.name}
     if result.is_error:
         details["isError"] = True
         details["code"] = envelope.code
@@ -29,9 +30,9 @@ def result_row(
         details["metadata"] = metadata
     return {
         "id": message_id,
-        "session_id": run.session_id,
-        "run_id": run.run_id,
-        "agent_path": run.agent_path,
+        "session_id": run.scope.session_id,
+        "run_id": run.scope.run_id,
+        "agent_path": run.scope.agent_path,
         "position": position,
         "role": "tool",
         "content": result.content,

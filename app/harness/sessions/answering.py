@@ -9,25 +9,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from app.events import EventPayload
-from app.harness.interactions.live import answered_audit
-from app.harness.interactions.open_calls import OpenCall, open_calls, result_message
-from app.harness.interactions.rows import PERMISSION, closed_values
-from app.harness.message_rows import tool_result
-from app.harness.tool_results import result_event
+from app.events.payload import EventPayload
+from app.harness.conversation.message_rows import tool_result
+from app.harness.questions.live import answered_audit
+from app.harness.questions.rows import PERMISSION, closed_values
+from app.harness.run.run_context import OpenStep
+from app.harness.run.tool_results import result_event
+from app.harness.sessions.open_calls import OpenCall, open_calls, result_message
+from app.harness.sessions.session_runs import SessionRuns
+from app.harness.sessions.session_services import SessionServices
 from app.ids import now_ms
 from app.states import InteractionState, ToolCallState, move
+from app.storage.keyed_effect import effect
 from app.storage.models import AuditEvent, Interaction, Message
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.call import ToolEnvelope
-from app.tools.redaction import redacted
-
-if TYPE_CHECKING:
-    from app.harness.session_runs import SessionRuns
-    from app.harness.session_services import SessionServices
-    from app.harness.tool_calls import StepCalls
+from app.tools.contract.call import ToolEnvelope
+from app.tools.dispatch.redaction import redacted
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +90,11 @@ class Answering:
             uow.audit.add_many(audit)
             return True
 
+        closed = question.model_copy(update=values)
+        kept = effect(work, lambda done: closed if done else None)
         stored = await asyncio.shield(
             self._runs.stream.record(
-                told, work, run_id=question.run_id, agent_path=question.agent_path, durable=True
+                told, kept, run_id=question.run_id, agent_path=question.agent_path, durable=True
             )
         )
         if not stored:
@@ -105,24 +106,24 @@ class Answering:
                 self.taken_by_step = True
             else:
                 history.answer_call(one.call.call_id, row.id, result)
-        return question.model_copy(update=values)
+        return closed
 
     # -- inside -----------------------------------------------------------------------------
 
     async def _open(self) -> list[OpenCall]:
-        return await self._services.storage.read(lambda uow: open_calls(uow, self._runs.id))
+        return await self._services.runs.storage.read(lambda uow: open_calls(uow, self._runs.id))
 
-    def _step_of(self, one: OpenCall) -> StepCalls | None:
+    def _step_of(self, one: OpenCall) -> OpenStep | None:
         """Return the step that the call belongs to while its other calls are at work."""
         active = self._runs.active
-        step = None if active is None else active.context.step_calls
+        step = None if active is None else active.context.controls.step_calls
         waits = step is not None and step.waiting_call(one.call.call_id) is not None
         return step if waits and one.question is not None and one.question.kind != PERMISSION else None
 
     def _audit(self, one: OpenCall, checked: CheckedAnswer, actor: str) -> list[AuditEvent]:
         question, call, at = one.question, one.call, now_ms()
         assert question is not None
-        project_id, redactor = self._runs.row.project_id, self._services.redactor
+        project_id, redactor = self._runs.row.project_id, self._services.runs.redactor
         noted = answered_audit(question, project_id, actor, redactor.data(redacted(checked.answer)))
         if question.kind == PERMISSION:
             noted.event, noted.data = "permission.answered", {**noted.data, **noted.data.pop("answer")}

@@ -9,35 +9,65 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from app.errors import KagedError, ToolError
-from app.events import EventPayload
+from app.errors import KagedError, StorageOutage, ToolError
+from app.events.payload import EventPayload
+from app.harness.conversation.inbox import Inbox
+from app.harness.conversation.session_rows import posted_event, put_all
 from app.harness.delegation.answers import answer_of
-from app.harness.delegation.delegations import ended_told
+from app.harness.delegation.delegations import Delegations, ended_told
 from app.harness.delegation.hooks import Delegation
 from app.harness.delegation.rows import task_result_row
-from app.harness.session_rows import posted_event, put_all
+from app.harness.loop.active_run import ActiveRun
+from app.harness.sessions.capacity import Claim
+from app.harness.sessions.session_record import SessionRecord
+from app.harness.sessions.session_services import SessionServices
+from app.harness.sessions.session_waits import SessionWaits
+from app.harness.stream.session_stream import SessionStream
 from app.ids import now_ms
 from app.states import SessionEvent, SessionState
 from app.storage.models import AuditEvent, Message
+from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.agents.answer import ChildAnswer
-
-if TYPE_CHECKING:
-    from app.harness.active_run import ActiveRun
-    from app.harness.session_runs import SessionRuns
-    from app.harness.session_services import SessionServices
+from app.tools.contract.child_answer import ChildAnswer
 
 log = logging.getLogger("kaged.delegation")
 
 ROOT_AGENT = "primary"
 
 
+class Starter(Protocol):
+    """The session that the tasks belong to. Its runs begin and its state moves under `lock` alone."""
+
+    lock: asyncio.Lock
+    stream: SessionStream
+    record: SessionRecord
+    inbox: Inbox
+    active: ActiveRun | None
+    closed: bool
+    delegations: Delegations
+    waits: SessionWaits
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def row(self) -> SessionRow: ...
+
+    def claim(self) -> Claim: ...
+
+    def release_place(self) -> None: ...
+
+    def wait_for_capacity(self) -> None: ...
+
+    async def begin(self, message: Message | None, event: SessionEvent) -> ActiveRun: ...
+
+
 class BackgroundTasks:
     """The background tasks of one session."""
 
-    def __init__(self, session: SessionRuns, services: SessionServices) -> None:
+    def __init__(self, session: Starter, services: SessionServices) -> None:
         self._session = session
         self._services = services
 
@@ -58,8 +88,9 @@ class BackgroundTasks:
             finally:
                 if session.active is None:
                     session.release_place()
+                session.waits.look()
 
-    async def hand_up(self, rows: list[Message], *, held: bool) -> None:
+    async def forward(self, rows: list[Message], *, held: bool) -> None:
         """Tell the root agent what an agent was to be told that has ended without having read it; after an
         operator's cancel (`held`) nothing is started because of it."""
         session = self._session
@@ -72,7 +103,7 @@ class BackgroundTasks:
             for row in waiting:
                 session.inbox.add(row)
             if waiting:
-                await self.take_up(waiting[0])
+                await self.dispatch(waiting[0])
 
     async def _tell(
         self,
@@ -82,10 +113,10 @@ class BackgroundTasks:
         store: Callable[[UnitOfWork], None],
     ) -> None:
         session, run = self._session, active.context
-        starter = session.delegations.live.get(delegation.parent.run_id)
+        starter = session.delegations.live.get(delegation.parent.scope.run_id)
         listening = starter is not None and starter.active.outcome is None
-        path = delegation.parent.agent_path if listening else ROOT_AGENT
-        held = run.stopping == "cancel"
+        path = delegation.parent.scope.agent_path if listening else ROOT_AGENT
+        held = run.controls.stopping == "cancel"
         row, answer = self._row(delegation, active, path)
         if held:
             row = row.model_copy(update={"delivery": "held"})
@@ -100,13 +131,18 @@ class BackgroundTasks:
         stored = session.stream.record(
             events,
             unit,
-            run_id=run.run_id,
-            agent_path=run.agent_path,
-            parent_tool_call_id=run.parent_call_id,
+            run_id=run.scope.run_id,
+            agent_path=run.scope.agent_path,
+            parent_tool_call_id=run.scope.parent_call_id,
             durable=True,
+            kept=True,
         )
-        told = session.stream.record([posted_event(row, queued=True)], agent_path=path)
-        await asyncio.gather(stored, told)
+        told = session.stream.record([posted_event(row, queued=True)], agent_path=path, kept=True)
+        try:
+            await asyncio.gather(stored, told)
+        except StorageOutage:  # both are stored after it; the message goes with the next one
+            session.inbox.restore([row.model_copy(update={"delivery": "held"})])
+            raise
         if answer is not None:
             await session.delegations.propose(delegation, active, answer)
         if listening and starter is not None:
@@ -116,12 +152,12 @@ class BackgroundTasks:
                 session.inbox.restore([row])
             else:
                 session.inbox.add(row)
-                await self.take_up(row)
+                await self.dispatch(row)
 
-    async def take_up(self, row: Message) -> None:
+    async def dispatch(self, row: Message) -> None:
         """Start a run because of a message about a task, when the session is idle; hold its lock."""
         session, services = self._session, self._services
-        if session.record.state is not SessionState.IDLE or session.closed or services.stopping():
+        if session.record.state is not SessionState.IDLE or session.closed or services.tasks.stopping:
             return
         try:
             await services.check_runnable(session.row, None)
@@ -132,7 +168,7 @@ class BackgroundTasks:
             session.wait_for_capacity()
         except KagedError as problem:
             log.warning(
-                "what a task of %s came to waits for the next message: %s", session.id, problem.message
+                "the result of a task of %s waits for the next message: %s", session.id, problem.message
             )
 
     def _row(
@@ -141,17 +177,23 @@ class BackgroundTasks:
         """Return the message about a task's end, and the answer when it has one."""
         run, outcome = active.context, active.outcome
         state = outcome.state if outcome is not None else "failed"
-        told = f"The task in the background that {delegation.parent.agent_path} gave to {run.agent_path}"
+        starter, child = delegation.parent.scope.agent_path, run.scope.agent_path
+        told = f"The task in the background that {starter} gave to {child}"
         answer: ChildAnswer | None = None
         try:
             if outcome is None:
                 raise ToolError("agent_failed", "It broke off.")
             answer = answer_of(run, outcome, [])
-            content = f"{told} (run {run.run_id}) is done.\n{answer.message}"
+            content = f"{told} (run {run.scope.run_id}) is done.\n{answer.message}"
         except ToolError as error:
-            content = f"{told} (run {run.run_id}) was not done.\nError {error.code}: {error.message}"
+            content = f"{told} (run {run.scope.run_id}) was not done.\nError {error.code}: {error.message}"
         row = task_result_row(
-            run.session_id, path, content, child_path=run.agent_path, run_id=run.run_id, state=state
+            run.scope.session_id,
+            path,
+            content,
+            child_path=child,
+            run_id=run.scope.run_id,
+            state=state,
         )
         return row, answer
 
@@ -160,10 +202,10 @@ class BackgroundTasks:
         return AuditEvent(
             created_at=now_ms(),
             event="delegation.completed",
-            actor=run.actor,
-            project_id=run.project_id,
-            session_id=run.session_id,
-            run_id=delegation.parent.run_id,
-            agent_path=delegation.parent.agent_path,
-            data=run.redactor.data(ended_told(delegation, active)),
+            actor=run.scope.actor,
+            project_id=run.scope.project_id,
+            session_id=run.scope.session_id,
+            run_id=delegation.parent.scope.run_id,
+            agent_path=delegation.parent.scope.agent_path,
+            data=run.journal.redactor.data(ended_told(delegation, active)),
         )

@@ -10,23 +10,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
-from app.compaction_events import CompactionDecided, CompactionFlagged
 from app.errors import Conflict, NotFound, ValidationFailed
+from app.events.compaction import CompactionDecided, CompactionFlagged
 from app.harness.compaction.compactor import Compacted, Compactor
-from app.harness.compaction.plan import StrategyName
 from app.harness.compaction.proposals import edited, plan_of
 from app.harness.compaction.records import summary_row
-from app.harness.run_context import RunContext
-from app.harness.run_factory import build_run
+from app.harness.loop.run_factory import root_context
+from app.harness.run.compaction_requests import StrategyName
+from app.harness.run.run_context import RunContext
+from app.harness.sessions.session_runs import SessionRuns
+from app.harness.sessions.session_services import SessionServices
 from app.ids import now_ms
 from app.states import CompactionState, SessionState, move
 from app.storage.models import Compaction
-
-if TYPE_CHECKING:
-    from app.harness.session_runs import SessionRuns
-    from app.harness.session_services import SessionServices
 
 BOUNDARY_SECONDS = 60.0
 """How long an answer waits for the next boundary of a run."""
@@ -50,7 +48,7 @@ class CompactionCommands:
         """Compact an agent's context now, or at the next boundary of its run.
 
         Raises `Conflict` when the agent does not run and has no context, when no boundary comes within a
-        minute, or when a stop cuts the compaction off; it is not done then."""
+        minute or before a person answers, or when a stop cuts the compaction off; it is not done then."""
         runs = await self._find(session_id)
         await self._check(runs, strategy, agent_path)
         if runs.active is not None:
@@ -75,7 +73,7 @@ class CompactionCommands:
             async with runs.lock:
                 context = await self._at_rest(runs, agent_path, actor, active_too=True)
         async with asyncio.timeout(WORK_SECONDS):
-            return await Compactor(context, self._services.compaction).compact(
+            return await Compactor(context, self._services.runs.compaction).compact(
                 "operator_manual", strategy, dry_run=True
             )
 
@@ -91,10 +89,10 @@ class CompactionCommands:
             if summary is not None:
                 proposal.summary_message_id, proposal.summary = summary.id, summary.content
             self._decide(context, proposal, "approved", actor)
-            compactor = Compactor(context, self._services.compaction)
+            compactor = Compactor(context, self._services.runs.compaction)
             await compactor.carry_out(proposal, plan, summary, began=time.monotonic())
             await compactor.tell_plugins(proposal, plan)
-            await context.settle()
+            await context.journal.settle()
             runs.record.row = runs.record.row.model_copy(update={"context_overflow": False})
             return proposal
 
@@ -107,8 +105,10 @@ class CompactionCommands:
             proposal, context = await self._proposal(runs, compaction_id, actor)
             values = edited(proposal, context, ids, text)
             values["details"] = self._decide(context, proposal, "edited", actor)
-            context.record(work=lambda uow: uow.compactions.decide(compaction_id, **values), durable=True)
-            await context.settle()
+            context.journal.record(
+                work=lambda uow: uow.compactions.decide(compaction_id, **values), durable=True
+            )
+            await context.journal.settle()
             return proposal.model_copy(update=values)
 
     async def reject(self, session_id: str, compaction_id: str, actor: str) -> Compaction:
@@ -118,8 +118,10 @@ class CompactionCommands:
             proposal, context = await self._proposal(runs, compaction_id, actor)
             state = move(CompactionState(proposal.state), CompactionState.REJECTED).value
             values = {"state": state, "details": self._decide(context, proposal, "rejected", actor)}
-            context.record(work=lambda uow: uow.compactions.decide(compaction_id, **values), durable=True)
-            await context.settle()
+            context.journal.record(
+                work=lambda uow: uow.compactions.decide(compaction_id, **values), durable=True
+            )
+            await context.journal.settle()
             return proposal.model_copy(update=values)
 
     async def flag(
@@ -153,7 +155,7 @@ class CompactionCommands:
 
     async def get(self, session_id: str, compaction_id: str) -> Compaction:
         """Return a compaction of the session. Raises `NotFound`."""
-        found = await self._services.storage.read(lambda uow: uow.compactions.get(compaction_id))
+        found = await self._services.runs.storage.read(lambda uow: uow.compactions.get(compaction_id))
         if found is None or found.session_id != session_id:
             raise NotFound(f"The session has no compaction {compaction_id}.")
         return found
@@ -162,7 +164,7 @@ class CompactionCommands:
 
     async def _check(self, runs: SessionRuns, strategy: StrategyName | None, agent_path: str) -> None:
         """Refuse an agent that there is not, and a strategy that its project file does not prepare."""
-        project = await self._services.project_of(runs.row)
+        project = await self._services.runs.projects.of_session(runs.row)
         agent = next((one for one in project.agents() if one.path == agent_path), None)
         if agent is None:
             raise NotFound(f"The project has no agent {agent_path}.")
@@ -181,13 +183,15 @@ class CompactionCommands:
         active, live = runs.active, _live(runs, agent_path)
         if active is None:
             return None
-        if live is None or live.compaction_requests is None:
+        if live is None or live.controls.compactions is None:
             raise _not_running(agent_path)
         ended = asyncio.ensure_future(active.ended())
+        asks = asyncio.ensure_future(runs.waits.given_up())
         try:
-            async with live.compaction_requests.asked(strategy) as request:
+            async with live.controls.compactions.asked(strategy) as request:
                 either: set[asyncio.Future[Any]] = {request.answer, ended}
-                await asyncio.wait(either, timeout=BOUNDARY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                first = asyncio.FIRST_COMPLETED
+                await asyncio.wait({*either, asks}, timeout=BOUNDARY_SECONDS, return_when=first)
                 if request.begun:
                     await asyncio.wait(either, timeout=WORK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
                 if request.answer.done():
@@ -196,8 +200,11 @@ class CompactionCommands:
                     raise _given_up(stopped=ended.done())
                 if ended.done():
                     return None
+                if asks.done():
+                    raise _asks(runs)
         finally:
             ended.cancel()
+            asks.cancel()
         raise Conflict(
             f"The run came to no boundary within {BOUNDARY_SECONDS:.0f} s; nothing was compacted. "
             "Try again, or pause the run first.",
@@ -213,10 +220,10 @@ class CompactionCommands:
         generation = context.history.generation
         try:
             async with asyncio.timeout(WORK_SECONDS) as runs.compacting:
-                done = await Compactor(context, self._services.compaction).compact(
+                done = await Compactor(context, self._services.runs.compaction).compact(
                     "operator_manual", strategy
                 )
-                await context.settle()
+                await context.journal.settle()
                 return done
         except TimeoutError:
             stopped = runs.compaction_given_up
@@ -228,7 +235,7 @@ class CompactionCommands:
         self, runs: SessionRuns, agent_path: str, actor: str, *, active_too: bool = False
     ) -> RunContext:
         """Return the context of the root agent while no run is active. The lock is held."""
-        self._services.refuse_when_stopping()
+        self._services.tasks.refuse_when_stopping()
         if runs.closed:
             raise NotFound(f"There is no session {runs.id}.")
         if runs.record.state is SessionState.ARCHIVED:
@@ -241,10 +248,7 @@ class CompactionCommands:
                 reason="run_in_progress",
                 details={"state": runs.row.state},
             )
-        await runs.conversation()
-        context = (await build_run(self._services, runs, None, None, None)).context
-        context.run_id, context.actor = "", actor
-        return context
+        return await root_context(self._services.runs, runs, run_id="", actor=actor)
 
     async def _proposal(
         self, runs: SessionRuns, compaction_id: str, actor: str
@@ -267,8 +271,10 @@ class CompactionCommands:
     ) -> dict[str, Any]:
         """Note the decision; return the record's details with it. It is stored with the next write."""
         told = {"compaction_id": proposal.id, "decision": decision}
-        context.audit("compaction.decided", told)
-        context.record(CompactionDecided(compaction_id=proposal.id, decision=decision, decided_by=actor))
+        context.journal.audit("compaction.decided", told)
+        context.journal.record(
+            CompactionDecided(compaction_id=proposal.id, decision=decision, decided_by=actor)
+        )
         proposal.details = {
             **proposal.details,
             "decision": decision,
@@ -282,13 +288,8 @@ def _live(runs: SessionRuns, agent_path: str) -> RunContext | None:
     """Return the context of a running agent: the root's, or one below it."""
     if runs.active is None:
         return None
-    waiting = [runs.active.context]
-    while waiting:
-        context = waiting.pop()
-        if context.agent_path == agent_path:
-            return context
-        waiting += [child.context for child in context.children.values()]
-    return None
+    known = (runs.active.context, *runs.active.context.below())
+    return next((context for context in known if context.scope.agent_path == agent_path), None)
 
 
 def _given_up(*, stopped: bool, changed: bool = False) -> Conflict:
@@ -300,6 +301,15 @@ def _given_up(*, stopped: bool, changed: bool = False) -> Conflict:
     return Conflict(
         f"The compaction {how}; {what}",
         reason="compaction_stopped" if stopped else "compaction_timeout",
+    )
+
+
+def _asks(runs: SessionRuns) -> Conflict:
+    return Conflict(
+        "The run waits in the middle of a step for an answer or a place; nothing was compacted. Answer its "
+        "questions or cancel it, then try again.",
+        reason="run_in_progress",
+        details={"state": runs.row.state, "state_reason": runs.row.state_reason},
     )
 
 

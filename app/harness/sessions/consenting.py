@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.errors import ToolError
-from app.harness.consent import GivenAnswer
-from app.harness.consent_rows import answered_event, rejected, rules_to_store
-from app.harness.interactions.answering import CheckedAnswer
+from app.harness.questions.consent_rows import GivenAnswer, answered_event, rejected, rules_to_store
+from app.harness.sessions.answering import CheckedAnswer
 from app.storage.models import Interaction
-from app.tools.authorisation.rules import ConsentRequest, PermissionRule
-from app.tools.call import ToolEnvelope
+from app.tools.contract.call import ToolEnvelope
+from app.tools.contract.rules import ConsentRequest, PermissionRule
 
 
 def request_of(row: Interaction) -> ConsentRequest:

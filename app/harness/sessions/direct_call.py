@@ -8,30 +8,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.errors import Conflict, NotFound, ToolError
-from app.events import ToolProgress
+from app.events.union import ToolProgress
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.hooks.agent_plugins import Caller
-from app.harness.permissions import declared_rules
-from app.harness.run_cage import cage_of
-from app.harness.run_factory import own_tools
-from app.harness.todo_lists import SessionTodos
-from app.harness.tool_selection import allowed_tools
+from app.harness.loop.run_factory import extra_tools
+from app.harness.projects.permissions import declared_rules
+from app.harness.projects.run_cage import cage_of
+from app.harness.projects.tool_selection import allowed_tools
+from app.harness.run.todo_lists import SessionTodos
+from app.harness.sessions.session import Session
+from app.harness.sessions.session_services import SessionServices
 from app.ids import new_id, now_ms
 from app.states import SessionState, ToolCallState
 from app.storage.models import AuditEvent, ToolCall
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.agents.answer import ChildAnswer
 from app.tools.agents.definition import agent_tool_name
-from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
-from app.tools.call import ToolCallContext, ToolEnvelope
-from app.tools.ports import ChildTask, FileWrite, HumanQuestion, TodoItem
-
-if TYPE_CHECKING:
-    from app.harness.session import Session
-    from app.harness.session_services import SessionServices
+from app.tools.contract.call import ToolCallContext, ToolEnvelope
+from app.tools.contract.child_answer import ChildAnswer
+from app.tools.contract.ports import ChildTask, FileWrite, HumanQuestion, TodoItem
+from app.tools.contract.rules import ConsentAnswer, ConsentRequest
 
 
 class _Ports:
@@ -42,8 +40,8 @@ class _Ports:
     ) -> None:
         self.rows: list[AuditEvent] = []
         self._session = session
-        self._redactor = services.redactor
-        self._todos = SessionTodos(services.storage, session.id)
+        self._redactor = services.runs.redactor
+        self._todos = SessionTodos(services.runs.storage, session.id)
         self._call_id = call_id
         self._actor = actor
         self._agent = agent
@@ -116,7 +114,7 @@ async def _agent(
             reason="invalid_transition",
             details={"state": session.row.state},
         )
-    project = await services.project_of(session.row)
+    project = await services.runs.projects.of_session(session.row)
     agent = project.agent(agent_path)
     if agent is None:
         known = ", ".join(one.path for one in project.agents())
@@ -155,9 +153,7 @@ async def call_directly(
     project, agent = await _agent(services, session, agent_path)
     call_id = new_id("tcl")
     ports = _Ports(session, services, call_id, actor, agent)
-    row = _running(session.id, agent_path, call_id, name, params)
-    await services.storage.write(lambda uow: uow.tool_calls.add(row))
-    root = services.projects.root_of(session.row.project_id)
+    root = services.runs.projects.root_of(session.row.project_id)
     context = ToolCallContext(
         session_id=session.id,
         run_id=None,
@@ -167,17 +163,20 @@ async def call_directly(
         cage=await asyncio.to_thread(cage_of, project, agent, root),
         request_id=call_id,
         call_id=call_id,
-        scratch_dir=services.scratch_root / session.id,
+        scratch_dir=services.runs.scratch_root / session.id,
         ports=ports,
         rules=declared_rules(project, agent)
-        + await services.permissions.applying_to(session.row.project_id, session.id),
+        + await services.runs.consents.rules.applying_to(session.row.project_id, session.id),
         headless=not consents,
     )
+    row = _running(session.id, agent_path, call_id, name, params)
     state, envelope = ToolCallState.CANCELLED, None
     try:
+        # A client that leaves while the row is written cancels the call, too: its end is stored behind it.
+        await services.runs.storage.write(lambda uow: uow.tool_calls.add(row))
         caller = Caller(actor, context.project_id, context.project_root, agent, session.id)
-        own = await own_tools(services, caller)
-        envelope = await services.tools.call(
+        own = await extra_tools(services.runs, caller)
+        envelope = await services.runs.tools.call(
             name, params, context, allowed=allowed_tools(agent, own), own=own
         )
         state = ToolCallState.FAILED if envelope.is_error else ToolCallState.SUCCEEDED
@@ -188,6 +187,6 @@ async def call_directly(
             uow.tool_calls.update(call_id, state=state.value, error_code=code, ended_at=now_ms())
             uow.audit.add_many(ports.rows)
 
-        stored = services.storage.submit(store, durable=True)
+        stored = services.runs.storage.submit(store, durable=True)
     await stored
     return envelope

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.harness.checkpoints.past import conversation_at
-from app.harness.checkpoints.point import ROOT_AGENT, point_at
-from app.harness.interactions.open_calls import open_calls, unanswered_results
+from app.harness.sessions.history_at import conversation_at
+from app.harness.sessions.open_calls import open_calls, unanswered_results
+from app.harness.sessions.point import ROOT_AGENT, point_at
 from app.ids import new_id, now_ms
 from app.storage.models import AuditEvent, Message, PromptEdit
 from app.storage.models import Session as SessionRow

@@ -5,7 +5,7 @@ Owns: which stored messages were part of it then. Never: changing a row.
 
 from __future__ import annotations
 
-from app.harness.checkpoints.point import (
+from app.harness.sessions.point import (
     ROOT_AGENT,
     Point,
     applied,

@@ -7,21 +7,19 @@ changing anything.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.errors import NotFound
-from app.harness.checkpoints.past import conversation_at
-from app.harness.checkpoints.point import Point, point_at
-from app.harness.checkpoints.sent_prompts import SentPrompt, sent_prompts
-from app.harness.prompts.session_prompts import as_prompt
-from app.harness.workflows.narrowed import prompt_of
+from app.harness.dsl.compiled import CompiledProject
+from app.harness.dsl.workflow_view import prompt_of
+from app.harness.projects.prompts.session_prompts import as_prompt
+from app.harness.sessions.history_at import conversation_at
+from app.harness.sessions.point import Point, point_at
+from app.harness.sessions.sent_prompts import SentPrompt, sent_prompts
+from app.harness.sessions.session_services import SessionServices
 from app.storage.models import Checkpoint, Message, PromptEdit, Worktree
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
-
-if TYPE_CHECKING:
-    from app.harness.dsl.compiled import CompiledProject
-    from app.harness.session_services import SessionServices
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +62,16 @@ async def describe_prompts(
     """Return, for each agent, the text that the next call bears: `agent_path`, `file`, `digest`,
     `content`, `source` (`file` or `edited`), `pending`, `file_digest`, and `sent`, its last system
     prompt up to the point, or None."""
-    described = await services.projects.describe_prompts(row.project_id, project, workflow=prompt_of(row))
+    described = await services.runs.projects.describe_prompts(
+        row.project_id, project, workflow=prompt_of(row)
+    )
     paths = [str(prompt["agent_path"]) for prompt in described]
     position = None if point is None else point.position
 
     def read(uow: UnitOfWork) -> tuple[list[PromptEdit], dict[str, SentPrompt]]:
         return uow.prompt_edits.of_session(row.id), sent_prompts(uow, row.id, paths, position)
 
-    edits, sent = await services.storage.read(read)
+    edits, sent = await services.runs.storage.read(read)
     newest = {edit.target: edit for edit in edits}
     return [_described(prompt, newest.get(prompt["agent_path"]), sent) for prompt in described]
 

@@ -6,17 +6,12 @@ Owns: that there is one object for each session, however many ask for it at once
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from app.errors import NotFound
-from app.harness.session import Session
-
-if TYPE_CHECKING:
-    from app.harness.event_hub import EventHub
-    from app.harness.session_services import SessionServices
-    from app.storage.storage import Storage
+from app.harness.sessions.session import Session
+from app.harness.sessions.session_services import SessionServices
+from app.harness.stream.event_hub import EventHub
 
 MAX_LIVE_SESSIONS = 256
 """Sessions kept in memory beside those that run or wait."""
@@ -25,8 +20,8 @@ MAX_LIVE_SESSIONS = 256
 class LiveSessions:
     """At most `MAX_LIVE_SESSIONS`, unless more are at work."""
 
-    def __init__(self, storage: Storage, hub: EventHub, services: Callable[[], SessionServices]) -> None:
-        self._storage, self._hub, self._services = storage, hub, services
+    def __init__(self, services: SessionServices, hub: EventHub) -> None:
+        self._services, self._storage, self._hub = services, services.runs.storage, hub
         self._kept: dict[str, Session] = {}
         # Also those that were let go of while a command still holds them: two objects of one session
         # would begin two runs at once.
@@ -66,7 +61,7 @@ class LiveSessions:
         stream = await self._hub.stream(session_id)
         found = self._alive.get(session_id)  # also who came after a failure, with a lock of its own
         if found is None:
-            found = Session(row, stream, self._services())
+            found = Session(row, stream, self._services)
             found.restore(waiting)
             self._alive[session_id] = found
         self._make_room()

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from app.errors import ToolError
-from app.events import ROOT_AGENT, EventPayload
-from app.harness.history import History
-from app.harness.interactions.given import WaitingCall, consents_of
-from app.harness.interactions.rows import closed_event, closed_values
-from app.harness.message_rows import tool_result
-from app.harness.tool_results import result_event
+from app.events.payload import EventPayload
+from app.events.union import ROOT_AGENT
+from app.harness.conversation.history import History
+from app.harness.conversation.message_rows import tool_result
+from app.harness.questions.rows import closed_event, closed_values
+from app.harness.run.answers import WaitingCall, consents_of
+from app.harness.run.tool_results import result_event
 from app.ids import new_id, now_ms
 from app.states import InteractionState, ToolCallState, move
-from app.storage.models import Interaction, Message, ToolCall
+from app.storage.models import Interaction, Message, MessageDetails, ToolCall
+from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.call import ToolEnvelope
-
-if TYPE_CHECKING:
-    from app.harness.session_runs import SessionRuns
-    from app.storage.storage import Storage
+from app.tools.contract.call import ToolEnvelope
 
 RESUMED = "The session went on without an answer to this. Go on with your best guess, or ask again."
 STOPPED = "The session was stopped before this was answered; the call was not run."
@@ -110,8 +108,17 @@ def unanswered_results(calls: Sequence[OpenCall], rows: Sequence[Message]) -> li
     return [result_message(one.call, last + n, envelope) for n, one in enumerate(calls, 1)]
 
 
+class Asked(Protocol):
+    """A session whose root agent may have asked people."""
+
+    @property
+    def id(self) -> str: ...
+
+    async def conversation(self) -> History: ...
+
+
 async def close_open_calls(
-    session: SessionRuns, storage: Storage, text: str, *, only_unanswered: bool = False
+    session: Asked, storage: Storage, text: str, *, only_unanswered: bool = False
 ) -> Closing:
     """Return the end of a session's open calls, empty when there are none; hold its lock.
 
@@ -127,9 +134,9 @@ async def close_open_calls(
 
 def result_message(call: ToolCall, position: int | None, envelope: ToolEnvelope) -> Message:
     """Return the message with the result of a stored call."""
-    details: dict[str, Any] = {"toolCallId": call.call_id, "toolName": call.name}
+    details: MessageDetails = {"toolCallId": call.call_id, "toolName": call.name}
     if envelope.is_error:
-        details |= {"isError": True, "code": envelope.code}
+        details["isError"], details["code"] = True, envelope.code
     return Message(
         id=new_id("msg"),
         session_id=call.session_id,

@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.errors import Conflict, NotFound, ToolError, ValidationFailed
-from app.events import PromptReloaded
-from app.harness.dsl.prompt_files import MAX_PROMPT_BYTES
-from app.harness.prompts.session_prompts import as_prompt
-from app.harness.prompts.store import Prompt, PromptStore, prompt_digest
+from app.events.sessions import PromptReloaded
+from app.harness.dsl.prompt_files import MAX_PROMPT_BYTES, prompt_digest
+from app.harness.projects.prompts.session_prompts import as_prompt
+from app.harness.projects.prompts.store import Prompt, PromptStore
+from app.harness.sessions.session_runs import SessionRuns
+from app.harness.sessions.session_services import SessionServices
 from app.ids import new_id, now_ms
 from app.states import SessionState
 from app.storage.models import AuditEvent, PromptEdit
 from app.storage.unit_of_work import UnitOfWork
 from app.workspace import Workspace
-
-if TYPE_CHECKING:
-    from app.harness.session_runs import SessionRuns
-    from app.harness.session_services import SessionServices
 
 
 class PromptEditing:
@@ -79,7 +77,7 @@ class PromptEditing:
             uow.prompt_edits.add(row)
             uow.audit.add_many([audit])
 
-        await self._services.storage.write(work, durable=True)
+        await self._services.runs.storage.write(work, durable=True)
 
     async def remove(self, agent_path: str, actor: str) -> None:
         """Let the file's text hold again from the next message boundary on; raises `NotFound` when the
@@ -93,7 +91,7 @@ class PromptEditing:
             if removed[-1]:
                 uow.audit.add_many([audit])
 
-        await self._services.storage.write(work, durable=True)
+        await self._services.runs.storage.write(work, durable=True)
         if not removed[-1]:
             raise NotFound(f"The session has no edit of the prompt of {agent_path}.")
         await self._runs.prompts.reload()
@@ -103,12 +101,13 @@ class PromptEditing:
 
     async def _require_paused_at(self, checkpoint_id: str) -> None:
         state = self._runs.record.state
-        known = await self._services.storage.read(lambda uow: uow.checkpoints.get(checkpoint_id))
+        known = await self._services.runs.storage.read(lambda uow: uow.checkpoints.get(checkpoint_id))
         if known is None or known.session_id != self._runs.id:
             raise NotFound(f"The session has no checkpoint {checkpoint_id}.")
-        opened = await self._services.storage.read(lambda uow: uow.checkpoints.open(self._runs.id))
-        if state is not SessionState.PAUSED or not opened or opened[0].id != checkpoint_id:
-            where = f"paused at {opened[0].id}" if state is SessionState.PAUSED and opened else state.value
+        opened = await self._services.runs.storage.read(lambda uow: uow.checkpoints.open(self._runs.id))
+        resting = state is SessionState.PAUSED and self._runs.active is None
+        if not resting or not opened or opened[0].id != checkpoint_id:
+            where = f"paused at {opened[0].id}" if resting and opened else state.value
             raise Conflict(
                 f"Prompts are edited only while the session is paused at this checkpoint; it is {where}.",
                 reason="not_paused_here",
@@ -116,15 +115,15 @@ class PromptEditing:
             )
 
     async def _store(self, agent_path: str) -> PromptStore:
-        project = await self._services.project_of(self._runs.row)
-        store = await self._services.projects.prompts_of(self._runs.row.project_id, project)
+        project = await self._services.runs.projects.of_session(self._runs.row)
+        store = await self._services.runs.projects.prompts_of(self._runs.row.project_id, project)
         if agent_path not in store.agent_paths():
             known = ", ".join(store.agent_paths())
             raise NotFound(f"There is no agent {agent_path!r} in this project. Agents: {known}.")
         return store
 
     async def _present(self, store: PromptStore, agent_path: str) -> Prompt:
-        rows = await self._services.storage.read(lambda uow: uow.prompt_edits.of_session(self._runs.id))
+        rows = await self._services.runs.storage.read(lambda uow: uow.prompt_edits.of_session(self._runs.id))
         edits = [as_prompt(row) for row in rows if row.target == agent_path]
         return edits[-1] if edits else store.get(agent_path)
 
@@ -134,7 +133,7 @@ class PromptEditing:
         """Write the file, and give up the session's own edits of it."""
         file, root = (
             Path(store.get(agent_path).file),
-            self._services.projects.root_of(self._runs.row.project_id),
+            self._services.runs.projects.root_of(self._runs.row.project_id),
         )
         if not file.is_relative_to(root):
             raise Conflict(
@@ -154,7 +153,7 @@ class PromptEditing:
             uow.prompt_edits.remove(self._runs.id, agent_path)
             uow.audit.add_many([audit])
 
-        await self._services.storage.write(work, durable=True)
+        await self._services.runs.storage.write(work, durable=True)
         await self._runs.prompts.reload()
 
     def _audit(self, event: str, agent_path: str, actor: str, data: dict[str, Any]) -> AuditEvent:

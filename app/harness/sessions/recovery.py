@@ -12,24 +12,24 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from app.errors import ToolError
-from app.events import (
+from app.events.payload import EventPayload
+from app.events.union import (
     ROOT_AGENT,
     CheckpointCreated,
-    EventPayload,
     MessageEnd,
     MessageToolResult,
     RunEnded,
     SessionStateChanged,
     StepEnded,
 )
+from app.harness.conversation.session_rows import checkpoint_event, posted_event
 from app.harness.delegation.rows import TASK_RESULT, task_result_row
-from app.harness.event_hub import EventHub
-from app.harness.interactions.rows import closed_event
-from app.harness.loop import INTERACTION
-from app.harness.session_rows import checkpoint_event, posted_event
+from app.harness.loop.loop import INTERACTION
+from app.harness.questions.rows import closed_event
+from app.harness.run.answers import consents_of
+from app.harness.stream.event_hub import EventHub
 from app.ids import new_id, now_ms
 from app.messages import Usage
 from app.states import (
@@ -41,21 +41,31 @@ from app.states import (
     move,
     move_session,
 )
-from app.storage.models import AuditEvent, Checkpoint, Interaction, Message, Run, Step, ToolCall
+from app.storage.models import (
+    AuditEvent,
+    Checkpoint,
+    Interaction,
+    Message,
+    MessageDetails,
+    Run,
+    Step,
+    ToolCall,
+)
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.call import ToolEnvelope
+from app.tools.contract.call import ToolEnvelope
 
 log = logging.getLogger("kaged.recovery")
 
 REASON = "daemon_restart"
 ABORTED = "aborted by daemon restart; it may have partly run"
+NOT_STARTED = "not started (daemon restart)"
 NOT_RUN = "aborted by daemon restart while it waited for consent; it was not run"
 
 
 async def recover(storage: Storage, hub: EventHub) -> int:
-    """Put every session right in which something ran; return how many there were."""
+    """Put every session right in which something ran or was left open; return how many there were."""
     await storage.write(lambda uow: uow.tool_calls.interrupt_direct(now_ms()))
     rows = await storage.read(_under_way)
     for row in rows:
@@ -74,7 +84,7 @@ async def recover(storage: Storage, hub: EventHub) -> int:
             for told in recovered.told
         ]
         await asyncio.gather(*stored)
-        log.warning("session %s was at work when the daemon stopped; it is %s now", row.id, recovered.after)
+        log.warning("session %s was running when the daemon stopped; it is %s now", row.id, recovered.after)
     await storage.write(_expire_all)
     return len(rows)
 
@@ -85,10 +95,15 @@ async def to_wake(storage: Storage) -> list[str]:
 
 
 def _under_way(uow: UnitOfWork) -> list[SessionRow]:
-    """Return the sessions that are running, and those with a task in the background."""
+    """Return the sessions that are running, those with a task in the background, and those in which a run
+    that has ended left a call or a message open: an outage of the storage does that."""
     found = {row.id: row for row in uow.sessions.in_states([SessionState.RUNNING.value])}
     for run in uow.runs.in_states([RunState.RUNNING.value, RunState.PENDING.value]):
         session = found.get(run.session_id) or uow.sessions.get(run.session_id)
+        if session is not None:
+            found[session.id] = session
+    for session_id in {*uow.tool_calls.sessions_with_unfinished(), *uow.messages.sessions_with_incomplete()}:
+        session = found.get(session_id) or uow.sessions.get(session_id)
         if session is not None:
             found[session.id] = session
     return list(found.values())
@@ -148,17 +163,22 @@ class _Wreck:
         ]
         roots = [run for run in self.runs if run.parent_run_id is None]
         self.run_id = roots[-1].id if roots else None
+        self.totals = uow.runs.totals([run.id for run in self.runs])
         self.messages = uow.messages.incomplete(session.id)
-        self.was_running = session.state == SessionState.RUNNING.value
+        self.was_running = session.state == SessionState.RUNNING.value or self._kept_its_run()
         unfinished = [call for call in uow.tool_calls.unfinished(session.id) if call.run_id is not None]
         pending, waiting = uow.interactions.pending(session.id), uow.tool_calls.waiting(session.id)
-        kept = [one for one in unfinished if any(_asked_by(question, [one]) for question in pending)]
+        asked = [*pending, *self._answered_without_place(uow, unfinished)]
+        kept = [one for one in unfinished if any(_asked_by(question, [one]) for question in asked)]
         self.kept = kept if self.was_running else []
         self.calls = [call for call in unfinished if call not in self.kept]
         self.questions = [one for one in pending if not _asked_by(one, [*self.kept, *waiting])]
         self.reason = INTERACTION if self.kept or waiting else REASON
         self.unanswered = {question.tool_call_id for question in self.questions}
-        self.steps = [step for run in self.runs for step in uow.runs.steps(run.id) if step.ended_at is None]
+        ids = [run.id for run in self.runs]
+        left = [message.run_id for message in self.messages] + [call.run_id for call in self.calls]
+        every_id = dict.fromkeys([*ids, *sorted(one for one in left if one is not None)])
+        self.steps = [step for one in every_id for step in uow.runs.steps(one) if step.ended_at is None]
         self.answered_steps = [
             step for run in self.runs for step in uow.runs.steps(run.id)[-1:] if step.ended_at is not None
         ]
@@ -178,10 +198,22 @@ class _Wreck:
         )
         self.after = SessionState(session.state)
         if self.was_running:
-            self.after, _ = move_session(self.after, SessionEvent.DAEMON_RESTARTED)
+            self.after = move_session(self.after, SessionEvent.DAEMON_RESTARTED)
         self.task_results = [self._task_result(run) for run in self.runs if run.background]
         self.undelivered = [row.id for row in uow.messages.queued(session.id) if row.agent_path != "primary"]
         self.told = self._all_told()
+
+    def _kept_its_run(self) -> bool:
+        """Tell whether the session had given up its place, with a run that was to go on."""
+        waits = (SessionState.PAUSED.value, INTERACTION), (SessionState.QUEUED.value, "capacity")
+        return self.run_id is not None and (self.session.state, self.session.state_reason) in waits
+
+    def _answered_without_place(self, uow: UnitOfWork, calls: Sequence[ToolCall]) -> list[Interaction]:
+        """Return the consents that the calls of a queued session have, none of which went on with it."""
+        if self.session.state != SessionState.QUEUED.value:
+            return []
+        found = [one for call in calls for one in uow.interactions.of_call(call.session_id, call.call_id)]
+        return [one for one in found if one.run_id == self.run_id and consents_of([one])]
 
     def _all_told(self) -> list[_Told]:
         """The frames that close what clients have seen opened: children before their parents, each in
@@ -195,9 +227,9 @@ class _Wreck:
         last: list[EventPayload] = [posted_event(row, queued=True) for row in self.task_results]
         if self.was_running:
             last.append(self._checkpoint_created())
-            last.append(
-                SessionStateChanged(state=self.after.value, previous=self.session.state, reason=self.reason)
-            )
+            before, after = self.session.state, self.after.value
+            if (before, self.session.state_reason) != (after, self.reason):
+                last.append(SessionStateChanged(state=after, previous=before, reason=self.reason))
         return [*told, _Told(last, self.run_id)]
 
     def _events_of(self, run: Run | None) -> list[EventPayload]:
@@ -272,12 +304,12 @@ class _Wreck:
             uow.sessions.update(self.session.id, **values)
         uow.audit.add_many([self._audit()])
 
-    def _details(self, message: Message) -> dict[str, Any]:
+    def _details(self, message: Message) -> MessageDetails:
         """Return what is stored beside the partial text, with the calls that were asked for.
 
         A call is stored when it is asked for, the message only now and then: without this a model
         that goes on would see neither the call nor its result."""
-        details = {**message.details, "stopReason": "aborted", "errorMessage": ABORTED}
+        details: MessageDetails = {**message.details, "stopReason": "aborted", "errorMessage": ABORTED}
         blocks = list(details.get("contentBlocks", ()))
         known = {block.get("id") for block in blocks}
         asked = [c for c in self.calls if c.message_id == message.id and c.call_id not in known]
@@ -298,8 +330,8 @@ class _Wreck:
         return [*self.steps, *answered]
 
     def _result(self, call: ToolCall, position: int) -> Message:
-        # Also for a call that is stored as pending: after a power failure that may be out of date.
-        text = NOT_RUN if call.call_id in self.unanswered else ABORTED
+        unstarted = NOT_STARTED if call.state == ToolCallState.PENDING.value else ABORTED
+        text = NOT_RUN if call.call_id in self.unanswered else unstarted
         envelope = ToolEnvelope.of_error(ToolError("aborted", text))
         return Message(
             id=new_id("msg"),
@@ -337,6 +369,8 @@ class _Wreck:
             steps=run.step_count,
             usage=usage,
             cost_usd=run.cost_usd,
+            total_usage=self.totals[run.id].usage,
+            total_cost_usd=self.totals[run.id].cost_usd,
             duration_ms=None,
         )
 

@@ -20,10 +20,10 @@ from app.errors import Conflict, ToolError
 from app.harness.checkpoints.file_writes import Expected, Kept
 from app.harness.checkpoints.git_objects import GitObjects, TreeEntry
 from app.harness.checkpoints.worktrees import Noted
-from app.tools.file_operations import Create, Delete, FileOperation, Rewrite, arrange
-from app.tools.file_transaction import apply_together, identities
-from app.tools.ports import FileWrite
-from app.tools.read_tracker import digest_of
+from app.tools.contract.ports import FileWrite
+from app.tools.project_files.file_operations import Create, Delete, FileOperation, Rewrite, arrange
+from app.tools.project_files.file_transaction import apply_together, identities
+from app.tools.project_files.read_tracker import digest_of
 from app.workspace import Workspace
 
 MAX_CONTENT_BYTES = 256 * 1024 * 1024

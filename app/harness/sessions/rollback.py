@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from app.checkpoint_events import RollbackUndone, SessionRolledBack
 from app.errors import Conflict, KagedError
-from app.events import EventPayload
-from app.harness.checkpoints.file_rollback import FileRollback, StagedFiles, as_stored
+from app.events.payload import EventPayload
+from app.events.sessions import RollbackUndone, SessionRolledBack
 from app.harness.checkpoints.file_writes import as_details
-from app.harness.checkpoints.restoring import FileChange, FilePlan
-from app.harness.checkpoints.superseding import Plan, find_undoable, plan_rollback, restore, roll_back
-from app.harness.interactions.open_calls import ROLLED_BACK, closing_of
-from app.harness.interactions.rows import closed_event
-from app.harness.session_rows import hold_all
+from app.harness.conversation.session_rows import hold_all
+from app.harness.questions.rows import closed_event
+from app.harness.sessions.file_rollback import FileRollback, StagedFiles, as_stored
+from app.harness.sessions.open_calls import ROLLED_BACK, closing_of
+from app.harness.sessions.restoring import FileChange, FilePlan
+from app.harness.sessions.session_runs import SessionRuns
+from app.harness.sessions.session_services import SessionServices
+from app.harness.sessions.superseding import Plan, find_undoable, plan_rollback, restore, roll_back
 from app.ids import now_ms
 from app.states import InteractionState, SessionEvent
 from app.storage.models import AuditEvent, Rollback
 from app.storage.unit_of_work import UnitOfWork
-
-if TYPE_CHECKING:
-    from app.harness.session_runs import SessionRuns
-    from app.harness.session_services import SessionServices
 
 log = logging.getLogger("kaged.session")
 
@@ -51,7 +49,7 @@ class Rollbacks:
     def __init__(self, runs: SessionRuns, services: SessionServices) -> None:
         self._runs = runs
         self._services = services
-        self._storage = services.storage
+        self._storage = services.runs.storage
 
     async def go_back(self, wish: RollbackWish, actor: str) -> Rollback | StagedFiles:
         """Take the conversation back, and the files when wished; the session is idle then.
@@ -188,7 +186,7 @@ class Rollbacks:
             log.error("the files of session %s stay rolled back: %s", self._runs.id, problem.message)
 
     def _files(self) -> FileRollback:
-        root = self._services.projects.root_of(self._runs.row.project_id)
+        root = self._services.runs.projects.root_of(self._runs.row.project_id)
         return FileRollback(self._storage, self._services.notes, self._runs.id, root)
 
     def _audit(self, event: str, rollback: Rollback, actor: str) -> AuditEvent:

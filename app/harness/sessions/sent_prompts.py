@@ -13,9 +13,6 @@ import orjson
 from app.messages import SystemBlock
 from app.storage.unit_of_work import UnitOfWork
 
-DIGEST = "systemDigest"
-"""Where an answer's details name the system prompt that it was given to."""
-
 
 @dataclass(frozen=True, slots=True)
 class SentPrompt:
@@ -37,7 +34,7 @@ def sent_prompts(
     found = {}
     for agent_path in agent_paths:
         row = uow.messages.last_answer(session_id, agent_path, position)
-        digest = row.details.get(DIGEST) if row is not None else None
+        digest = row.details.get("systemDigest") if row is not None else None
         if row is None or digest is None:
             continue
         blob = uow.blobs.get(digest)

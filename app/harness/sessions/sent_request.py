@@ -15,11 +15,11 @@ import orjson
 import xxhash
 
 from app.errors import Gone, NotFound
-from app.harness.history import History
-from app.harness.pictures import without_pictures
+from app.harness.conversation.history import History
+from app.harness.conversation.pictures import without_pictures
+from app.harness.conversation.view import View, is_summary
 from app.harness.providers.provider import ModelRequest
 from app.harness.providers.router import ProviderRouter
-from app.harness.view import View, is_summary
 from app.messages import ModelMessage, SystemBlock, ToolSpec
 from app.storage.models import AuditEvent, Message, Run, Step
 from app.storage.storage import Storage

@@ -7,29 +7,27 @@ question that is not open. Never: who may answer (`api`), or a session's state (
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from app.errors import Conflict, KagedError, NotFound, ValidationFailed
-from app.harness.consent import GivenAnswer
-from app.harness.interactions.answering import CheckedAnswer
-from app.harness.interactions.checking import checked_ask, checked_form, checked_question
-from app.harness.interactions.consenting import rules_of, stored_consent
-from app.harness.interactions.given import Answers, FormValues
-from app.harness.interactions.rows import PERMISSION, closed_event
-from app.harness.permissions import RuleScope
+from app.harness.projects.permissions import RuleScope
+from app.harness.questions.checking import checked_ask, checked_form, checked_question
+from app.harness.questions.consent_rows import GivenAnswer
+from app.harness.questions.rows import PERMISSION, closed_event
+from app.harness.run.answers import Answers, FormValues
+from app.harness.sessions.answering import CheckedAnswer
+from app.harness.sessions.consenting import rules_of, stored_consent
+from app.harness.sessions.session import Session
+from app.harness.sessions.session_services import SessionServices
+from app.harness.uploads.service import UploadService
 from app.states import InteractionState, SessionState
 from app.storage.models import Interaction, Upload
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.call import ToolEnvelope
-from app.tools.definition import ToolResult
+from app.tools.contract.call import ToolEnvelope
+from app.tools.contract.definition import ToolResult
 from app.tools.dialogue import ask, form
 from app.tools.locked import question
-
-if TYPE_CHECKING:
-    from app.harness.session import Session
-    from app.harness.session_services import SessionServices
-    from app.harness.uploads.service import UploadService
 
 log = logging.getLogger("kaged.interactions")
 
@@ -46,26 +44,21 @@ _BODIES = {
 
 
 class Interactions:
-    """All questions of this daemon. `find` loads a session; `whole` carries a command out to its end, also
-    when the client that gave it goes away."""
+    """All questions of this daemon. `find` loads a session, `uploads` keeps the files of forms."""
 
     def __init__(
         self,
         services: SessionServices,
         find: Callable[[str], Awaitable[Session]],
-        whole: Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]],
+        uploads: UploadService,
     ) -> None:
-        self._storage = services.storage
-        self._consents = services.consents
-        self._questions = services.questions
-        self._rules = services.permissions
-        self._projects = services.projects
+        self._storage = services.runs.storage
+        self._consents = services.runs.consents
+        self._questions = services.runs.questions
+        self._rules = services.runs.consents.rules
+        self._projects = services.runs.projects
         self._find = find
-        self._whole = whole
-        self._uploads: UploadService | None = None
-
-    def attach(self, uploads: UploadService) -> None:
-        """Hand over who keeps the files of forms."""
+        self._shielded = services.tasks.shielded
         self._uploads = uploads
 
     async def get(self, session_id: str, interaction_id: str) -> Interaction:
@@ -87,18 +80,20 @@ class Interactions:
     async def answer(self, session_id: str, interaction_id: str, given: Given, actor: str) -> Interaction:
         """Store an answer, and let the call or the session that waits for it go on.
 
-        Raises `NotFound`; `Conflict`, with what became of it, when it is not open any more;
+        Raises `NotFound`; `Conflict`, with what became of it, when it is not open any more, or when nobody
+        trusts the project (`project_untrusted`);
         `ValidationFailed`, by field, when the answer does not fit the question."""
         row = await self.get(session_id, interaction_id)
         if row.state != InteractionState.PENDING.value:
             raise _not_open(row)
+        self._projects.require_trusted((await self._find(session_id)).row.project_id)
         fitting, field, wanted = _BODIES[row.kind]
         if not isinstance(given, fitting):
             raise ValidationFailed(
                 f"A question of the kind {row.kind} has another answer.",
                 fields={field: f"is needed: {wanted}"},
             )
-        answered: Interaction | None = await self._whole(self._answer(row, given, actor))
+        answered = await self._shielded(self._answer(row, given, actor))
         if answered is None:
             raise _not_open(await self.get(session_id, interaction_id))
         return answered
@@ -177,8 +172,6 @@ class Interactions:
         uploads = self._uploads
         if not files:
             return {}
-        if uploads is None:
-            raise Conflict("This daemon takes no files.", reason="no_uploads")
         fields = [f"values.{name}" for name in files]
 
         def claim(uow: UnitOfWork) -> dict[str, Upload] | None:
@@ -197,7 +190,6 @@ class Interactions:
         root = self._projects.root_of(project_id)
         placed: dict[str, dict[str, Any]] = {}
         for name, upload in files.items():
-            assert self._uploads is not None
             path = await self._uploads.place(upload, root, row.id)
             told = {"path": path, "name": path.rpartition("/")[2], "size": upload.size_bytes}
             placed[name] = {"upload_id": upload.id, **told}

@@ -9,45 +9,48 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
-from app.errors import Conflict, KagedError, NotFound
-from app.events import EventPayload, RunQueued
-from app.harness.checkpoints.file_rollback import StagedFiles
-from app.harness.checkpoints.prompt_edits import PromptEditing
-from app.harness.checkpoints.rollback import Rollbacks, RollbackWish
-from app.harness.delegation.rows import TASK_RESULT
-from app.harness.inbox import Inbox, message_size
-from app.harness.interactions.answering import Answering, CheckedAnswer
-from app.harness.interactions.open_calls import STOPPED, close_open_calls
-from app.harness.issues.binding import refuse_binding
-from app.harness.loop import INTERACTION
-from app.harness.session_rows import (
+from app.errors import Conflict, NotFound
+from app.events.payload import EventPayload
+from app.events.union import RunQueued
+from app.harness.conversation.inbox import Inbox, message_size
+from app.harness.conversation.session_rows import (
     Mode,
     PostedMessage,
     at_work,
     both,
     busy,
     hold_all,
-    mark_resumed,
-    nudge,
     operator_message,
     posted_event,
     queue_full,
     queue_heavy,
     waiting_message,
 )
-from app.harness.session_runs import SessionRuns
-from app.harness.session_services import SessionServices
-from app.harness.session_stream import SessionStream
+from app.harness.delegation.rows import TASK_RESULT
+from app.harness.issues.binding import refuse_binding
+from app.harness.loop.active_run import ActiveRun
+from app.harness.sessions.answering import Answering, CheckedAnswer
+from app.harness.sessions.file_rollback import StagedFiles
+from app.harness.sessions.open_calls import STOPPED, close_open_calls
+from app.harness.sessions.prompt_edits import PromptEditing
+from app.harness.sessions.rollback import Rollbacks, RollbackWish
+from app.harness.sessions.session_resuming import Resuming
+from app.harness.sessions.session_runs import SessionRuns
+from app.harness.sessions.session_services import SessionServices
+from app.harness.stream.session_stream import SessionStream
 from app.ids import now_ms
 from app.states import SessionEvent, SessionState
+from app.storage.keyed_effect import effect
 from app.storage.models import Interaction, Message, Rollback, Run
 from app.storage.models import Session as SessionRow
 
 log = logging.getLogger("kaged.session")
 
 PAUSE_GRACE_SECONDS = 2.0
+OPERATOR = "operator"
 
 QUEUED_BYTES = 16 * 1024 * 1024
 """What may wait in one session; all of it is in memory. A first message may be larger."""
@@ -62,6 +65,8 @@ class Session:
         self._record = self._runs.record
         self._lock = self._runs.lock
         self._services = services
+        self._resuming = Resuming(self._runs, services)
+        self._waits = self._runs.waits
 
     @property
     def id(self) -> str:
@@ -80,13 +85,14 @@ class Session:
     @property
     def at_rest(self) -> bool:
         """True when nothing would be lost by forgetting this object."""
-        return not self._busy and not len(self._runs.inbox) and not self._lock.locked()
+        at_work = self._runs.working or self._lock.locked() or self.stream.owes
+        return not at_work and not len(self._runs.inbox)
 
     def restore(self, waiting: list[Message]) -> None:
         """Take up the messages that waited when the daemon stopped."""
         self._runs.inbox.restore(waiting)
 
-    def line_up(self) -> None:
+    def enqueue(self) -> None:
         """Wait for capacity; the session starts by itself when it is there."""
         self._runs.wait_for_capacity()
 
@@ -95,7 +101,7 @@ class Session:
         async with self._lock:
             waiting = self._runs.inbox.next()
             if waiting is not None and waiting.details.get("kind") == TASK_RESULT:
-                await self._runs.tasks.take_up(waiting)
+                await self._runs.tasks.dispatch(waiting)
 
     # -- commands ---------------------------------------------------------------------------
 
@@ -110,21 +116,27 @@ class Session:
     ) -> PostedMessage:
         """Store a message and run it, queue it, or hand it to the running turn."""
         if model is not None:
-            self._services.router.resolve(model)
+            self._services.runs.router.resolve(model)
         async with self._lock:
             self._still_there()
-            state = self._record.state
-            self._record.require(SessionEvent.MESSAGE_POSTED)
+            state, event = self._record.state, SessionEvent.MESSAGE_POSTED
+            keeps_run = self._waits.keeps_run
+            if keeps_run and state is SessionState.PAUSED:
+                event = SessionEvent.MESSAGE_POSTED_TO_WAITING_RUN
+            self._record.require(event)
             row = operator_message(self.id, content, attachments, model, actor)
             if state is not SessionState.IDLE:
                 if mode == "reject":
-                    raise busy(state)
-                steer = mode == "steer" and state is SessionState.RUNNING
-                return await self._enqueue(row, SessionEvent.MESSAGE_POSTED, "busy", steer=steer)
+                    raise busy(state, waits=keeps_run)
+                steer = mode == "steer" and (state is SessionState.RUNNING or keeps_run)
+                return await self._enqueue(row, event, "busy", steer=steer)
             await self._services.check_runnable(self.row, model)
             if self._services.capacity.try_acquire(self._runs.claim()):
-                begun = await self._runs.begin(row, SessionEvent.MESSAGE_POSTED)
-                return PostedMessage(begun.message or row, begun.row, queued=False)
+
+                def posted(begun: ActiveRun) -> PostedMessage:
+                    return PostedMessage(begun.message or row, begun.row, queued=False)
+
+                return posted(await self._runs.begin(row, SessionEvent.MESSAGE_POSTED, result=posted))
             if mode == "reject":
                 raise busy(state)
             return await self._enqueue(row, SessionEvent.MESSAGE_POSTED_AT_LIMIT, "capacity")
@@ -145,9 +157,10 @@ class Session:
             stopped = [*([] if active is None else [active]), *(task.active for task in tasks)]
             for run in stopped:
                 run.stop("cancel", by=actor)
+            await self._waits.take_back()
             if active is None and self._record.state is not SessionState.IDLE:
                 edited, apply_edits = await self._runs.edits_to_apply()
-                closed = await close_open_calls(self._runs, self._services.storage, STOPPED)
+                closed = await close_open_calls(self._runs, self._services.runs.storage, STOPPED)
                 await self._record.move(
                     SessionEvent.CANCEL,
                     reason="cancelled",
@@ -165,10 +178,8 @@ class Session:
         if active is not None and active.outcome is not None and active.outcome.pause is not None:
             await self._leave_pause(actor)
 
-    async def pause(
-        self, actor: str, reason: str | None = None, *, grace: float = PAUSE_GRACE_SECONDS
-    ) -> None:
-        """Stop at once and keep a checkpoint; running tools get `grace` seconds.
+    async def pause(self, actor: str, reason: str | None = None) -> None:
+        """Stop at once and keep a checkpoint; running tools get `PAUSE_GRACE_SECONDS`.
 
         A run that ends by itself first is not paused: the next one is, or it is a `Conflict`."""
         while True:
@@ -177,23 +188,34 @@ class Session:
                 active = self._runs.active
                 if active is None:
                     raise self._record.illegal("pause")
-                active.stop("pause", detail=reason, by=actor, grace=grace)
+                await self._refuse_ending_questions(active)
+                active.stop("pause", detail=reason, by=actor, grace=PAUSE_GRACE_SECONDS)
+                await self._waits.take_back()
             await active.ended()
             if self._record.state is SessionState.PAUSED:
                 return
 
+    async def _refuse_ending_questions(self, active: ActiveRun) -> None:
+        """Raise `Conflict` when all there is waits and a pause would end a subagent with its question."""
+        if not self._waits.keeps_run:
+            return
+        ended = {context.scope.run_id for context in active.context.below()}
+        pending = await self._services.runs.storage.read(lambda uow: uow.interactions.pending(self.id))
+        asked = [one for one in pending if one.run_id in ended]
+        if asked:
+            raise Conflict(
+                f"{asked[0].agent_path} waits for an answer, and a pause would end it with its question. "
+                "The session is at rest until then: answer, or cancel.",
+                reason="subagent_asks",
+                details={"state": self.row.state, "interaction_ids": [one.id for one in asked]},
+            )
+
     async def resume(self, checkpoint_id: str | None, actor: str) -> Run | None:
-        """Go on after a pause as a new run, without the answers to open questions; None when there is
-        nothing left to do."""
+        """Go on after a pause, without the answers to open questions; None when there is nothing left to
+        do."""
         async with self._lock:
             self._still_there()
-            state, queued = self._record.state, self._runs.inbox.next()
-            if state is SessionState.QUEUED and queued is not None:
-                self._services.capacity.force(self._runs.claim())
-                return (await self._runs.begin(queued, SessionEvent.RESUME_WITH_WORK)).row
-            if state is not SessionState.PAUSED:
-                raise self._record.illegal("resume")
-            return await self._resume_paused(checkpoint_id, actor)
+            return await self._resuming.resume(checkpoint_id, actor)
 
     async def answer(self, interaction_id: str, checked: CheckedAnswer, actor: str) -> Interaction | None:
         """Store the answer to a question that no run waits for, and go on when it was the last one open;
@@ -209,7 +231,7 @@ class Session:
                 storable = answering.can_store(found)
                 answered = await answering.store(found, checked, actor) if storable else None
                 if active is None:
-                    await self._go_on_when_answered(actor)
+                    await self._resuming.go_on_when_answered(actor)
                 if active is None or answering.taken_by_step:
                     return answered
             await active.ended()
@@ -220,67 +242,23 @@ class Session:
     async def go_on_when_answered(self, actor: str) -> None:
         """Resume a session that paused for questions which are all answered by now."""
         async with self._lock:
-            await self._go_on_when_answered(actor)
-
-    async def _go_on_when_answered(self, actor: str) -> None:
-        if self._record.state is not SessionState.PAUSED or self.row.state_reason != INTERACTION:
-            return
-        if await Answering(self._runs, self._services).open_questions():
-            return
-        try:
-            self._services.refuse_when_stopping()
-            await self._resume_paused(None, actor)
-        except KagedError as problem:
-            log.warning("session %s is answered and stays paused: %s", self.id, problem.message)
-
-    async def _resume_paused(self, checkpoint_id: str | None, actor: str) -> Run | None:
-        queued = self._runs.inbox.next()
-        checkpoint = await self._services.open_checkpoint(self.id, checkpoint_id)
-        history = await self._runs.conversation()
-        # A model that asked for a look has answered, but is not done: it is let go on.
-        asked = checkpoint is not None and checkpoint.reason == "model" and queued is None
-        unanswered = bool(history.messages) and (asked or not history.answered)
-        if not unanswered and queued is None:
-            edited, apply_edits = await self._runs.edits_to_apply()
-            await self._record.move(
-                SessionEvent.RESUME_WITHOUT_WORK,
-                events=edited,
-                work=both(mark_resumed(checkpoint), apply_edits),
-                durable=True,
-            )
-            await self._runs.prompts.reload()
-            return None
-        await self._services.check_runnable(self.row, None)
-        self._services.capacity.force(self._runs.claim())
-        message = nudge(self.id, history, actor) if unanswered else queued
-        begun = await self._runs.begin(message, SessionEvent.RESUME_WITH_WORK, checkpoint)
-        return begun.row
+            await self._resuming.go_on_when_answered(actor)
 
     async def continue_run(self, actor: str) -> Run:
         """Let the agent go on after it stopped without having finished its answer."""
         async with self._lock:
             self._still_there()
-            if self._record.state is not SessionState.IDLE:
-                raise self._record.illegal("continue")
-            history = await self._runs.conversation()
-            if not history.messages or history.answered:
-                raise Conflict(
-                    "There is nothing to continue: post a message.",
-                    reason="nothing_to_continue",
-                    details={"state": self.row.state},
-                )
-            await self._services.check_runnable(self.row, None)
-            self._services.capacity.force(self._runs.claim())
-            message = nudge(self.id, history, actor)
-            return (await self._runs.begin(message, SessionEvent.RESUME_WITH_WORK)).row
+            return await self._resuming.continue_run(actor)
 
     async def roll_back(self, wish: RollbackWish, actor: str) -> Rollback | StagedFiles:
         """Take out of the conversation what came after a checkpoint or a message; tasks in the background
         are stopped, unless it is refused. With `stage` only tell what that would do to the files."""
-        if not wish.stage and self._runs.delegations.background_tasks():
+        waits = self._waits.keeps_run
+        if not wish.stage and (waits or self._runs.delegations.background_tasks()):
             async with self._lock:
                 self._still_there()
                 await Rollbacks(self._runs, self._services).check(wish, actor)
+            await self._end_waiting_run(actor)
             await self._end_tasks("cancel", by=actor)
         async with self._lock:
             self._still_there()
@@ -290,6 +268,8 @@ class Session:
         """Bring back what a rollback took out, as long as nothing was posted after it."""
         async with self._lock:
             self._still_there()
+            if self._waits.keeps_run:
+                raise at_work(self._record.state, "undo a rollback in", run=True)
             return await Rollbacks(self._runs, self._services).undo(rollback_id, actor, force=force)
 
     async def edit_prompt(self, checkpoint_id: str, agent_path: str, content: str, **options: Any) -> None:
@@ -306,21 +286,27 @@ class Session:
             await PromptEditing(self._runs, self._services).remove(agent_path, actor)
 
     async def change(self, **values: Any) -> None:
-        """Give it another `title` or `issue_number`; an archived session is bound to nothing new."""
+        """Give it another `title`, `issue_number` or `model`; an archived session is bound to nothing new."""
         async with self._lock:
             self._still_there()
             refuse_binding(self.row, values)
+            if "model" in values:
+                kept = {name: value for name, value in self.row.overrides.items() if name != "model"}
+                model = values.pop("model")
+                values["overrides"] = kept if model is None else {**kept, "model": model}
             await self._record.change(**values)
 
     async def archive(self) -> None:
-        """Close the session for good; its messages stay readable."""
+        """Close the session for good; its messages stay readable. A run that waits for people is
+        cancelled."""
+        await self._end_waiting_run(OPERATOR)
         async with self._lock:
             self._still_there()
-            if self._busy and self._record.state is not SessionState.RUNNING:
+            if self._runs.working and self._record.state is not SessionState.RUNNING:
                 raise at_work(self._record.state, "archive")
             self._record.require(SessionEvent.ARCHIVE)
             held = hold_all(self._runs.stop_what_waits())
-            closed = await close_open_calls(self._runs, self._services.storage, STOPPED)
+            closed = await close_open_calls(self._runs, self._services.runs.storage, STOPPED)
             await self._record.move(
                 SessionEvent.ARCHIVE,
                 events=closed.events,
@@ -334,12 +320,14 @@ class Session:
             self._runs.inbox = Inbox()
 
     async def delete(self) -> None:
-        """Remove the session and everything below it; not while it runs."""
+        """Remove the session and everything below it; not while it runs. A run that waits for people is
+        cancelled."""
+        await self._end_waiting_run(OPERATOR)
         async with self._lock:
             self._still_there()
-            if self._busy:
+            if self._runs.working:
                 raise at_work(self._record.state, "delete")
-            await self._services.storage.write(lambda uow: uow.sessions.delete(self.id), durable=True)
+            await self._services.runs.storage.write(lambda uow: uow.sessions.delete(self.id), durable=True)
             self._runs.closed = True
             self._services.capacity.withdraw(self.id)
             self._services.capacity.release(self.id)
@@ -351,11 +339,17 @@ class Session:
             active = self._runs.active
             if active is not None:
                 active.stop("pause", by="daemon", grace=grace, reason="daemon_restart")
+                await self._waits.take_back()
         await self._end_tasks("pause", by="daemon", grace=grace)
         if active is not None:
             await active.ended()
 
     # -- inside -----------------------------------------------------------------------------
+
+    async def _end_waiting_run(self, actor: str) -> None:
+        if self._waits.keeps_run:
+            with suppress(Conflict):  # it has ended meanwhile
+                await self.cancel(actor)
 
     async def _leave_pause(self, actor: str) -> None:
         if self._record.state is SessionState.PAUSED:
@@ -373,16 +367,14 @@ class Session:
         told: list[EventPayload] = [posted_event(waiting, queued=True)]
         if not steer:
             told.append(RunQueued(message_id=row.id, position=len(self._runs.inbox) + 1, reason=reason))
-        await self._record.move(event, events=told, work=lambda uow: uow.messages.add(waiting), durable=True)
+        kept = None if event is SessionEvent.MESSAGE_POSTED_AT_LIMIT else self.row.state_reason
+        posted = PostedMessage(waiting, None, queued=True)
+        store = effect(lambda uow: uow.messages.add(waiting), lambda _: posted)
+        await self._record.move(event, reason=kept, events=told, work=store, durable=True)
         self._runs.inbox.add(waiting)
         if reason == "capacity":
-            self.line_up()
-        return PostedMessage(waiting, None, queued=True)
-
-    @property
-    def _busy(self) -> bool:
-        """True while a run is active, or a task in the background."""
-        return self._runs.active is not None or bool(self._runs.delegations.live)
+            self.enqueue()
+        return posted
 
     async def _end_tasks(self, how: Literal["pause", "cancel"], *, by: str, grace: float = 0.0) -> None:
         tasks = [task.active for task in self._runs.delegations.background_tasks()]

@@ -10,10 +10,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.errors import Conflict
-from app.events import EventPayload, SessionStateChanged, SessionUpdated
+from app.errors import Conflict, StorageOutage
+from app.events.payload import EventPayload
+from app.events.union import SessionStateChanged, SessionUpdated
 from app.harness.issues.binding import change_session
-from app.harness.session_stream import SessionStream
+from app.harness.stream.session_stream import SessionStream
 from app.ids import now_ms
 from app.states import SessionEvent, SessionState, legal_for_operators, move_session
 from app.storage.models import Session as SessionRow
@@ -30,10 +31,16 @@ class SessionRecord:
         self.stream = stream
         self._owed_events: list[EventPayload] = []
         self._owed_work: list[Work] = []
+        self._late: asyncio.Future[None] | None = None
 
     @property
     def state(self) -> SessionState:
         return SessionState(self.row.state)
+
+    @property
+    def ahead(self) -> bool:
+        """True while the row in memory knows what storing has failed for."""
+        return bool(self._owed_work) or (self._late is not None and not self._late.done())
 
     def require(self, event: SessionEvent) -> None:
         """Raise `Conflict` when `event` is not legal now."""
@@ -65,13 +72,13 @@ class SessionRecord:
 
         `values` are further columns of the row. When storing fails nothing has moved."""
         before = self.row
-        state, _ = move_session(self.state, event)
+        state = move_session(self.state, event)
         values |= {"state": state.value, "state_reason": reason, "updated_at": now_ms()}
         told = [*self._owed_events, *events]
         if state.value != before.state:
             told.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
         if "title" in values and values["title"] != before.title:
-            told.append(SessionUpdated(title=values["title"], issue_number=before.issue_number))
+            told.append(updated_event(before.model_copy(update=values)))
         owed = list(self._owed_work)
 
         def unit(uow: UnitOfWork) -> None:
@@ -90,20 +97,53 @@ class SessionRecord:
         self._owed_events.clear()
         self._owed_work.clear()
 
-    def move_unstored(self, event: SessionEvent, events: Sequence[EventPayload], work: Work) -> None:
-        """Move in memory alone, when storing has failed; what is owed goes with the next move."""
-        state, _ = move_session(self.state, event)
-        self.row = self.row.model_copy(update={"state": state.value, "updated_at": now_ms()})
-        self._owed_events.extend(events)
-        self._owed_work.append(work)
+    def move_unstored(
+        self,
+        event: SessionEvent,
+        events: Sequence[EventPayload],
+        work: Work,
+        problem: Exception,
+        *,
+        reason: str | None = None,
+        run_id: str | None = None,
+    ) -> None:
+        """Move in memory alone, when storing has failed with `problem`. After an outage of the storage what
+        is owed is stored when it works again, otherwise with the next move."""
+        before = self.row
+        state = move_session(self.state, event)
+        values = {"state": state.value, "state_reason": reason, "updated_at": now_ms()}
+        self.row = before.model_copy(update=values)
+        if not isinstance(problem, StorageOutage):
+            self._owed_events.extend(events)
+            self._owed_work.append(work)
+            return
+        told, owed = [*self._owed_events, *events], [*self._owed_work, work]
+        if state.value != before.state:
+            told.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
+        self._owed_events, self._owed_work = [], []
+
+        def unit(uow: UnitOfWork) -> None:
+            for late in owed:
+                late(uow)
+            uow.sessions.update(before.id, **values)
+
+        stored = self.stream.record(told, unit, run_id=run_id, durable=True, kept=True)
+        stored.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._late = stored
 
     async def change(self, **given: Any) -> None:
-        """Give the session another title, or another issue to work on (None: no issue)."""
+        """Give the session another title, another issue to work on (None: no issue), or other overrides."""
         values = {**given, "updated_at": now_ms()}
         after = self.row.model_copy(update=values)
         await self.stream.record(
-            [SessionUpdated(title=after.title, issue_number=after.issue_number)],
+            [updated_event(after)],
             lambda uow: change_session(uow, self.row, values),
             durable=True,
         )
         self.row = self.row.model_copy(update=values)
+
+
+def updated_event(row: SessionRow) -> SessionUpdated:
+    """Return the event that tells what a session is called, works on and is answered by."""
+    model = row.overrides.get("model")
+    return SessionUpdated(title=row.title, issue_number=row.issue_number, model=model)

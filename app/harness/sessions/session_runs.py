@@ -9,25 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any
 
-from app.errors import KagedError
-from app.events import EventPayload, PromptReloaded
-from app.harness.active_run import ActiveRun
-from app.harness.capacity import Claim
-from app.harness.delegation.background import BackgroundTasks
-from app.harness.delegation.delegations import Delegations
-from app.harness.estimate import ConversationEstimate
-from app.harness.history import History
-from app.harness.inbox import Inbox
-from app.harness.interactions.open_calls import RESUMED, STOPPED, close_open_calls
-from app.harness.loop import INTERACTION, LoopOutcome
-from app.harness.older_results import leave_out_results
-from app.harness.positions import Positions
-from app.harness.prompts.session_prompts import SessionPrompts
-from app.harness.run_factory import build_run
-from app.harness.session_record import SessionRecord, Work
-from app.harness.session_rows import (
+from app.errors import KagedError, StorageOutage
+from app.events.payload import EventPayload
+from app.events.sessions import PromptReloaded
+from app.harness.conversation.estimate import ConversationEstimate
+from app.harness.conversation.history import History
+from app.harness.conversation.inbox import Inbox
+from app.harness.conversation.message_rows import Positions
+from app.harness.conversation.older_results import leave_out_results
+from app.harness.conversation.session_rows import (
+    Again,
     both,
     checkpoint_event,
     checkpoint_of,
@@ -37,12 +31,25 @@ from app.harness.session_rows import (
     placed_in,
     posted_event,
     put_all,
+    title_from,
 )
-from app.harness.session_services import SessionServices
-from app.harness.session_stream import SessionStream
-from app.harness.titles import title_from
+from app.harness.delegation.delegations import Delegations
+from app.harness.loop.active_run import ActiveRun
+from app.harness.loop.loop import INTERACTION, LoopOutcome
+from app.harness.loop.run_factory import build_run
+from app.harness.loop.run_services import CallServices
+from app.harness.projects.prompts.session_prompts import SessionPrompts
+from app.harness.run.answers import WaitingCall
+from app.harness.sessions.background import BackgroundTasks
+from app.harness.sessions.capacity import Claim
+from app.harness.sessions.open_calls import RESUMED, STOPPED, close_open_calls, waiting_calls
+from app.harness.sessions.session_record import SessionRecord, Work
+from app.harness.sessions.session_services import SessionServices, reminding
+from app.harness.sessions.session_waits import SessionWaits
+from app.harness.stream.session_stream import SessionStream
 from app.ids import now_ms
 from app.states import SessionEvent, SessionState
+from app.storage.keyed_effect import effect
 from app.storage.models import Checkpoint, Message
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
@@ -68,11 +75,18 @@ class SessionRuns:
         self.generation = 0
         """Counts the operator's explicit stops: what was set going automatically before one does not
         start anything after it."""
-        self.prompts = SessionPrompts(services.storage, row.id)
+        self.prompts = SessionPrompts(services.runs.storage, row.id)
         self._positions: Positions | None = None
-        self.recall = services.hooks.recall(row)
+        self.recall = services.runs.hooks.recall(row)
         self.tasks = BackgroundTasks(self, services)
-        self.delegations = Delegations(services, row.id, self.tasks, services.delegation_hooks)
+        self.delegations = Delegations(
+            services.runs, row.id, self.tasks, services.delegation_hooks, services.proposals
+        )
+        self.waits = SessionWaits(self, services)
+        runs = services.runs
+        self.calls = CallServices(runs.consents, runs.questions, self.waits, self.delegations)
+        self.remind = reminding(services, lambda: self.row)
+        self.files_noted = services.notes.waiting_for(row.id)
         self._services = services
 
     @property
@@ -82,6 +96,10 @@ class SessionRuns:
     @property
     def row(self) -> SessionRow:
         return self.record.row
+
+    def below(self) -> list[ActiveRun]:
+        """Return the runs of subagents that are under way."""
+        return [child.active for child in self.delegations.live.values()]
 
     def claim(self) -> Claim:
         return Claim(self.id, self.row.project_id, self.row.created_by)
@@ -95,6 +113,10 @@ class SessionRuns:
             self.history.positions = self._positions
         return self.history
 
+    async def waiting_calls(self) -> tuple[WaitingCall, ...]:
+        """Return the calls of earlier runs that the next run goes on with."""
+        return await waiting_calls(self._services.runs.storage, self.id, await self.conversation())
+
     def forget_conversation(self) -> None:
         """Read the conversation anew when it is needed next; its places are never given out twice."""
         self.history, self.estimate = None, ConversationEstimate()
@@ -103,7 +125,7 @@ class SessionRuns:
         """Return what to tell and to store when a pause is left in which prompts were edited."""
         if self.record.state is not SessionState.PAUSED:
             return [], lambda uow: None
-        rows = await self._services.storage.read(lambda uow: uow.prompt_edits.not_applied(self.id))
+        rows = await self._services.runs.storage.read(lambda uow: uow.prompt_edits.not_applied(self.id))
         if not rows:
             return [], lambda uow: None
         targets = tuple(dict.fromkeys(row.target for row in rows))
@@ -111,7 +133,7 @@ class SessionRuns:
 
     def note_files(self, *, message_id: str | None = None, checkpoint_id: str | None = None) -> None:
         """Note in the background which files the project has at a message or a checkpoint."""
-        root = self._services.projects.root_of(self.row.project_id)
+        root = self._services.runs.projects.root_of(self.row.project_id)
         self._services.notes.begin(
             self.id, self.row.project_id, root, message_id=message_id, checkpoint_id=checkpoint_id
         )
@@ -135,21 +157,33 @@ class SessionRuns:
         if not self.delegations.background_tasks():
             self._services.capacity.release(self.id)
 
+    @property
+    def working(self) -> bool:
+        """True while a run is active, or a task in the background."""
+        return self.active is not None or bool(self.delegations.live)
+
     def wait_for_capacity(self) -> None:
         """Begin by itself when there is capacity, unless an operator stops the session before."""
         generation = self.generation
 
         def start() -> None:
-            self._services.spawn(self._start_waiting(generation), name=f"start {self.id}")
+            self._services.runs.spawn(self._start_waiting(generation), name=f"start {self.id}")
 
         self._services.capacity.wait(self.claim(), start)
 
     async def begin(
-        self, message: Message | None, event: SessionEvent, checkpoint: Checkpoint | None = None
+        self,
+        message: Message | None,
+        event: SessionEvent,
+        checkpoint: Checkpoint | None = None,
+        again: Again | None = None,
+        *,
+        result: Callable[[ActiveRun], object] = lambda begun: begun.row,
     ) -> ActiveRun:
-        """Begin with a place that is held already; give it back when that fails."""
+        """Begin with a place that is held already; give it back when that fails. `result` is what a request
+        that asks for the run is answered from."""
         try:
-            return await self._begin(message, event, checkpoint)
+            return await self._begin(message, event, checkpoint, again, result)
         finally:
             if self.active is None:
                 self.release_place()
@@ -165,25 +199,33 @@ class SessionRuns:
         if taken:
             self.inbox.remove({row.id for row in taken})
             told = [posted_event(row, queued=False) for row in taken]
-            self.stream.record(told, put_all(taken), run_id=self.active.run_id)
+            self.stream.record(told, put_all(taken), run_id=self.active.run_id, kept=True)
         return taken
 
     async def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Work) -> None:
         """Move on after the active run has ended: pause, next message, or idle."""
         async with self.lock:
+            await self.waits.take_back()
             active, self.active = self.active, None
             assert active is not None
             try:
                 await self._move_on(active, outcome, closing, store)
-            except Exception:  # whatever it was: a session must not stay running without a run
-                log.exception("the end of run %s could not be stored", active.run_id)
-                self.inbox.hold()
+            except Exception as problem:  # whatever it was: a session must not stay running without a run
+                log.error(
+                    "the end of run %s could not be stored: %s",
+                    active.run_id,
+                    problem,
+                    exc_info=None if isinstance(problem, StorageOutage) else problem,
+                )
+                held = both(store, hold_all(self.inbox.hold()))
                 if self.record.state is SessionState.RUNNING:
-                    self.record.move_unstored(SessionEvent.RUN_ENDED, [closing], store)
+                    event, run_id = SessionEvent.RUN_ENDED, active.run_id
+                    self.record.move_unstored(event, [closing], held, problem, run_id=run_id)
             if self.active is None:
                 self.release_place()
                 if self.record.state is SessionState.IDLE:
-                    self._services.hooks.idle.rests(self.row)
+                    self._services.runs.hooks.idle.on_idle(self.row)
+            self.waits.look()
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -193,13 +235,13 @@ class SessionRuns:
         flag = overflow_flag(self.row, outcome.reason, outcome.state)
         following = self.inbox.next()
         pause_reason = outcome.pause
-        if pause_reason is None and following is not None and self._services.stopping():
+        if pause_reason is None and following is not None and self._services.tasks.stopping:
             pause_reason = "daemon_restart"  # so that one resume goes on with what waits
         history = await self.conversation()
         if pause_reason == "daemon_restart" and history.waiting:
             pause_reason = INTERACTION  # what it waits for is an answer, not the daemon
         if pause_reason is not None:
-            asked = active.context.checkpoints.made if pause_reason == "model" else None
+            asked = active.context.controls.checkpoints.made if pause_reason == "model" else None
             checkpoint = checkpoint_of(
                 self.id,
                 active.run_id,
@@ -222,7 +264,7 @@ class SessionRuns:
             )
             self.note_files(checkpoint_id=checkpoint.id)
             return
-        closed = await close_open_calls(self, self._services.storage, STOPPED)
+        closed = await close_open_calls(self, self._services.runs.storage, STOPPED)
         told, ended = [*closed.events, closing], both(closed.store, store)
         if following is None:
             await self.record.move(
@@ -239,12 +281,13 @@ class SessionRuns:
 
     async def _start_waiting(self, generation: int) -> None:
         async with self.lock:
-            if self.active is not None:
-                return  # it got its place by another way and keeps it
+            if self.active is not None:  # it goes on, or got its place by another way and keeps it
+                await self.waits.served()
+                return
             following = self.inbox.next()
             waits = self.record.state is SessionState.QUEUED and not self.closed
             waits = waits and generation == self.generation
-            if following is None or not waits or self._services.stopping():
+            if following is None or not waits or self._services.tasks.stopping:
                 self._services.capacity.release(self.id)
                 return
             try:
@@ -257,31 +300,41 @@ class SessionRuns:
         """A message that waited cannot run now; it stays, and goes with the next one posted."""
         known = isinstance(problem, KagedError)
         log.warning(
-            "the queued message of %s cannot run: %s", self.id, problem, exc_info=None if known else problem
+            "the queued message of %s cannot start a run: %s",
+            self.id,
+            problem,
+            exc_info=None if known else problem,
         )
         held = hold_all(self.inbox.hold())
         try:
             await self.record.move(event, reason="cannot_run", work=held, **values)
         except KagedError as another:
             log.error("session %s could not be stored: %s", self.id, another.message)
-            self.record.move_unstored(event, [], held)
+            self.record.move_unstored(event, [], held, another, reason="cannot_run")
 
     async def _begin(
         self,
         message: Message | None,
         event: SessionEvent,
         checkpoint: Checkpoint | None = None,
+        again: Again | None = None,
+        result: Callable[[ActiveRun], object] | None = None,
         **values: Any,
     ) -> ActiveRun:
         """Store the run with its message, move to running, and start the task.
 
         When that fails nothing has changed: the message waits where it was."""
-        self._services.refuse_when_stopping()
+        self._services.tasks.refuse_when_stopping()
         history = await self.conversation()
-        closed = await close_open_calls(self, self._services.storage, RESUMED, only_unanswered=True)
+        closed = await close_open_calls(self, self._services.runs.storage, RESUMED, only_unanswered=True)
         model = str(message.details["model"]) if message is not None and "model" in message.details else None
-        active = await build_run(self._services, self, message, checkpoint, model)
-        every_result = active.context.agent.include_tool_results_in_context
+        active = await build_run(
+            self._services.runs, self, message, checkpoint, model if again is None else again.model
+        )
+        if again is not None:
+            tried = {"trigger_message_id": again.run.trigger_message_id, "retry_of": again.run.id}
+            active.row = active.row.model_copy(update=tried)
+        every_result = active.context.scope.agent.include_tool_results_in_context
         if message is not None and message.role == "operator" and not every_result:
             leave_out_results(history)
         waiting = [*(self.inbox.held() if message is not None else []), *([message] if message else [])]
@@ -302,14 +355,15 @@ class SessionRuns:
             if checkpoint is not None:
                 uow.checkpoints.prune(self.id, self._services.checkpoint_limit)
 
-        await self.record.move(event, events=told, work=store, run_id=active.run_id, durable=True, **values)
+        work = store if result is None else effect(store, lambda _: result(active))
+        await self.record.move(event, events=told, work=work, run_id=active.run_id, durable=True, **values)
         self.inbox.remove({row.id for row in rows})
         closed.tell(history)
         for row in rows:
             history.add_user(row)
         if edited:
             await self.prompts.reload()
-        self._services.hooks.idle.stirs(self.id)
+        self._services.runs.hooks.idle.on_busy(self.id)
         if rows and rows[-1].role == "operator":
             self.note_files(message_id=rows[-1].id)
         self.active = active

@@ -11,17 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.errors import Conflict, NotFound
-from app.harness.checkpoints.point import (
-    ROOT_AGENT,
-    Point,
-    applied,
-    compacted_after,
-    point_at,
-    runs_after,
-)
 from app.harness.compaction.records import redo as redo_compaction
 from app.harness.compaction.records import undo as undo_compaction
-from app.harness.interactions.open_calls import Closing, OpenCall, open_calls
+from app.harness.sessions.open_calls import Closing, OpenCall, open_calls
+from app.harness.sessions.point import ROOT_AGENT, Point, applied, compacted_after, point_at, runs_after
 from app.ids import new_id, now_ms
 from app.states import InteractionState, move
 from app.storage.models import Checkpoint, Compaction, Interaction, Rollback, Session

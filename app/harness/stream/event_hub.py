@@ -14,10 +14,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from app.errors import NotFound
-from app.events import Heartbeat
-from app.harness.frames import Frame, FrameQueue, HubClosed, SessionDeleted
-from app.harness.session_stream import SessionStream, Store
-from app.harness.subscription import (
+from app.events.union import Heartbeat
+from app.harness.stream.frames import Frame, FrameQueue, HubClosed, SessionDeleted
+from app.harness.stream.session_stream import SessionStream, Store
+from app.harness.stream.storage_debts import StorageDebts
+from app.harness.stream.subscription import (
     NOTHING_SEEN,
     GlobalSubscription,
     ReplayPage,
@@ -43,6 +44,7 @@ class EventHub:
         self._global: set[GlobalSubscription] = set()
         self._listeners: list[tuple[Callable[[Frame], None], Callable[[str], None]]] = []
         self._closed = False
+        self._debts = StorageDebts()
 
     async def stream(self, session_id: str) -> SessionStream:
         """Return the session's stream; raise `NotFound` when there is no such session."""
@@ -96,10 +98,10 @@ class EventHub:
         self._global.add(subscription)
         return subscription
 
-    def listen(self, told: Callable[[Frame], None], gone: Callable[[str], None]) -> None:
+    def listen(self, deliver: Callable[[Frame], None], gone: Callable[[str], None]) -> None:
         """Let a service of the daemon hear, for good, what is told of all sessions once it is stored, and
         the ids of sessions that are deleted. Both are called on the loop and must not raise."""
-        self._listeners.append((told, gone))
+        self._listeners.append((deliver, gone))
 
     @property
     def subscribers(self) -> int:
@@ -109,8 +111,8 @@ class EventHub:
     def publish_globally(self, frame: Frame) -> None:
         for subscription in self._global:
             subscription.push(frame)
-        for told, _ in self._listeners:
-            told(frame)
+        for deliver, _ in self._listeners:
+            deliver(frame)
 
     def heartbeat(self) -> None:
         """Tell every session that has a subscriber that the daemon is alive."""
@@ -139,6 +141,7 @@ class EventHub:
     def close(self) -> None:
         """Send every subscriber away; they come back with `after_seq` after the restart."""
         self._closed = True
+        self._debts.close()
         for stream in self._streams.values():
             for queue in list(stream.subscribers):
                 queue.fail(HubClosed())
@@ -157,6 +160,7 @@ class EventHub:
             self.publish_globally,
             reserved=max(row.seq_reserved, last_seq),
             trimmed_through=row.trimmed_through_seq,
+            in_debt=self._debts.add,
         )
 
     async def _read_page(self, session_id: str, after: int, through: int) -> ReplayPage:

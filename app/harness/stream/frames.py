@@ -11,7 +11,8 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass
 
-from app.events import EventPayload, MessageDelta, encode_frame
+from app.events.payload import EventPayload
+from app.events.union import MessageDelta, encode_frame
 
 MAX_QUEUED_FRAMES = 2_000
 MAX_QUEUED_BYTES = 8 * 1024 * 1024

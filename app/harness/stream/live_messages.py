@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.events import MessageDelta, MessageEnd, MessageSnapshot, MessageStart, MessageToolCall
-from app.harness.frames import Frame
+from app.events.union import MessageDelta, MessageEnd, MessageSnapshot, MessageStart, MessageToolCall
+from app.harness.stream.frames import Frame
 
 
 @dataclass(slots=True)
@@ -22,6 +22,14 @@ class LiveMessage:
     tool_calls: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     last_delta_seq: int = 0
     last_delta_at: int = 0
+
+    def reach(self, attempt: int) -> None:
+        """Forget what an earlier attempt has said once a later one says something."""
+        if attempt > self.attempt:
+            self.attempt = attempt
+            self.text.clear()
+            self.thinking.clear()
+            self.tool_calls.clear()
 
 
 class LiveMessages:
@@ -40,11 +48,7 @@ class LiveMessages:
             live = self._messages.get(payload.message_id)
             if live is None:
                 return
-            if payload.attempt > live.attempt:
-                live.attempt = payload.attempt
-                live.text.clear()
-                live.thinking.clear()
-                live.tool_calls.clear()
+            live.reach(payload.attempt)
             (live.text if payload.kind == "text" else live.thinking).append(payload.delta)
             live.last_delta_seq = frame.seq
             live.last_delta_at = frame.created_at
@@ -53,6 +57,7 @@ class LiveMessages:
         elif isinstance(payload, MessageToolCall):
             live = self._messages.get(payload.message_id)
             if live is not None:
+                live.reach(payload.attempt)
                 call = {"id": payload.id, "name": payload.name, "arguments": payload.arguments}
                 live.tool_calls.append((frame.seq, call))
         elif isinstance(payload, MessageEnd):

@@ -6,21 +6,28 @@ what (`event_hub`) or what an event means.
 `seq` is the same for every subscriber, strictly increasing, and survives a restart: numbers are
 given out only below a stored reservation, and a restarted daemon continues above it. A durable
 frame is published only after its row is committed, and no later frame overtakes it. What is
-recorded in one turn of the event loop is stored as one unit of work.
+recorded in one turn of the event loop is stored as one unit of work. What is to be kept and meets an
+outage of the storage is owed: it is stored, in its order, before anything that comes after it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from app.events import EventPayload
-from app.harness.frames import Frame, FrameQueue
-from app.harness.live_messages import LiveMessages
+from app.errors import Conflict, StorageError, StorageOutage
+from app.events.payload import EventPayload
+from app.harness.stream.frames import Frame, FrameQueue
+from app.harness.stream.live_messages import LiveMessages
+from app.harness.stream.stream_records import HeldPlace, Pending, Record, row_of
 from app.ids import now_ms
 from app.storage.unit_of_work import UnitOfWork
+from app.storage.writer import Lane
+
+log = logging.getLogger("kaged.session")
 
 T = TypeVar("T")
 
@@ -54,69 +61,16 @@ GLOBAL_TYPES = frozenset(
 class Store(Protocol):
     """The part of the storage that streams use."""
 
-    def submit(self, work: Callable[[UnitOfWork], T], *, durable: bool = False) -> asyncio.Future[T]: ...
+    def submit(
+        self,
+        work: Callable[[UnitOfWork], T],
+        *,
+        durable: bool = False,
+        lane: Lane | None = None,
+        reopens: bool = False,
+    ) -> asyncio.Future[T]: ...
 
     async def read(self, work: Callable[[UnitOfWork], T]) -> T: ...
-
-
-class _Pending:
-    """Frames that wait for one commit (or for none)."""
-
-    __slots__ = ("frames", "ready")
-
-    def __init__(self, frames: Sequence[Frame], *, ready: bool) -> None:
-        self.frames: Sequence[Frame] = frames
-        self.ready = ready
-
-
-class _Record:
-    """One call of `record`: what it stores, and who waits for it."""
-
-    __slots__ = ("durable", "future", "pending", "reserve", "rows", "work")
-
-    def __init__(
-        self,
-        work: Callable[[UnitOfWork], Any] | None,
-        rows: list[dict[str, Any]],
-        pending: _Pending,
-        future: asyncio.Future[Any],
-        *,
-        durable: bool,
-        reserve: int | None,
-    ) -> None:
-        self.work = work
-        self.rows = rows
-        self.pending = pending
-        self.future = future
-        self.reserve = reserve
-        # A number that a client has seen is never given out again, not even after a power failure.
-        self.durable = durable or reserve is not None
-
-
-class HeldPlace:
-    """A place in a session's order for events that a unit of work decides on while it runs.
-
-    `store` is called inside that unit; `SessionStream.settle` when it is over, whatever became of it."""
-
-    def __init__(self, session_id: str, first_seq: int, room: int, pending: _Pending, reserve: int | None):
-        self.session_id = session_id
-        self.pending = pending
-        self.reserve = reserve
-        self.frames: Sequence[Frame] = ()
-        self._first_seq = first_seq
-        self._room = room
-
-    def store(self, uow: UnitOfWork, events: Sequence[EventPayload], at: int) -> None:
-        """Store the frames of so many events as there is room for, and the reservation that is due."""
-        if len(events) > self._room:
-            raise ValueError(f"{len(events)} events for {self._room} places")
-        if self.reserve is not None:
-            uow.sessions.update(self.session_id, seq_reserved=self.reserve)
-        self.frames = tuple(
-            Frame.make(seq, payload, session_id=self.session_id, created_at=at)
-            for seq, payload in enumerate(events, self._first_seq)
-        )
-        uow.events.append([_row(frame) for frame in self.frames])
 
 
 class SessionStream:
@@ -130,6 +84,7 @@ class SessionStream:
         *,
         reserved: int,
         trimmed_through: int,
+        in_debt: Callable[[SessionStream], None] = lambda stream: None,
     ) -> None:
         self.session_id = session_id
         self.published_seq = reserved
@@ -141,8 +96,18 @@ class SessionStream:
         self._next_seq = reserved + 1
         self._reserved = reserved
         self._stored_reservation = reserved
-        self._outbox: deque[_Pending] = deque()
-        self._batch: list[_Record] = []
+        self._outbox: deque[Pending] = deque()
+        self._batch: list[Record] = []
+        self._in_debt = in_debt
+        self._owed: list[Record] = []
+        self._debt = 0
+        self._lane = Lane()
+        self._lane_closed = False
+
+    @property
+    def owes(self) -> bool:
+        """True while something that is to be kept is not stored, because of an outage."""
+        return self._debt > 0
 
     @property
     def quiet(self) -> bool:
@@ -158,23 +123,39 @@ class SessionStream:
         agent_path: str | None = None,
         parent_tool_call_id: str | None = None,
         durable: bool = False,
+        kept: bool = False,
     ) -> asyncio.Future[T | None]:
         """Store `events` and whatever `work` stores in one unit, then publish the events.
 
-        The future ends when all of it is committed; when it fails nothing of it is published.
+        The future ends when all of it is committed; when it fails nothing of it is published. Of what is
+        `kept` an outage of the storage is told to the future as well, and it is stored and published
+        when the outage is over; later frames wait for it. `work` may run more than once.
         `durable` asks for a commit that survives a power failure."""
         at = now_ms()
         frames = [self._frame(payload, at, run_id, agent_path, parent_tool_call_id) for payload in events]
-        rows = [_row(frame) for frame in frames if frame.durable]
+        rows = [row_of(frame) for frame in frames if frame.durable]
         loop = asyncio.get_running_loop()
-        pending = _Pending(frames, ready=False)
+        pending = Pending(frames, ready=False)
         future: asyncio.Future[T | None] = loop.create_future()
+        future.add_done_callback(_seen)
         self._outbox.append(pending)
         if not self._batch:
             self._flush_after(loop, GATHER_TURNS)
         reserve = self._due_reservation()
-        self._batch.append(_Record(work, rows, pending, future, durable=durable, reserve=reserve))
+        record = Record(work, rows, pending, future, durable=durable, kept=kept, reserve=reserve)
+        self._batch.append(record)
         return future
+
+    async def pay(self) -> bool:
+        """Try to store what is owed; return whether nothing is owed any more."""
+        self._flush()
+        self._submit_owed()
+        try:
+            # Behind what is owed, in the same lane: when this is done, that was tried.
+            await self._store.submit(lambda uow: None, lane=self._lane)
+        except StorageError:
+            return False
+        return not self.owes
 
     def hold(self, room: int) -> HeldPlace:
         """Keep places for up to `room` durable events of a unit of work; later frames wait until it is
@@ -182,7 +163,7 @@ class SessionStream:
         self._flush()
         first_seq = self._next_seq
         self._next_seq += room
-        pending = _Pending((), ready=False)
+        pending = Pending((), ready=False)
         self._outbox.append(pending)
         return HeldPlace(self.session_id, first_seq, room, pending, self._due_reservation())
 
@@ -212,7 +193,7 @@ class SessionStream:
             return
         frame = self._frame(payload, now_ms(), run_id, agent_path, parent_tool_call_id)
         if self._outbox:
-            self._outbox.append(_Pending((frame,), ready=True))
+            self._outbox.append(Pending((frame,), ready=True))
         else:
             self._publish(frame)
 
@@ -254,9 +235,15 @@ class SessionStream:
         """Submit what was recorded in the last turns of the loop as one unit."""
         batch, self._batch = self._batch, []
         if batch:
+            self._submit_owed()
             self._submit(batch)
 
-    def _submit(self, batch: list[_Record]) -> None:
+    def _submit_owed(self) -> None:
+        owed, self._owed = self._owed, []
+        if owed:
+            self._submit(owed)
+
+    def _submit(self, batch: list[Record]) -> None:
         def unit(uow: UnitOfWork) -> list[Any]:
             reserve = max((record.reserve for record in batch if record.reserve is not None), default=None)
             if reserve is not None:
@@ -265,15 +252,20 @@ class SessionStream:
             uow.events.append([row for record in batch for row in record.rows])
             return results
 
+        durable, reopens = any(record.durable for record in batch), self._lane_closed
+        self._lane_closed = False
         try:
-            submitted = self._store.submit(unit, durable=any(record.durable for record in batch))
+            submitted = self._store.submit(unit, durable=durable, lane=self._lane, reopens=reopens)
         except Exception as refusal:  # noqa: BLE001 - the storage is closed: whoever waits is told
             self._failed(batch, refusal)
             return
         submitted.add_done_callback(lambda done: self._submitted(batch, done))
 
-    def _submitted(self, batch: list[_Record], done: asyncio.Future[list[Any]]) -> None:
+    def _submitted(self, batch: list[Record], done: asyncio.Future[list[Any]]) -> None:
         error = None if done.cancelled() else done.exception()
+        if isinstance(error, StorageOutage):
+            self._met_outage(batch, error)
+            return
         if error is not None and len(batch) > 1:
             reserve = max((record.reserve for record in batch if record.reserve is not None), default=None)
             for record in batch:  # one of them is at fault; each is tried on its own
@@ -281,17 +273,49 @@ class SessionStream:
                 self._submit([record])
             return
         if error is not None or done.cancelled():
-            self._failed(batch, error or asyncio.CancelledError())
+            if error is not None and batch[0].owed:
+                self._settle_owed(batch[0], error)
+            else:
+                self._failed(batch, error or asyncio.CancelledError())
             return
-        for record, result in zip(batch, done.result(), strict=True):
+        self._stored(batch, done.result())
+
+    def _stored(self, batch: Sequence[Record], results: Sequence[Any]) -> None:
+        for record, result in zip(batch, results, strict=True):
             self._stored_reservation = max(self._stored_reservation, record.reserve or 0)
+            self._debt -= record.owed
             record.pending.ready = True
             if not record.future.done():
                 record.future.set_result(result)
         self._publish_ready()
 
-    def _failed(self, batch: list[_Record], error: BaseException) -> None:
+    def _met_outage(self, batch: list[Record], error: StorageOutage) -> None:
+        """Keep what is to be kept until the storage works again; nothing overtakes it."""
+        self._lane_closed = True
+        self._failed([record for record in batch if not record.kept], error)
         for record in batch:
+            if record.kept:
+                self._debt += not record.owed
+                record.owed = True
+                self._owed.append(record)
+                if not record.future.done():
+                    record.future.set_exception(error)
+        if self._owed:
+            self._in_debt(self)
+
+    def _settle_owed(self, record: Record, error: BaseException) -> None:
+        """End a record that was owed and that the storage refuses now that it works."""
+        if isinstance(error, Conflict) and error.details.get("reason") == "duplicate":
+            self._stored([record], [None])  # its commit had worked; only the answer was lost
+            return
+        log.error("something of session %s could not be stored: %s", self.session_id, error)
+        self._failed([record], error)
+
+    def _failed(self, batch: Sequence[Record], error: BaseException) -> None:
+        if not isinstance(error, StorageOutage | asyncio.CancelledError):
+            log.warning("something of session %s could not be stored: %s", self.session_id, error)
+        for record in batch:
+            self._debt -= record.owed
             if record.reserve is not None:
                 # Not stored: the next record asks for it again.
                 self._reserved = self._stored_reservation
@@ -317,11 +341,7 @@ class SessionStream:
             self._publish_globally(frame)
 
 
-def _row(frame: Frame) -> dict[str, Any]:
-    return {
-        "session_id": frame.session_id,
-        "seq": frame.seq,
-        "type": frame.type,
-        "created_at": frame.created_at,
-        "frame": frame.text.encode(),
-    }
+def _seen(done: asyncio.Future[Any]) -> None:
+    """Take note of a failure that perhaps nobody waits for; it is logged already."""
+    if not done.cancelled():
+        done.exception()

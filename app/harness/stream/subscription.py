@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
-from app.events import Heartbeat, Resync, Sync
-from app.harness.frames import Failure, Frame, FrameQueue
+from app.events.union import Heartbeat, Resync, Sync
+from app.harness.stream.frames import Failure, Frame, FrameQueue
 from app.ids import now_ms
 from app.storage.models import Event
 from app.storage.unit_of_work import UnitOfWork
@@ -124,9 +124,12 @@ class Subscription:
             yield snapshots
 
 
+_OF_PEOPLE = frozenset({"message.posted", "message.edited", "message.removed"})
+
+
 def channel_of(event_type: str) -> str:
     """Return the channel of a stored frame by its type."""
-    return "output" if event_type.startswith("message.") and event_type != "message.posted" else "events"
+    return "output" if event_type.startswith("message.") and event_type not in _OF_PEOPLE else "events"
 
 
 class GlobalSubscription:

@@ -11,9 +11,10 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from app.errors import Conflict
-from app.events import ROOT_AGENT
-from app.harness.interactions.open_calls import open_calls, unanswered_results
-from app.harness.transfer_lines import FORMAT, line
+from app.events.union import ROOT_AGENT
+from app.harness.sessions.open_calls import open_calls, unanswered_results
+from app.harness.transfer.transfer_lines import FORMAT, line
+from app.harness.transfer.transfer_seal import SEAL, Seal
 from app.ids import now_ms
 from app.states import SessionState, ToolCallState, move
 from app.storage.models import Event, Message, Step, ToolCall
@@ -25,8 +26,16 @@ PAGE = 500
 
 
 async def export_session(storage: Storage, row: SessionRow) -> AsyncIterator[bytes]:
-    """Yield the session's lines; raise `Conflict` while it runs, and at the end when it has changed since
-    the first line: parts of two states are no session."""
+    """Yield the session's lines, and a last one that seals them; raise `Conflict` while it runs, and at the
+    end when it has changed since the first line: parts of two states are no session."""
+    seal = Seal()
+    async for part in _lines(storage, row):
+        seal.add(part.removesuffix(b"\n"))
+        yield part
+    yield line(SEAL, seal.data())
+
+
+async def _lines(storage: Storage, row: SessionRow) -> AsyncIterator[bytes]:  # noqa: C901
     busy = row.state in (SessionState.RUNNING.value, SessionState.QUEUED.value)
     if busy or await storage.read(lambda uow: uow.runs.under_way(row.id)):
         raise Conflict(

@@ -12,19 +12,18 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from app.errors import Conflict, RateLimited, StorageError
-from app.harness.transfer_lines import ExportReader, ImportedSession, checked_values, wrong
+from app.harness.projects.projects import ProjectRegistry
+from app.harness.transfer.transfer_lines import ExportReader, ImportedSession, checked_values, wrong
 from app.ids import now_ms
 from app.storage.models import AuditEvent
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-
-if TYPE_CHECKING:
-    from app.harness.projects import ProjectRegistry
 
 AT_ONCE = 2
 MEBIBYTE = 1024 * 1024
@@ -32,11 +31,24 @@ PIECE_BYTES = MEBIBYTE
 """How much is gathered before a thread checks it."""
 MAX_LINE_BYTES = 64 * MEBIBYTE
 
+UNSEALED_WARNING = (
+    "This export is of an earlier version, which had no last line with a count and a digest: "
+    "nothing tells whether the file is whole. Compare the session with the one it was made of."
+)
+
 BATCH_ROWS = 500
 BATCH_BYTES = 4 * MEBIBYTE
 
 IMPORTED = "application/json; imported"
 """The media type of a compiled project that came with a session: carried along, never run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A session that was taken in; `warnings` are about its file."""
+
+    session: SessionRow
+    warnings: list[str]
 
 
 class SessionImports:
@@ -48,8 +60,9 @@ class SessionImports:
         self._spool_folder = spool_folder
         self._running = 0
 
-    async def take(self, chunks: AsyncIterator[bytes], actor: str) -> SessionRow:
-        """Store an exported session in one unit; nothing is stored when any line is wrong.
+    async def take(self, chunks: AsyncIterator[bytes], actor: str) -> Imported:
+        """Store an exported session in one unit; nothing is stored when any line is wrong, or the file is
+        not whole.
 
         Raises `ValidationFailed` (which line), `PayloadTooLarge`, `Conflict`, and `RateLimited`
         while others are imported."""
@@ -68,7 +81,7 @@ class SessionImports:
                 await self._storage.write(
                     lambda uow: _store(uow, session, found, spool, rows, actor), durable=True
                 )
-                return session
+                return Imported(session, [] if found.sealed else [UNSEALED_WARNING])
         finally:
             self._running -= 1
 
@@ -122,7 +135,9 @@ class _Arriving:
             raise wrong(self.reader.number + 1, f"it is longer than {MAX_LINE_BYTES} bytes")
 
     def finish(self) -> None:
-        self._take(bytes(self._rest))
+        if self._rest:
+            self._take(bytes(self._rest))
+        self.reader.finish()
         with _disk_errors():
             self._spool.flush()
 

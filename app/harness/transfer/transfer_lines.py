@@ -15,10 +15,11 @@ import orjson
 from pydantic import ValidationError
 
 from app.errors import PayloadTooLarge, ValidationFailed
-from app.harness.checkpoints.prompt_edits import check_content
+from app.harness.conversation.message_rows import assistant_blocks, tool_result, user_message
 from app.harness.dsl.compiler import stored_digest
-from app.harness.message_rows import assistant_blocks, tool_result, user_message
-from app.harness.todo_lists import items_of
+from app.harness.run.todo_lists import items_of
+from app.harness.sessions.prompt_edits import check_content
+from app.harness.transfer.transfer_seal import SEAL, Seal
 from app.ids import Prefix, is_id
 from app.states import RUN_MOVES, TOOL_CALL_MOVES, CompactionState, SessionState
 from app.storage.models import (
@@ -35,7 +36,9 @@ from app.storage.models import (
 )
 from app.storage.models import Session as SessionRow
 
-FORMAT = 1
+FORMAT = 2
+"""Since 2 the last line is a seal (`transfer_seal`)."""
+UNSEALED = 1
 
 RowT = TypeVar(
     "RowT",
@@ -71,11 +74,13 @@ class WrongLine(Exception):
 @dataclass(frozen=True, slots=True)
 class ImportedSession:
     """What the first line of an export says. `project` is the slug of the project that the session
-    belongs to; `compiled` the project as it was compiled for the session, as stored."""
+    belongs to; `compiled` the project as it was compiled for the session, as stored. `sealed` is false for
+    a format without a last line that tells whether the file is whole."""
 
     session: SessionRow
     project: str
     compiled: bytes | None
+    sealed: bool
 
 
 def line(kind: str, data: dict[str, Any]) -> bytes:
@@ -105,6 +110,8 @@ class ExportReader:
         self._steps: set[tuple[str, int]] = set()
         self._has_todos = False
         self._last_seq = 0
+        self._seal = Seal()
+        self._whole = False
 
     @property
     def header(self) -> ImportedSession | None:
@@ -128,20 +135,38 @@ class ExportReader:
                 reason="too_many_lines",
                 details={"max_lines": MAX_LINES},
             )
-        if not raw.strip():
-            return False
+        if self._whole and raw.strip():
+            raise wrong(self.number, "it comes after the last line of the export")
         try:
-            kind, data = _parse(raw)
-            if self._found is None:
-                if kind != "session":
-                    raise WrongLine("the first line must be the session itself")
-                self._found = _header(data)
-                return False
-            self._check(kind, data)
+            taken = bool(raw.strip()) and self._take(*_parse(raw))
         except WrongLine as problem:
             raise wrong(self.number, str(problem)) from None
-        self.rows += 1
+        self._seal.add(raw)
+        self.rows += taken
+        return taken
+
+    def _take(self, kind: str, data: dict[str, Any]) -> bool:
+        if self._found is None:
+            if kind != "session":
+                raise WrongLine("the first line must be the session itself")
+            self._found = _header(data)
+            return False
+        if kind == SEAL and self._found.sealed:
+            self._end(data)
+            return False
+        self._check(kind, data)
         return True
+
+    def finish(self) -> None:
+        """Raise `ValidationFailed` when the last line of the export has not come."""
+        if self.found.sealed and not self._whole:
+            raise wrong(self.number + 1, "the export ends before its last line: the file is cut off")
+
+    def _end(self, data: dict[str, Any]) -> None:
+        problem = self._seal.problem_with(data)
+        if problem is not None:
+            raise WrongLine(problem)
+        self._whole = True
 
     def _check(self, kind: str, data: dict[str, Any]) -> None:
         match kind:
@@ -295,8 +320,8 @@ def _parse(raw: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def _header(data: dict[str, Any]) -> ImportedSession:
-    if data.get("format") != FORMAT:
-        raise WrongLine(f"its format is {data.get('format')!r}; this daemon reads format {FORMAT}")
+    if data.get("format") not in (FORMAT, UNSEALED):
+        raise WrongLine(f"its format is {data.get('format')!r}; this daemon reads {UNSEALED} and {FORMAT}")
     fields, project, compiled = data.get("session"), data.get("project"), data.get("compiled")
     if not isinstance(fields, dict) or not isinstance(project, str):
         raise WrongLine("the session or its project is missing")
@@ -307,7 +332,8 @@ def _header(data: dict[str, Any]) -> ImportedSession:
         raise WrongLine(f"a session in the state {session.state!r} cannot be imported")
     if not 0 <= session.trimmed_through_seq <= session.seq_reserved <= LARGEST_SEQ:
         raise WrongLine("seq_reserved or trimmed_through_seq is out of range")
-    return ImportedSession(session, project, _compiled(compiled, session.compiled_digest))
+    compiled_project = _compiled(compiled, session.compiled_digest)
+    return ImportedSession(session, project, compiled_project, data["format"] != UNSEALED)
 
 
 def _compiled(encoded: object, digest: str | None) -> bytes | None:

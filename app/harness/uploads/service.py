@@ -1,12 +1,13 @@
 """Uploads: received once, named later by what uses them, removed when nothing does.
 
-Owns: the life of an upload's row together with its content. Never: HTTP, or what a file is for.
-A content is on the disk before its row is; a row goes before its content does.
+Owns: the life of an upload's row together with its content, until nothing uses it. Never: HTTP, or what a
+file is for. A content is on the disk before its row is; a row goes before its content does.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import stat
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ from app.harness.uploads.content import ContentFolder, IncomingFile, disk_proble
 from app.harness.uploads.names import distinct_name, media_type_of, safe_name
 from app.harness.uploads.placement import content_gone, place_upload
 from app.ids import new_id, now_ms
+from app.storage.keyed_effect import effect
 from app.storage.models import Upload
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -85,7 +87,8 @@ class UploadService:
         # Before it is stored: who is cancelled here does not stop the writer.
         received.kept = True
         try:
-            await self._storage.write(lambda uow: uow.uploads.add(row.model_copy()), durable=True)
+            stored = effect(lambda uow: uow.uploads.add(row.model_copy()), lambda _: row)
+            await self._storage.write(stored, durable=True)
         except KagedError:
             received.kept = False
             raise
@@ -234,3 +237,20 @@ def _is_file(path: Path) -> bool:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
         return False
+
+
+log = logging.getLogger("kaged.daemon")
+
+TRIM_EVERY_SECONDS = 600.0
+
+
+async def trim_uploads_forever(uploads: UploadService) -> None:
+    """Remove them now and every ten minutes; a failure is logged and tried again."""
+    while True:
+        try:
+            removed = await uploads.trim()
+            if removed:
+                log.info("%d uploads that nothing used were removed", removed)
+        except (KagedError, OSError) as error:
+            log.error("unused uploads could not be removed: %s", error)
+        await asyncio.sleep(TRIM_EVERY_SECONDS)

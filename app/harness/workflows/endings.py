@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from app.harness.loop.loop import STUCK
 from app.states import RunState, SessionState, WorkflowRunState
 from app.storage.models import Session as SessionRow
 from app.storage.models import WorkflowRun
@@ -72,6 +73,8 @@ def _of_idle(uow: UnitOfWork, session: SessionRow, decided: Ending | None) -> En
     if last is not None and state == RunState.FAILED.value:
         error = last.error or {"code": last.reason or "failed", "message": "The session's run failed."}
         return decided or Ending(WorkflowRunState.FAILED, error)
+    if last is not None and last.reason == STUCK:
+        return decided or failed(STUCK, "The agent repeated itself without getting on and was stopped.")
     if state == RunState.SUCCEEDED.value or (
         state == RunState.INTERRUPTED.value and session.state_reason is None
     ):

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.errors import KagedError, NotFound
 from app.harness.dsl.compiled import CompiledProject, CompiledWorkflow
+from app.harness.dsl.inputs import PlacedFile, files_among, first_message
+from app.harness.dsl.workflow_view import KIND, OVERRIDE
+from app.harness.projects.projects import ProjectRegistry
+from app.harness.uploads.service import UploadService
 from app.harness.workflows.endings import Ending, failed
-from app.harness.workflows.inputs import PlacedFile, files_among, first_message
-from app.harness.workflows.narrowed import KIND, OVERRIDE
 from app.harness.workflows.runs import QUEUED, RUNNING, WorkflowRuns, oldest_first
 from app.harness.workflows.waiting_session import WaitingSession, waiting_session
 from app.ids import is_id
 from app.storage.models import Issue, WorkflowRun
 from app.storage.unit_of_work import UnitOfWork
-
-if TYPE_CHECKING:
-    from app.harness.projects import ProjectRegistry
-    from app.harness.uploads.service import UploadService
 
 log = logging.getLogger("kaged.workflows")
 
@@ -64,7 +62,10 @@ class WorkflowQueue:
                     await self._start(run)
 
     def _concurrency(self, project_id: str, name: str) -> int:
-        """Return how many runs go on at once; one where there is no such workflow, so that it fails."""
+        """Return how many runs go on at once: none in an untrusted project, where they wait; one where there
+        is no such workflow, so that it fails."""
+        if self._projects.is_untrusted(project_id):
+            return 0
         try:
             return self._workflow(project_id, name)[1].concurrency
         except _CannotStart:

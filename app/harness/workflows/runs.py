@@ -11,15 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from app.errors import Conflict, NotFound, RateLimited
-from app.event_base import EventPayload
+from app.events.payload import EventPayload
+from app.events.workflows import WorkflowCause, WorkflowEnded, WorkflowQueued, WorkflowStarted
 from app.harness.dsl.compiled import CompiledWorkflow
-from app.harness.event_hub import EventHub
-from app.harness.frames import Frame
+from app.harness.dsl.inputs import FIELD, files_among
 from app.harness.issues.author import Author
 from app.harness.issues.moves import require_issue
+from app.harness.stream.event_hub import EventHub
+from app.harness.stream.frames import Frame
 from app.harness.uploads.service import UploadService
 from app.harness.workflows.endings import Ending, cost_of
-from app.harness.workflows.inputs import FIELD, files_among
 from app.ids import new_id, now_ms
 from app.observability import Redactor
 from app.states import WorkflowRunState, move
@@ -27,7 +28,6 @@ from app.storage.models import AuditEvent, WorkflowRun
 from app.storage.repositories.workflow_runs import WaitingRun
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from app.workflow_events import WorkflowCause, WorkflowEnded, WorkflowQueued, WorkflowStarted
 
 MAX_QUEUED = 100
 """How many runs of one workflow may wait."""
@@ -67,14 +67,14 @@ class WorkflowRuns:
             uow, list(files.values()), run.project_id, run.id, fields=[f"{FIELD}.{name}" for name in files]
         )
         uow.workflow_runs.add(run)
-        told = {
+        data = {
             "run_id": run.id,
             "workflow_name": run.workflow,
             "inputs": shortened(run.inputs),
             "cause": run.cause,
             "issue_number": run.issue_number,
         }
-        self._audit(uow, "kaged.workflow.triggered", run, told, author)
+        self._audit(uow, "kaged.workflow.triggered", run, data, author)
         return run
 
     def tell_queued(self, run: WorkflowRun, author: Author) -> None:
@@ -93,7 +93,7 @@ class WorkflowRuns:
     async def begun(self, run: WorkflowRun) -> WorkflowRun:
         """Note that the session of a run works for the first time; return the run as it is then."""
         at = now_ms()
-        told = WorkflowStarted(
+        event = WorkflowStarted(
             workflow_run_id=run.id,
             workflow=run.workflow,
             project_id=run.project_id,
@@ -104,7 +104,7 @@ class WorkflowRuns:
             uow.workflow_runs.update(run.id, started_at=at)
             self._audit(uow, "workflow.started", run, {"run_id": run.id, "workflow_name": run.workflow})
 
-        await self._record(run, told, work)
+        await self._record(run, event, work)
         return run.model_copy(update={"started_at": at})
 
     async def keep_elapsed(self, elapsed: Mapping[str, int]) -> None:
@@ -122,7 +122,7 @@ class WorkflowRuns:
         move(WorkflowRunState(run.state), ending.state)
         session = await self.storage.read(lambda uow: uow.sessions.get(run.session_id or ""))
         at = now_ms()
-        told = WorkflowEnded(
+        event = WorkflowEnded(
             workflow_run_id=run.id,
             workflow=run.workflow,
             project_id=run.project_id,
@@ -135,7 +135,7 @@ class WorkflowRuns:
 
         def work(uow: UnitOfWork) -> None:
             values: dict[str, Any] = {"output": ending.output, "error": ending.error}
-            values |= {"state": ending.state.value, "completed_at": at, "cost_usd": told.cost_usd}
+            values |= {"state": ending.state.value, "completed_at": at, "cost_usd": event.cost_usd}
             moved.append(uow.workflow_runs.move(run.id, run.state, **values))
             if not moved[-1]:
                 raise Conflict(f"The run {run.id} has ended already.", reason="already_ended")
@@ -144,7 +144,7 @@ class WorkflowRuns:
             self._audit(uow, "workflow.ended", run, {**data, **({} if code is None else {"error": code})})
 
         try:
-            await self._record(run if session is not None else None, told, work)
+            await self._record(run if session is not None else None, event, work)
         except Conflict:
             if moved[-1:] == [False]:
                 return False
@@ -154,7 +154,7 @@ class WorkflowRuns:
     # -- inside -----------------------------------------------------------------------------
 
     async def _record(
-        self, run: WorkflowRun | None, told: EventPayload, work: Callable[[UnitOfWork], None]
+        self, run: WorkflowRun | None, event: EventPayload, work: Callable[[UnitOfWork], None]
     ) -> None:
         """Store, and tell it on the session of the run; to everybody when it has none."""
         if run is not None and run.session_id is not None:
@@ -163,13 +163,13 @@ class WorkflowRuns:
             except NotFound:  # deleted meanwhile
                 pass
             else:
-                await asyncio.shield(stream.record([told], work, durable=True))
+                await asyncio.shield(stream.record([event], work, durable=True))
                 return
         await self.storage.write(work, durable=True)
-        self._tell_everybody(told)
+        self._tell_everybody(event)
 
-    def _tell_everybody(self, told: EventPayload) -> None:
-        self._hub.publish_globally(Frame.make(0, told, session_id="", created_at=now_ms()))
+    def _tell_everybody(self, event: EventPayload) -> None:
+        self._hub.publish_globally(Frame.make(0, event, session_id="", created_at=now_ms()))
 
     def _audit(
         self,

@@ -11,19 +11,18 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from app.errors import Conflict, KagedError
+from app.harness.dsl.compiled import CompiledWorkflow
 from app.harness.dsl.cron import parse_cron
+from app.harness.dsl.inputs import checked_inputs
 from app.harness.issues.author import Author
-from app.harness.workflows.inputs import checked_inputs
-from app.harness.workflows.runs import QUEUED, new_run
+from app.harness.projects.projects import ProjectRegistry
+from app.harness.workflows.runs import QUEUED, WorkflowRuns, new_run
+from app.harness.workflows.watch import WorkflowWatch
 from app.ids import now_ms
 from app.storage.unit_of_work import UnitOfWork
-
-if TYPE_CHECKING:
-    from app.harness.dsl.compiled import CompiledWorkflow
-    from app.harness.workflows.service import WorkflowService
 
 log = logging.getLogger("kaged.workflows")
 
@@ -37,8 +36,21 @@ def next_slot(expression: str, after: int) -> int | None:
     return None if found is None else round(found.timestamp() * 1000)
 
 
+class Scheduled(Protocol):
+    """The workflows that are started by the clock."""
+
+    @property
+    def projects(self) -> ProjectRegistry: ...
+
+    @property
+    def runs(self) -> WorkflowRuns: ...
+
+    @property
+    def watch(self) -> WorkflowWatch: ...
+
+
 async def start_on_schedule_forever(
-    workflows: WorkflowService,
+    workflows: Scheduled,
     *,
     now: Callable[[], int] = now_ms,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -60,7 +72,7 @@ async def start_on_schedule_forever(
             log.exception("the schedules of %s could not be looked at", _moment(slot))
 
 
-async def start_due(workflows: WorkflowService, slot: int) -> list[str]:
+async def start_due(workflows: Scheduled, slot: int) -> list[str]:
     """Store a run of every workflow that is due at a minute (milliseconds since the epoch) and begin those
     whose turn it is; return their ids. Asking twice for a minute starts nothing twice."""
     moment = _moment(slot)
@@ -82,7 +94,7 @@ async def start_due(workflows: WorkflowService, slot: int) -> list[str]:
 
 
 async def _start(
-    workflows: WorkflowService, project_id: str, name: str, workflow: CompiledWorkflow, slot: int
+    workflows: Scheduled, project_id: str, name: str, workflow: CompiledWorkflow, slot: int
 ) -> str | None:
     run = new_run(
         project_id,
@@ -98,7 +110,7 @@ async def _start(
         if uow.workflow_runs.of_slot(project_id, name, slot) is not None:
             return False
         if uow.workflow_runs.count_in_state(QUEUED, project_id, name, cause="schedule"):
-            log.warning("workflow %s is left out at %s: its last run still waits", name, _moment(slot))
+            log.warning("workflow %s is skipped at %s: its last run is still queued", name, _moment(slot))
             return False
         workflows.runs.add(uow, run, workflow, SCHEDULE)
         return True

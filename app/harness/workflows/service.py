@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.errors import Conflict, Forbidden, NotFound
+from app.events.workflows import WorkflowCause
 from app.harness.dsl.compiled import CompiledWorkflow
-from app.harness.event_hub import EventHub
+from app.harness.dsl.inputs import checked_inputs
 from app.harness.issues.author import Author
+from app.harness.projects.projects import ProjectRegistry
+from app.harness.sessions.session_manager import SessionManager
+from app.harness.stream.event_hub import EventHub
+from app.harness.uploads.service import UploadService
 from app.harness.workflows.endings import cancelled
-from app.harness.workflows.inputs import checked_inputs
 from app.harness.workflows.runs import QUEUED, RUNNING, WorkflowRuns, invoker, new_run, run_not_found
 from app.harness.workflows.schedule import start_on_schedule_forever
 from app.harness.workflows.watch import WorkflowWatch
+from app.storage.keyed_effect import effect
 from app.storage.models import WorkflowRun
 from app.storage.pages import Page
-from app.workflow_events import WorkflowCause
-
-if TYPE_CHECKING:
-    from app.harness.projects import ProjectRegistry
-    from app.harness.session_manager import SessionManager
-    from app.harness.uploads.service import UploadService
 
 
 class WorkflowService:
@@ -73,10 +72,10 @@ class WorkflowService:
     # -- workflows --------------------------------------------------------------------------
 
     def workflows(self, project_id: str) -> dict[str, CompiledWorkflow]:
-        """Return a project's workflows by name, as it is compiled now.
+        """Return a project's workflows by name, as it is compiled now; those of an untrusted one are shown.
 
         Raises `NotFound`, or `ProjectFileInvalid` for a project that has never compiled."""
-        return dict(self.projects.compiled(project_id).workflows)
+        return dict(self.projects.get(project_id).shown().workflows)
 
     def workflow(self, project_id: str, name: str) -> CompiledWorkflow:
         """Return one workflow; raises `NotFound` (`workflow_not_found`), as `workflows` does too."""
@@ -105,7 +104,9 @@ class WorkflowService:
         """Store a run and begin it if its turn has come; return it as it is then: running, or queued.
 
         Raises `NotFound` (`workflow_not_found`, `issue_not_found`), `Forbidden` (`not_invokable`),
-        `ValidationFailed` for inputs, `RateLimited` (`queue_full`), `Conflict` (`workflow_too_deep`)."""
+        `ValidationFailed` for inputs, `RateLimited` (`queue_full`), `Conflict` (`workflow_too_deep`,
+        `project_untrusted`)."""
+        self.projects.require_trusted(project_id)
         workflow = self.workflow(project_id, name)
         values = checked_inputs(workflow.inputs, inputs)
         who = invoker(author)
@@ -116,7 +117,7 @@ class WorkflowService:
 
         async def begin() -> None:
             stored = await self.runs.storage.write(
-                lambda uow: self.runs.add(uow, run, workflow, author), durable=True
+                effect(lambda uow: self.runs.add(uow, run, workflow, author)), durable=True
             )
             self.runs.tell_queued(stored, author)
             await self.watch.serve()

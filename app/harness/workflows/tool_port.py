@@ -17,7 +17,7 @@ from app.harness.workflows.runs import run_not_found
 from app.harness.workflows.service import WorkflowService
 from app.states import WorkflowRunState
 from app.storage.models import WorkflowRun
-from app.tools.call import ToolCallContext
+from app.tools.contract.call import ToolCallContext
 from app.tools.planning.ports import WorkflowFacts, WorkflowRunFacts
 
 

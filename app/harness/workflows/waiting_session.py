@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.harness.session_rows import operator_message, waiting_message
+from app.harness.conversation.session_rows import operator_message, waiting_message
 from app.ids import new_id, now_ms
 from app.states import SessionState
 from app.storage.models import Message

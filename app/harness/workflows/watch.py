@@ -10,12 +10,15 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.errors import KagedError
-from app.harness.event_hub import EventHub
-from app.harness.frames import Frame
-from app.harness.recovery import REASON as DAEMON_RESTART
+from app.harness.projects.projects import ProjectRegistry
+from app.harness.sessions.recovery import REASON as DAEMON_RESTART
+from app.harness.sessions.session_manager import SessionManager
+from app.harness.stream.event_hub import EventHub
+from app.harness.stream.frames import Frame
+from app.harness.uploads.service import UploadService
 from app.harness.workflows.endings import Ending, ending_of, failed, timed_out
 from app.harness.workflows.queue import WorkflowQueue
 from app.harness.workflows.runs import RUNNING, WorkflowRuns
@@ -24,11 +27,6 @@ from app.states import SessionState
 from app.storage.models import Session as SessionRow
 from app.storage.models import WorkflowRun
 from app.storage.unit_of_work import UnitOfWork
-
-if TYPE_CHECKING:
-    from app.harness.projects import ProjectRegistry
-    from app.harness.session_manager import SessionManager
-    from app.harness.uploads.service import UploadService
 
 log = logging.getLogger("kaged.workflows")
 
@@ -169,7 +167,7 @@ class WorkflowWatch:
 
     async def _begin(self, run_id: str, session_id: str) -> None:
         self._by_session[session_id] = run_id
-        await self._sessions.line_up(session_id)
+        await self._sessions.enqueue(session_id)
 
     async def _stop(self, run: WorkflowRun, by: str) -> None:
         session_id = run.session_id or ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.harness.compaction.notes import loses_summary
 from app.harness.compaction.plan import Plan, StrategyFailed, Summary, Window
 
 MAX_SUMMARY_CHARACTERS = 400_000
@@ -46,7 +47,10 @@ def checked_plan(result: Mapping[str, Any], window: Window) -> Plan:
     if summary is not None and (not isinstance(summary, str) or len(summary) > MAX_SUMMARY_CHARACTERS):
         raise StrategyFailed(f"{INVALID_RESULT}: the summary is not a text of acceptable length")
     units = [unit for unit in window.units if unit.row_ids and unit.row_ids[0] in gone]
-    return Plan("delegate", units, summary=Summary(summary) if summary and units else None)
+    says = bool(summary and summary.strip() and units)
+    if not says and loses_summary(units):
+        raise StrategyFailed(f"{DROPPED_ALWAYS_KEEP}: a summary of earlier messages, and there is no new one")
+    return Plan("delegate", units, summary=Summary(str(summary)) if says else None)
 
 
 def _messages(value: Any) -> tuple[list[str], str | None]:

@@ -14,7 +14,7 @@ from app.harness.compaction.plan import Plan, StrategyFailed, Summary, Window
 from app.harness.compaction.summarizer import Summarizer
 from app.harness.compaction.transcript import packed, pieces_of
 from app.harness.compaction.units import Unit
-from app.harness.estimate import MESSAGE_OVERHEAD, estimate_text
+from app.harness.conversation.estimate import MESSAGE_OVERHEAD, estimate_text
 
 SUMMARY_SHARE = 0.05
 FACTS_SHARE = 0.10

@@ -14,9 +14,9 @@ from __future__ import annotations
 import orjson
 import xxhash
 
-from app.harness.pipeline.processor import Generation
 from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.run_context import RunContext
+from app.harness.run.processor import Generation
+from app.harness.run.run_context import RunContext
 
 
 class AuditProcessor:
@@ -24,7 +24,7 @@ class AuditProcessor:
 
     def before_step(self, run: RunContext, step: int, request: ModelRequest) -> ModelRequest:
         if step == 1:
-            run.audit(
+            run.journal.audit(
                 "agent.pre_generation",
                 {
                     "system": self._keep(run, [block.model_dump() for block in request.system]),
@@ -38,11 +38,11 @@ class AuditProcessor:
     def on_sealed(
         self, run: RunContext, step: int, provider: str, request: ModelRequest, wire: WireRequest
     ) -> None:
-        run.request_digest = xxhash.xxh3_128_hexdigest(wire.body)
+        run.controls.request_digest = xxhash.xxh3_128_hexdigest(wire.body)
         limit, view = request.max_output_tokens, run.history.view()
         if view is not None:
-            run.keep_blob(view[0], "application/json", view[1])
-        run.audit(
+            run.journal.keep_blob(view[0], "application/json", view[1])
+        run.journal.audit(
             "agent.pre_generation_step",
             {
                 "step": step,
@@ -50,9 +50,9 @@ class AuditProcessor:
                 "model": request.model,
                 "messages": len(request.messages),
                 "last_message_id": run.history.last_message_id,
-                "system": run.system_digest(request.system),
+                "system": run.journal.system_digest(request.system),
                 "tool_count": len(request.tools),
-                "request_digest": run.request_digest,
+                "request_digest": run.controls.request_digest,
                 "request_bytes": len(wire.body),
                 **({} if limit is None else {"max_output_tokens": limit}),
                 **({} if view is None else {"view": view[0]}),
@@ -67,5 +67,5 @@ class AuditProcessor:
     def _keep(run: RunContext, value: object) -> str:
         content = orjson.dumps(value)
         digest = xxhash.xxh3_128_hexdigest(content)
-        run.keep_blob(digest, "application/json", content)
+        run.journal.keep_blob(digest, "application/json", content)
         return digest

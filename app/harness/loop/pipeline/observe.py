@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import logging
 
-from app.harness.pipeline.processor import Generation
 from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.run_context import RunContext
+from app.harness.run.processor import Generation
+from app.harness.run.run_context import RunContext
 from app.observability import log_event
 from app.observability.span_content import content_json
 
@@ -32,12 +32,14 @@ class ObservabilityProcessor:
             log,
             "agent.trace",
             level=logging.DEBUG,
-            session_id=run.session_id,
-            run_id=run.run_id,
-            agent=run.agent_path,
+            session_id=run.scope.session_id,
+            run_id=run.scope.run_id,
+            agent=run.scope.agent_path,
             step=step,
-            system_messages=content_json(request.system, run.redactor, TRACED_CHARACTERS),
-            messages=content_json(request.messages[-TRACED_MESSAGES:], run.redactor, TRACED_CHARACTERS),
+            system_messages=content_json(request.system, run.journal.redactor, TRACED_CHARACTERS),
+            messages=content_json(
+                request.messages[-TRACED_MESSAGES:], run.journal.redactor, TRACED_CHARACTERS
+            ),
         )
 
     def on_sealed(
@@ -52,9 +54,9 @@ class ObservabilityProcessor:
         log_event(
             log,
             "agent.generation",
-            session_id=run.session_id,
-            run_id=run.run_id,
-            agent=run.agent_path,
+            session_id=run.scope.session_id,
+            run_id=run.scope.run_id,
+            agent=run.scope.agent_path,
             model=f"{generation.provider}:{generation.model}",
             tokens_in=usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
             tokens_out=usage.output_tokens,

@@ -1,7 +1,7 @@
 """The policy processor: keeps a request inside the model's context window, or stops the run.
 
 Owns: the choice between abort and truncate when the estimate exceeds the window. Never:
-compaction, which has its own place before the pipeline.
+compaction and content gates (`run.withholding`), which have their own places before the pipeline.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from app.harness.compaction.threshold import RESERVED_OUTPUT
-from app.harness.estimate import MESSAGE_OVERHEAD, estimate_text
-from app.harness.pipeline.processor import Generation, PolicyViolation
+from app.harness.conversation.estimate import MESSAGE_OVERHEAD, estimate_text
 from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.run_context import RunContext
+from app.harness.run.processor import Generation, PolicyViolation
+from app.harness.run.run_context import RunContext
 
 TRUNCATE_TO = 0.60
 """A truncation goes down to this share of the window, so that it does not recur every turn."""
@@ -29,16 +29,16 @@ class PolicyProcessor:
         window = self._window_of(run.provider_name, request.model)
         last = 0 if request.reminder is None else MESSAGE_OVERHEAD + estimate_text(request.reminder)
         estimate = run.estimate.request(run.history.tokens() + last, request.system, request.tools)
-        run.context_tokens, run.context_window = estimate, window
+        run.meter.context_tokens, run.meter.context_window = estimate, window
         if window is None:
             return request
         available = window - min(request.max_output_tokens or RESERVED_OUTPUT, window // 4)
         if estimate <= available:
             return request
-        if run.on_overflow == "truncate" and run.history.truncate(
+        if run.plan.on_overflow == "truncate" and run.history.truncate(
             run.estimate.room(int(window * TRUNCATE_TO))
         ):
-            run.audit("policy.truncated", {"step": step, "estimate": estimate, "window": window})
+            run.journal.audit("policy.truncated", {"step": step, "estimate": estimate, "window": window})
             shortened = replace(request, messages=run.history.visible, cache=run.history.cache)
             if run.estimate.with_messages(run.history.tokens() + last) <= available:
                 return shortened

@@ -10,7 +10,7 @@ import logging
 
 from app.errors import KagedError
 from app.harness.issues.reminder import TOOL, just_shown
-from app.harness.run_context import RunContext
+from app.harness.run.run_context import RunContext
 
 log = logging.getLogger("kaged.run")
 
@@ -18,10 +18,10 @@ log = logging.getLogger("kaged.run")
 async def due_reminder(run: RunContext) -> str | None:
     """Return what the next call of the model ends with; None for nothing. Does not raise: a call without
     its reminder is better than none."""
-    if run.remind is None or just_shown(run.history.visible):
+    if run.plan.remind is None or just_shown(run.history.visible):
         return None
     try:
-        return await run.remind(has_tool=f"{TOOL}.done" in run.allowed_tools)
+        return await run.plan.remind(has_tool=f"{TOOL}.done" in run.plan.allowed_tools)
     except KagedError as problem:
-        log.warning("run %s goes on without its reminder: %s", run.run_id, problem.message)
+        log.warning("run %s continues without its reminder: %s", run.scope.run_id, problem.message)
         return None

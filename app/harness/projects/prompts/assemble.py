@@ -8,11 +8,14 @@ plugins.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Mapping
+from datetime import date
+from pathlib import Path
 from types import MappingProxyType
 
 from app.harness.dsl.compiled import CompiledAgent
-from app.harness.prompts.store import Prompt, PromptStore
+from app.harness.projects.prompts.store import Prompt, PromptStore
 from app.messages import SystemBlock
 
 Part = Callable[[], tuple[SystemBlock, ...]]
@@ -58,3 +61,16 @@ class SystemPrompt:
             own = (SystemBlock(name=name, text=prompt.text) for name, prompt in prompts.items())
             self._blocks = (*own, *(block for part in parts for block in part))
         return self._blocks
+
+
+def environment(root: Path, today: date) -> tuple[SystemBlock, ...]:
+    """Return the part for a project's folder on a day."""
+    text = (
+        "<environment>\n"
+        f"Date: {today.isoformat()}\n"
+        f"Platform: {platform.system().lower()}\n"
+        f"Project: {root.name}\n"
+        f"Working directory: {root}\n"
+        "</environment>"
+    )
+    return (SystemBlock(name="environment", text=text),)

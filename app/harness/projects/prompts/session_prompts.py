@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from app.harness.prompts.store import Prompt, prompt_digest
+from app.harness.dsl.prompt_files import prompt_digest
+from app.harness.projects.prompts.store import Prompt
 from app.storage.models import PromptEdit
-
-if TYPE_CHECKING:
-    from app.storage.storage import Storage
+from app.storage.storage import Storage
 
 
 class SessionPrompts:

@@ -11,11 +11,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-import xxhash
-
 from app.harness.dsl.compiled import CompiledProject, workflow_prompt
 from app.harness.dsl.paths import PathProblem
-from app.harness.dsl.prompt_files import PromptProblem, read_prompt
+from app.harness.dsl.prompt_files import PromptProblem, prompt_digest, read_prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +56,7 @@ class PromptStore:
         for name, workflow in project.workflows.items():
             self._files[workflow_prompt(name)] = tuple(map(Path, workflow.prompt_files))
         self._prompts: dict[str, Prompt] = {}
+        self._failing: dict[str, PromptFailure] = {}
 
     @classmethod
     async def open(cls, project: CompiledProject) -> PromptStore:
@@ -86,17 +85,22 @@ class PromptStore:
         return tuple(self._prompts[path] for path in self._files if path in self._prompts)
 
     async def reload(self, agent_paths: Collection[str] | None = None) -> PromptReload:
-        """Read the files of the named agents again (default: of all) and keep what is good."""
+        """Read the files of the named agents again (default: of all) and keep what is good.
+
+        A failure is told once, and so is its end, also when the text is the one before."""
         wanted = [path for path in self._files if agent_paths is None or path in agent_paths]
         read = await asyncio.to_thread(lambda: [self._read(path) for path in wanted])
         changed: list[Prompt] = []
         failed: list[PromptFailure] = []
         for outcome in read:
+            path = outcome.agent_path
             if isinstance(outcome, PromptFailure):
-                failed.append(outcome)
-            elif self._prompts.get(outcome.agent_path) != outcome:
+                if self._failing.get(path) != outcome:
+                    failed.append(outcome)
+                self._failing[path] = outcome
+            elif self._failing.pop(path, None) is not None or self._prompts.get(path) != outcome:
                 changed.append(outcome)
-                self._prompts[outcome.agent_path] = outcome
+                self._prompts[path] = outcome
         return PromptReload(tuple(changed), tuple(failed))
 
     def _read(self, agent_path: str) -> Prompt | PromptFailure:
@@ -107,8 +111,3 @@ class PromptStore:
         except (PathProblem, PromptProblem) as problem:
             return PromptFailure(agent_path, str(file), problem.message)
         return Prompt(agent_path, str(file), text, prompt_digest(text))
-
-
-def prompt_digest(text: str) -> str:
-    """Return the digest by which a prompt's text is known: xxh3 with 128 bits, in hexadecimal."""
-    return xxhash.xxh3_128_hexdigest(text.encode())

@@ -1,0 +1,129 @@
+"""What a new version of a project adds or widens, compared with the version that was trusted.
+
+Owns: the comparison. Narrowing, the model, limits, descriptions, compaction and the text of prompts are
+never in its answer. Never: deciding what follows. Pure; what proves it are the properties in
+`tests/harness/dsl/test_widening.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from app.harness.dsl.acts import Act, ActReader, all_uses, asked_uses
+from app.harness.dsl.cage_scope import grants, widened
+from app.harness.dsl.compiled import CompiledAgent, CompiledPermission, CompiledProject
+
+_STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
+
+
+def compare(old: CompiledProject, new: ActReader) -> tuple[Act, ...]:
+    """Return the acts of the new version, those marked that the old one did not have; after them the
+    protections that it no longer has."""
+    return (*_acts(old, new), *_protections_gone(old, new))
+
+
+def _acts(old: CompiledProject, new: ActReader) -> Iterator[Act]:
+    known = {act.key for act in ActReader(old).all()}
+    agents = {agent.path: agent for agent in old.agents()}
+    apart = {agent.path for agent in new.project.agents()}
+    for act in new.all():
+        if act.kind in ("tool", "grant", "host") and act.where in apart and not _of_plugin(act, new):
+            continue
+        if act.kind == "rule":
+            continue
+        yield act if act.key in known else act.changed("added")
+    for agent in new.project.agents():
+        before = agents.get(agent.path)
+        yield from _tools(agent, before, new)
+        yield from _cage(agent, before, new)
+        yield from _allowed(agent.path, agent.permissions, before.permissions if before else (), new)
+    yield from _allowed("", new.project.permissions, old.permissions, new)
+
+
+def _of_plugin(act: Act, new: ActReader) -> bool:
+    """Tell whether a tool's act names a pattern for tools of plugins, which are known by pattern only."""
+    agent = new.project.agent(act.where)
+    return act.kind == "tool" and agent is not None and act.text in agent.plugin_tools
+
+
+def _tools(agent: CompiledAgent, before: CompiledAgent | None, new: ActReader) -> Iterator[Act]:
+    """What an agent has by its position alone is not the project's doing, unless the project had turned it
+    off."""
+    old = all_uses(before) if before is not None else {}
+    added = set()
+    for use, (enabled, said) in all_uses(agent).items():
+        had, said_before = old.get(use, (False, False))
+        if enabled and not had and (said or said_before):
+            added.add(use)
+    yield from new.tools(agent, asked_uses(agent) - added)
+    yield from (act.changed("added") for act in new.tools(agent, added))
+
+
+def _cage(agent: CompiledAgent, before: CompiledAgent | None, new: ActReader) -> Iterator[Act]:
+    more = grants(agent.cage) if before is None else widened(agent.cage, before.cage)
+    yield from new.cage(agent.path, [text for text in grants(agent.cage) if text not in more])
+    yield from (act.changed("added") for act in new.cage(agent.path, more))
+
+
+def _allowed(
+    holder: str,
+    rules: Iterable[CompiledPermission],
+    before: tuple[CompiledPermission, ...],
+    new: ActReader,
+) -> Iterator[Act]:
+    """A rule that allows what none allowed before is more, and so is a question in the place of a denial."""
+    denies = any(rule.action == "deny" for rule in before)
+    for rule in rules:
+        if rule in before:
+            if rule.action == "allow":
+                yield new.rule(holder, rule)
+        elif rule.action == "allow" or (rule.action == "ask" and denies and not _covered(rule, before)):
+            yield new.rule(holder, rule).changed("added")
+
+
+def _protections_gone(old: CompiledProject, new: ActReader) -> Iterator[Act]:
+    agents = {agent.path: agent for agent in new.project.agents()}
+    for before in old.agents():
+        agent = agents.get(before.path)
+        if agent is None:
+            continue
+        yield from _rules_gone(agent.path, before.permissions, agent.permissions, new)
+        yield from _gates_gone(before, old.agent(before.path.rpartition(".subagents.")[0]), agent, new)
+        for pattern, override in before.plugin_tools.items():
+            now = agent.plugin_tools.get(pattern)
+            if not override.enabled and (now is None or now.enabled) and agent.plugins:
+                act = new.act("tool", agent.path, f"{pattern} is off", agent.path, "tools")
+                yield act.changed("removed")
+    yield from _rules_gone("", old.permissions, new.project.permissions, new)
+
+
+def _rules_gone(
+    holder: str,
+    before: Iterable[CompiledPermission],
+    after: tuple[CompiledPermission, ...],
+    new: ActReader,
+) -> Iterator[Act]:
+    for rule in before:
+        if rule.action != "allow" and not _covered(rule, after):
+            yield new.rule(holder, rule).changed("removed")
+
+
+def _gates_gone(
+    before: CompiledAgent, above: CompiledAgent | None, agent: CompiledAgent, new: ActReader
+) -> Iterator[Act]:
+    """Content gates that an agent no longer has; what was its parent's is told with the parent."""
+    inherited = () if above is None else above.content_gates
+    for glob in before.content_gates:
+        if glob not in agent.content_gates and glob not in inherited:
+            text = f"withhold content of `{glob}`"
+            yield new.act("rule", agent.path, text, agent.path, "content_gates").changed("removed")
+
+
+def _covered(rule: CompiledPermission, others: Iterable[CompiledPermission]) -> bool:
+    """Tell whether one of the others is about the same and at least as strict."""
+    return any(
+        (other.permission, other.pattern) == (rule.permission, rule.pattern)
+        and _STRICTNESS[other.action] >= _STRICTNESS[rule.action]
+        and (other.pinned or not rule.pinned)
+        for other in others
+    )

@@ -1,0 +1,33 @@
+"""Who runs: one agent of one session, on whose behalf, and within which bounds.
+
+Owns: these facts, which do not change while the run lasts. Never: what the run does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.harness.dsl.compiled import CompiledAgent, CompiledProject
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The identity of one run. `run_id` is "" for work that an operator asks for outside of a run.
+
+    A child's run has the id of its parent's tool call as `parent_call_id`. `cage` is what the agent is
+    held to, None when it has no cage."""
+
+    session_id: str
+    project_id: str
+    project_root: Path
+    run_id: str
+    agent_path: str
+    actor: str
+    project: CompiledProject
+    agent: CompiledAgent
+    headless: bool = False
+    cage: Mapping[str, Any] | None = None
+    parent_call_id: str | None = None

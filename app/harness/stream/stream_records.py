@@ -1,0 +1,90 @@
+"""What a session's stream keeps of frames that are on their way to the storage.
+
+Owns: frames that wait for a commit, one call of `record`, a place that is held. Never: their order
+(`session_stream`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from app.events.payload import EventPayload
+from app.harness.stream.frames import Frame
+from app.storage.unit_of_work import UnitOfWork
+
+
+class Pending:
+    """Frames that wait for one commit (or for none)."""
+
+    __slots__ = ("frames", "ready")
+
+    def __init__(self, frames: Sequence[Frame], *, ready: bool) -> None:
+        self.frames: Sequence[Frame] = frames
+        self.ready = ready
+
+
+class Record:
+    """One call of `record`: what it stores, and who waits for it."""
+
+    __slots__ = ("durable", "future", "kept", "owed", "pending", "reserve", "rows", "work")
+
+    def __init__(
+        self,
+        work: Callable[[UnitOfWork], Any] | None,
+        rows: list[dict[str, Any]],
+        pending: Pending,
+        future: asyncio.Future[Any],
+        *,
+        durable: bool,
+        kept: bool,
+        reserve: int | None,
+    ) -> None:
+        self.kept = kept
+        self.owed = False
+        self.work = work
+        self.rows = rows
+        self.pending = pending
+        self.future = future
+        self.reserve = reserve
+        # A number that a client has seen is never given out again, not even after a power failure.
+        self.durable = durable or reserve is not None
+
+
+class HeldPlace:
+    """A place in a session's order for events that a unit of work decides on while it runs.
+
+    `store` is called inside that unit; `SessionStream.settle` when it is over, whatever became of it."""
+
+    def __init__(
+        self, session_id: str, first_seq: int, room: int, pending: Pending, reserve: int | None
+    ) -> None:
+        self.session_id = session_id
+        self.pending = pending
+        self.reserve = reserve
+        self.frames: Sequence[Frame] = ()
+        self._first_seq = first_seq
+        self._room = room
+
+    def store(self, uow: UnitOfWork, events: Sequence[EventPayload], at: int) -> None:
+        """Store the frames of so many events as there is room for, and the reservation that is due."""
+        if len(events) > self._room:
+            raise ValueError(f"{len(events)} events for {self._room} places")
+        if self.reserve is not None:
+            uow.sessions.update(self.session_id, seq_reserved=self.reserve)
+        self.frames = tuple(
+            Frame.make(seq, payload, session_id=self.session_id, created_at=at)
+            for seq, payload in enumerate(events, self._first_seq)
+        )
+        uow.events.append([row_of(frame) for frame in self.frames])
+
+
+def row_of(frame: Frame) -> dict[str, Any]:
+    return {
+        "session_id": frame.session_id,
+        "seq": frame.seq,
+        "type": frame.type,
+        "created_at": frame.created_at,
+        "frame": frame.text.encode(),
+    }
