@@ -13,25 +13,25 @@ from app.bridges.lsp.manager import LanguageServers
 from app.bridges.pty.manager import TerminalManager
 from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.listing import SourceFiles
-from app.tools.call_processes import CallProcesses
 from app.tools.code import lsp
 from app.tools.compute import calc
 from app.tools.debug import debug
 from app.tools.dialogue import ask, form
+from app.tools.dispatch.registry import ToolRegistry
 from app.tools.edit import ast_rewrite, text
 from app.tools.file import create, read, write
 from app.tools.locked import locked_set
 from app.tools.planning import checkpoint, issue, todo, workflow
 from app.tools.planning.issue_port import ProjectIssues
 from app.tools.planning.ports import IssueTodos, Workflows
+from app.tools.processes.call_processes import CallProcesses
 from app.tools.project import recipe
-from app.tools.project_files import ProjectFiles
-from app.tools.read_tracker import ReadTracker
-from app.tools.registry import ToolRegistry
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.read_tracker import ReadTracker
 from app.tools.search import ast_search, glob, grep
-from app.tools.search.ignore_rules import rules_above
 from app.tools.search.kept_lists import KeptLists
 from app.tools.shell import background, bash
+from app.workspace.ignore_rules import rules_above
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "@files": ("file.*", "edit.*"),
@@ -39,7 +39,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 
 
-def build_registry(
+def build_registry(  # noqa: PLR0913
     *,
     reads: ReadTracker,
     processes: CallProcesses,
@@ -77,7 +77,7 @@ def build_registry(
         writing,
         create.build(files),
         editing,
-        calc.build(),
+        calc.build(files.threads),
         grep.build(files, processes, environment),
         glob.build(files, processes, environment, kept=kept),
         ast_search.build(files, processes, syntax, sources),

@@ -12,17 +12,17 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from app.bridges.lsp.manager import LanguageServers, ProjectLanguages
 from app.errors import ToolError
-from app.tools.call import ToolCallContext
-from app.tools.edit_findings import IntroducedError, LateAnswer, late_note
-from app.tools.edit_watch import EditWatch
-from app.tools.known_errors import KnownErrors, Rows, new_errors, shown
+from app.tools.after_edit.edit_checks import FeedbackLimits, FileCheck, Looked, SharedWait, Stamp, StepWait
+from app.tools.after_edit.edit_watch import EditWatch
+from app.tools.after_edit.known_errors import KnownErrors, Rows, new_errors
+from app.tools.after_edit.server_scope import ServerScope
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.edit_findings import LateAnswer, late_note
 
 log = logging.getLogger("kaged.languages")
 
@@ -33,76 +33,6 @@ MAX_PROJECTS = 64
 
 Key = tuple[str, str, str]
 """Session, agent, path."""
-Stamp = tuple[int, ...] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedbackLimits:
-    """Seconds. `before`: an edit is held up by the question what was wrong before it; of these
-    `before_beside` for other files than its own. `after`: its result waits for the answer. `late`: an
-    answer is waited for at all. Before and after are shared by the edits of a step."""
-
-    before: float = 1.0
-    before_beside: float = 0.3
-    after: float = 2.0
-    late: float = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """What the server found: the new errors, and the state of the file that they are for."""
-
-    new: Rows
-    stamp: Stamp
-
-
-@dataclass(frozen=True, slots=True)
-class FileCheck:
-    """One edited file that a server is asked about. `before` are the errors that there were, None when
-    that is not known. The task's result is None when there is no answer."""
-
-    path: str
-    place: Path
-    before: Rows | None
-    task: asyncio.Task[Looked | None]
-
-    def errors(self) -> tuple[IntroducedError, ...]:
-        """Return the new errors as they are shown, once the task is done."""
-        looked = self.task.result()
-        return () if looked is None else shown(self.path, looked.new)
-
-
-class SharedWait:
-    """Time that several wait away together: what they wait at the same moment counts once."""
-
-    def __init__(self, seconds: float) -> None:
-        self._left = seconds
-        self._waiting = 0
-        self._since = 0.0
-
-    @contextmanager
-    def spend(self) -> Iterator[float]:
-        """Give the seconds that are left, and count those until the `with` ends."""
-        now = time.monotonic()
-        if not self._waiting:
-            self._since = now
-        self._waiting += 1
-        try:
-            yield max(0.0, self._left - (now - self._since))
-        finally:
-            self._waiting -= 1
-            if not self._waiting:
-                self._left -= time.monotonic() - self._since
-
-
-@dataclass(frozen=True, slots=True)
-class StepWait:
-    """What the edits of one step may wait in all, before and after they are made."""
-
-    run_id: str | None
-    step: int
-    before: SharedWait
-    after: SharedWait
 
 
 class EditFeedback:
@@ -204,6 +134,7 @@ class EditFeedback:
         path: str,
         before: Rows | None,
         was: str | None,
+        scope: ServerScope,
     ) -> FileCheck:
         """Have the server look at an edited file.
 
@@ -217,25 +148,26 @@ class EditFeedback:
         if len(self._checks) >= MAX_CHECKS:
             self._checks.pop(next(iter(self._checks))).task.cancel()
         place = project.root / path
-        look = self._look(project, self.known(context.project_id), path, before or ())
+        look = self._look(project, self.known(context.project_id), path, before or (), scope)
         task = asyncio.create_task(look, name=f"errors after an edit of {path}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        check = self._checks[session, agent, path] = FileCheck(path, place, before, task)
+        check = FileCheck(path, place, before, task, bool(scope.withheld))
+        self._checks[session, agent, path] = check
         return check
 
-    def told(self, context: ToolCallContext, check: FileCheck) -> None:
+    def delivered(self, context: ToolCallContext, check: FileCheck) -> None:
         """The agent is told of this check by the result of its call."""
         key = (context.session_id, context.agent_path, check.path)
         if self._checks.get(key) is check:
             del self._checks[key]
 
     async def _look(
-        self, project: ProjectLanguages, known: KnownErrors, path: str, before: Rows
+        self, project: ProjectLanguages, known: KnownErrors, path: str, before: Rows, scope: ServerScope
     ) -> Looked | None:
         until = time.monotonic() + self.limits.late
         try:
-            server = await project.server_for(path)
+            server = await project.server_for(path, scope.readable)
             while True:
                 rows = await known.now(server, path, max(0.0, until - time.monotonic()))
                 if rows is not None:

@@ -9,24 +9,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from app.bridges.lsp.manager import LanguageServer, ProjectLanguages
 from app.errors import ToolError
-from app.tools.call import ToolCallContext, ToolEnvelope
-from app.tools.edit_findings import MAX_ERRORS, EditFindings, IntroducedError
-from app.tools.known_errors import KnownErrors, Rows, new_errors, run_of, shown
-
-if TYPE_CHECKING:
-    from app.tools.edit_feedback import EditFeedback, FileCheck, StepWait
+from app.tools.after_edit.edit_checks import FeedbackLimits, FileCheck, StepWait
+from app.tools.after_edit.known_errors import KnownErrors, Rows, new_errors, run_of, shown
+from app.tools.after_edit.server_scope import ServerScope, server_scope
+from app.tools.contract.call import ToolCallContext, ToolEnvelope
+from app.tools.contract.edit_findings import MAX_ERRORS, EditFindings, IntroducedError
 
 log = logging.getLogger("kaged.languages")
 
 MAX_FILES = 8
 MAX_OTHERS = 4
+_ASKING = ("code.lsp", "code.lsp.diagnostics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,39 @@ class _Other:
     before: Rows
 
 
+class Feedback(Protocol):
+    """What the daemon knows of the errors in files, for one call to ask."""
+
+    limits: FeedbackLimits
+    edited: Counter[tuple[str, str]]
+
+    def project(self, context: ToolCallContext) -> ProjectLanguages | None: ...
+
+    def known(self, project_id: str) -> KnownErrors: ...
+
+    def waits(self, context: ToolCallContext) -> StepWait: ...
+
+    def is_untold(self, context: ToolCallContext, path: str) -> bool: ...
+
+    def begin(
+        self,
+        project: ProjectLanguages,
+        context: ToolCallContext,
+        path: str,
+        before: Rows | None,
+        was: str | None,
+        scope: ServerScope,
+    ) -> FileCheck: ...
+
+    def delivered(self, context: ToolCallContext, check: FileCheck) -> None: ...
+
+
 class EditWatch:
     """Made for each call by `EditFeedback`; `close` it when the call is over."""
 
     def __init__(
         self,
-        feedback: EditFeedback,
+        feedback: Feedback,
         context: ToolCallContext,
         may_read: Callable[[str], Awaitable[bool]],
     ) -> None:
@@ -61,6 +89,7 @@ class EditWatch:
         self._written: dict[str, _Written] = {}
         self._checks: list[FileCheck] = []
         self._held: list[tuple[str, str]] = []
+        self._scope: ServerScope | None = None
 
     @cached_property
     def _project(self) -> ProjectLanguages | None:
@@ -73,6 +102,13 @@ class EditWatch:
     @cached_property
     def _waits(self) -> StepWait:
         return self._feedback.waits(self._context)
+
+    async def _asks(self, project: ProjectLanguages) -> ServerScope:
+        """Return which server is asked for the agent: as for its question of diagnostics."""
+        if self._scope is None:
+            context = replace(self._context, tool_names=_ASKING, consented=frozenset())
+            self._scope = await server_scope(context, project)
+        return self._scope
 
     # -- while the call runs -----------------------------------------------------------------
 
@@ -136,11 +172,14 @@ class EditWatch:
         """Ask the servers that run. All questions are over when this returns: answers that come after
         the edit are not about what was before."""
         servers: dict[str, LanguageServer] = {}
+        scope = await self._asks(project)
         for path in wanted:
-            server = await project.running_for(path)
+            server = await project.running_for(path, scope.readable)
             if server is not None:
                 servers[path] = server
-        own = {path: self._ask(server, path, until) for path, server in servers.items() if self._asks(path)}
+        own = {
+            path: self._ask(server, path, until) for path, server in servers.items() if self._compares(path)
+        }
         others = await self._open_beside(wanted, list(servers.values()))
         soon = min(until, time.monotonic() + self._feedback.limits.before_beside)
         beside = {path: self._ask(server, path, soon) for path, server in others.items()}
@@ -154,7 +193,7 @@ class EditWatch:
         self._before = {path: rows for path, rows in found.items() if path in own}
         self._others = {path: _Other(others[path], rows) for path, rows in found.items() if path in beside}
 
-    def _asks(self, path: str) -> bool:
+    def _compares(self, path: str) -> bool:
         """An earlier edit that the agent has not heard of has the errors to compare with."""
         return not self._feedback.is_untold(self._context, path)
 
@@ -183,12 +222,13 @@ class EditWatch:
 
     async def _look(self, project: ProjectLanguages) -> None:
         """Have the files looked at, and wait as long as there is time for it."""
+        scope = await self._asks(project)
         with self._waits.after.spend() as seconds:
             until = time.monotonic() + seconds
             for path, written in list(self._written.items())[:MAX_FILES]:
                 if await self._may_read(path):
                     before = () if written.created else self._before.get(written.was or path)
-                    check = self._feedback.begin(project, self._context, path, before, written.was)
+                    check = self._feedback.begin(project, self._context, path, before, written.was, scope)
                     self._checks.append(check)
             others = {path: one for path, one in self._others.items() if not self._is_edited(path)}
             asked = _Tasks({path: self._look_beside(path, one, until) for path, one in others.items()})
@@ -211,7 +251,7 @@ class EditWatch:
         """Return what is known by now, None when nothing was looked at."""
         done = [check for check in self._checks if check.task.done()]
         for check in done:
-            self._feedback.told(self._context, check)
+            self._feedback.delivered(self._context, check)
         answered = [check for check in done if not check.task.cancelled() and check.task.result() is not None]
         waiting = len(self._checks) - len(done)
         if not answered and not waiting:
@@ -231,7 +271,9 @@ class EditWatch:
         )
 
     def _errors_beside(self) -> list[IntroducedError]:
-        return [error for path, rows in sorted(self._new_in_others.items()) for error in shown(path, rows)]
+        withheld = self._scope is not None and bool(self._scope.withheld)
+        others = sorted(self._new_in_others.items())
+        return [error for path, rows in others for error in shown(path, rows, withheld=withheld)]
 
 
 class _Tasks:

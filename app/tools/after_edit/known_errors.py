@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.bridges.lsp.manager import Diagnosed, Encoding, LanguageServer, OpenText
-from app.tools.code.texts import one_line
-from app.tools.edit_findings import IntroducedError
-from app.tools.read_tracker import Digest, digest_of
+from app.cages.readable import Readable
+from app.tools.after_edit.server_scope import WITHHELD
+from app.tools.contract.edit_findings import IntroducedError
+from app.tools.processes.foreign_text import one_line
+from app.tools.project_files.read_tracker import Digest, digest_of
 
 MAX_FILES = 500
 MAX_ROWS = 1_000
+MAX_KEPT_ROWS = 10_000
 MAX_MESSAGE = 500
 MAX_CODE = 100
 
@@ -85,14 +88,15 @@ def _without_pairs(
     return rest, left
 
 
-def shown(path: str, rows: Rows) -> tuple[IntroducedError, ...]:
-    """Return errors of a file (relative to the root) as answers have them."""
+def shown(path: str, rows: Rows, *, withheld: bool = False) -> tuple[IntroducedError, ...]:
+    """Return errors of a file (relative to the root) as answers have them, without their words when these are
+    `withheld`."""
     return tuple(
         IntroducedError(
             path=f"./{path}",
             line=row.line,
             character=row.character,
-            message=row.message,
+            message=WITHHELD if withheld else row.message,
             code=row.code,
             source=row.source,
         )
@@ -114,13 +118,13 @@ class KnownErrors:
     """The errors of one project's files."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, Readable], _Kept] = OrderedDict()
 
     async def now(self, server: LanguageServer, path: str, seconds: float) -> Rows | None:
         """Return the errors of what the file holds now; None when the server has not told in time.
 
         Raises ToolError as `LanguageServer.diagnostics` does."""
-        kept = self._kept.get(path)
+        kept = self._kept.get((path, server.reading.readable))
         if kept is not None and server.offers("textDocument/diagnostic"):  # of others the answer is at hand
             text = await server.document(path)
             digest = await asyncio.to_thread(_digest, text)
@@ -135,22 +139,24 @@ class KnownErrors:
         if run is not None:
             # While changes came in, this is known for the content, but not for its surroundings.
             changes = changes if changes == _changes(server) else -1
-            self._keep(path, _Kept(digest, rows, weakref.ref(run), changes))
+            self._keep((path, server.reading.readable), _Kept(digest, rows, weakref.ref(run), changes))
         return rows
 
     async def before_edit(self, server: LanguageServer, path: str, seconds: float) -> Rows | None:
         """Return the errors of what the file holds, from before other files changed if need be."""
         rows = await self.now(server, path, seconds)
-        kept = self._kept.get(path)
+        kept = self._kept.get((path, server.reading.readable))
         if rows is None and kept is not None:
             text = await server.document(path)
             rows = kept.rows if kept.digest == await asyncio.to_thread(_digest, text) else None
         return rows
 
-    def _keep(self, path: str, kept: _Kept) -> None:
-        self._kept[path] = kept
-        self._kept.move_to_end(path)
-        if len(self._kept) > MAX_FILES:
+    def _keep(self, key: tuple[str, Readable], kept: _Kept) -> None:
+        self._kept[key] = kept
+        self._kept.move_to_end(key)
+        while (
+            len(self._kept) > MAX_FILES or sum(len(one.rows) for one in self._kept.values()) > MAX_KEPT_ROWS
+        ):
             self._kept.popitem(last=False)
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.tools.agents.answer import ChildAnswer
-from app.tools.call import ToolCallContext
-from app.tools.definition import GivenParams, ToolDefinition
-from app.tools.ports import ChildTask
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.child_answer import ChildAnswer
+from app.tools.contract.definition import GivenParams, ToolDefinition
+from app.tools.contract.ports import ChildTask
 
 PREFIX = "agent-"
 MAX_ANSWER_BYTES = 100_000

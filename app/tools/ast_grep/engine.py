@@ -17,8 +17,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
-from app.bridges.child_starter import ChildStarter
-from app.bridges.process import SpawnFailed
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.process import SpawnFailed
 from app.errors import ToolError
 from app.programs import ENVIRONMENT, found_program
 from app.tools.ast_grep.found import Found, Lines, read_match
@@ -96,8 +96,8 @@ class AstGrep:
             raise invalid_pattern(text, language, "it takes too long to understand")
         if done.exit_code not in _ENDED_WELL or "Debug Pattern:" not in account:
             raise invalid_pattern(text, language, _reason(account))
-        _, _, told = account.partition("Debug Pattern:\n")
-        return read_account(text, language, told.partition("\n\n")[0])
+        _, _, pattern = account.partition("Debug Pattern:\n")
+        return read_account(text, language, pattern.partition("\n\n")[0])
 
     async def search(
         self, folder: int | Path, names: Sequence[str], query: Query, *, deadline: float, take: Take

@@ -68,21 +68,21 @@ class Lines:
 
 def read_match(line: bytes) -> Found:
     """Raises ValueError or KeyError for what is not a match."""
-    told: dict[str, Any] = orjson.loads(line)
-    place = told["range"]
+    match: dict[str, Any] = orjson.loads(line)
+    place = match["range"]
     start, end = place["start"], place["end"]
-    offsets = told.get("replacementOffsets") or place["byteOffset"]
+    offsets = match.get("replacementOffsets") or place["byteOffset"]
     return Found(
-        file=told["file"],
-        text=told["text"],
+        file=match["file"],
+        text=match["text"],
         start=place["byteOffset"]["start"],
         end=place["byteOffset"]["end"],
         line=start["line"] + 1,
         column=start["column"] + 1,
         end_line=end["line"] + 1,
         end_column=end["column"] + 1,
-        captures=_captures(told.get("metaVariables") or {}),
-        replacement=told.get("replacement"),
+        captures=_captures(match.get("metaVariables") or {}),
+        replacement=match.get("replacement"),
         replaced=(offsets["start"], offsets["end"]),
     )
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from app.bridges.child_starter import ChildStarter
-from app.bridges.process import SpawnFailed
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.process import SpawnFailed
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.programs import ENVIRONMENT, found_program
 from app.tools.ast_grep.engine import not_startable
@@ -24,7 +24,7 @@ MAX_GLOB = 2_000
 VERSION_CONTROL = (".git", ".hg", ".svn", ".jj")
 
 
-class Above(Protocol):
+class InheritedRules(Protocol):
     """From how many folders above ignore rules hold in a folder, and whether they end where another
     repository begins."""
 
@@ -34,7 +34,7 @@ class Above(Protocol):
     def repositories(self) -> bool: ...
 
 
-RulesAbove = Callable[[Path, Path], Above]
+RulesAbove = Callable[[Path, Path], InheritedRules]
 """Given a folder and the project's root, what holds in the folder. Blocking."""
 
 

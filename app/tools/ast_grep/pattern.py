@@ -15,7 +15,7 @@ from app.tools.ast_grep.languages import LanguageName
 
 MAX_PATTERN = 20_000
 _LINE = re.compile(r"( *)(\S+)(?: (.*))?")
-_VARIABLE = re.compile(r"(\$+)([A-Z_][A-Z0-9_]*)")
+_VARIABLE = re.compile(r"(?<!\$)(\$++)([A-Z_][A-Z0-9_]*+)")
 _WORD = re.compile(r"[A-Za-z0-9_]{2,}")
 _NAMES_IN_CODE = re.compile(
     r"[a-z_]*(?:identifier|name|constant|word|variable|alias|atom|string_scalar|string_content|string_fragment)"

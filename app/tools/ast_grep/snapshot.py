@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from app.tools.text_format import UTF_8, TextFormat, to_utf8
-from app.tools.threads import to_the_end
+from app.tools.project_files.text_format import UTF_8, TextFormat, to_utf8
+from app.tools.project_files.threads import to_the_end
 
 
 def parsed_text(content: bytes) -> tuple[bytes, TextFormat] | None:

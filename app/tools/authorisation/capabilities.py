@@ -6,13 +6,13 @@ Never: the last word on paths; `file_policy` has that, on the file that was real
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.cages.network_rules import NetworkRules, shown
-from app.tools.authorisation.cage_policy import CagePolicy, denied
-from app.tools.call import ToolCallContext
-from app.tools.definition import (
+from app.cages.network_rules import NetworkRules, Target, shown
+from app.tools.authorisation.cage_policy import CagePolicy, Lack, refusal
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
     CapabilityRequirement,
     Effects,
     FsRequirement,
@@ -23,51 +23,70 @@ from app.workspace import Access, locate
 
 
 def check_capabilities(definition: ToolDefinition, effects: Effects, context: ToolCallContext) -> None:
-    """Raise ToolError `capability_denied` unless the cage satisfies what the call requires."""
+    """Raise ToolError `capability_denied`, with all that is lacking, unless the cage satisfies what the call
+    requires."""
     cage = context.cage
     if cage is None:
         return
+    lacks = {one.needed: one for one in _lacks(definition, effects, context, cage)}
+    if lacks:
+        raise refusal(list(lacks.values()))
+
+
+def _lacks(
+    definition: ToolDefinition, effects: Effects, context: ToolCallContext, cage: Mapping[str, Any]
+) -> Iterator[Lack]:
     for requirement in definition.requires:
         if isinstance(requirement, FsRequirement):
             if not requirement.filtered:
-                _check_paths(effects, context, cage)
+                yield from _of_paths(effects, context, cage)
         elif isinstance(requirement, CapabilityRequirement):
             if requirement.name not in (cage.get("capabilities") or ()):
-                raise denied(f"capability {requirement.name}", "this agent's cage does not list it")
+                name = requirement.name
+                yield Lack(
+                    f"capability {name}", "this agent's cage does not list it", f"capabilities: [{name}]"
+                )
         elif isinstance(requirement, SeccompRequirement):
-            _check_seccomp(requirement, cage)
+            yield from _of_seccomp(requirement, cage)
         else:
-            _check_host(requirement.target, cage)
+            yield from _of_host(requirement.target, cage)
     for host in effects.hosts:
-        _check_host(host, cage)
+        yield from _of_host(host, cage)
 
 
-def _check_paths(effects: Effects, context: ToolCallContext, cage: Mapping[str, Any]) -> None:
+def _of_paths(effects: Effects, context: ToolCallContext, cage: Mapping[str, Any]) -> Iterator[Lack]:
     policy = CagePolicy(cage, context.project_root)
     wanted: list[tuple[str, Access]] = [(path, "ro") for path in effects.reads]
     wanted += [(path, "ro" if effects.works_out_writes else "rw") for path in effects.writes]
     for path, access in wanted:
         location = locate(context.project_root, path, scratch=context.scratch_dir)
-        if not location.in_scratch:
-            policy.check(location.parts, access)
+        lack = None if location.in_scratch else policy.lack(location.parts, access)
+        if lack is not None:
+            yield lack
 
 
-def _check_seccomp(requirement: SeccompRequirement, cage: Mapping[str, Any]) -> None:
+def _of_seccomp(requirement: SeccompRequirement, cage: Mapping[str, Any]) -> Iterator[Lack]:
     have = cage.get("seccomp") or "default"
     if have != requirement.profile:
-        raise denied(
+        detail = {"reason": "seccomp_insufficient", "required": requirement.profile, "have": have}
+        yield Lack(
             f"seccomp {requirement.profile}",
             f"this agent's cage has seccomp {have}",
-            reason="seccomp_insufficient",
-            required=requirement.profile,
-            have=have,
+            f"seccomp: {requirement.profile}",
+            detail,
         )
 
 
-def _check_host(target: str, cage: Mapping[str, Any]) -> None:
+def _of_host(target: str, cage: Mapping[str, Any]) -> Iterator[Lack]:
     allowed = (cage.get("net") or {}).get("allow") or ()
     rules = NetworkRules.of(str(text) for text in allowed if text != "*")
     if not rules.covers(target):
-        raise denied(
-            f"net {shown(target)}", f"this agent's cage does not allow that host ({rules.in_words()})"
-        )
+        because = f"this agent's cage does not allow that host ({rules.in_words()})"
+        yield Lack(f"net {shown(target)}", because, _line_for(target))
+
+
+def _line_for(target: str) -> str | None:
+    try:
+        return f'net: {{ allow: ["{Target.parse(target)}"] }}'
+    except ValueError:
+        return None

@@ -13,7 +13,7 @@ from app.tools.authorisation.danger_places import is_device, is_log, is_start_up
 from app.tools.authorisation.shell_script import Part, Redirect, Script
 from app.tools.authorisation.watchdog import Verdict
 
-_FORK_BOMB = re.compile(r"([\w:.]+)\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*;?\s*\}")
+_FORK_BOMB = re.compile(r"(?<![\w:.])([\w:.]++)\s*+\(\s*+\)\s*+\{\s*+\1\s*+\|\s*+\1\s*+&\s*+;?+\s*+\}")
 _POWER = frozenset({"shutdown", "reboot", "halt", "poweroff"})
 _FORMATTERS = frozenset({"wipefs", "fdisk", "sfdisk", "sgdisk", "parted", "cfdisk", "mkswap", "blkdiscard"})
 _WRITERS = frozenset({"cp", "mv", "tee", "install", "shred", "truncate", "ln", "sed"})

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from app.tools.authorisation.patterns import could_match, covers_everything, literal_length, matches
-from app.tools.authorisation.rules import PermissionRule, RuleAction
-from app.tools.authorisation.subject import Subject
-from app.tools.naming import portable_name, rule_name
+from app.tools.contract.naming import portable_name, rule_name
+from app.tools.contract.rules import PermissionRule, RuleAction
+from app.tools.contract.subject import Subject
 
 _SCOPES = {"manifest": 0, "project": 1, "session": 2}
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
@@ -59,6 +59,12 @@ class RuleBook:
         """Whether any rule could stand in the way."""
         own = any(rule.action != "allow" for rule in self._everyones)
         return own or any(book.restricts for book in self._above)
+
+    @property
+    def strict_patterns(self) -> frozenset[str]:
+        """The patterns of the rules that could stand in the way."""
+        own = frozenset(rule.pattern for rule in self._everyones if rule.action != "allow")
+        return own.union(*(book.strict_patterns for book in self._above))
 
     def decide(self, subject: Subject) -> Decision:
         """Return what the rules say about `subject`; without a rule it is allowed."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from app.tools.authorisation.cage_policy import CagePolicy
 from app.tools.authorisation.decision import RuleBook
 from app.tools.authorisation.permission_rules import refused
-from app.tools.authorisation.subject import Subject, plain
-from app.tools.call import ToolCallContext
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.subject import Subject, plain
 from app.workspace import Access
 
 _CAPABILITIES: dict[Access, str] = {"ro": "fs.read", "rw": "fs.write"}
@@ -29,6 +29,11 @@ class RulePolicy:
     @property
     def restricts(self) -> bool:
         return any(book.restricts for book in self._books.values())
+
+    @property
+    def reading_patterns(self) -> frozenset[str]:
+        """The patterns of the rules that could keep the caller from reading."""
+        return self._books["ro"].strict_patterns
 
     def check(self, parts: tuple[str, ...], access: Access) -> None:
         """Raise ToolError `permission_denied` unless the rules let the caller use this path."""

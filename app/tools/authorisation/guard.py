@@ -7,25 +7,29 @@ words, so it stops accidents and plain attempts; what a program does once it run
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from app.tools.authorisation.danger_daemon import DaemonWatchdog
+from app.cages.file_grants import FileGrants
+from app.cages.protected_names import ENVIRONMENT_MARK, soft_part
+from app.tools.authorisation.danger_daemon import DaemonWatchdog, judge_trust
 from app.tools.authorisation.danger_destructive import judge_part, judge_redirect, judge_script
 from app.tools.authorisation.danger_leaks import judge_leaks
 from app.tools.authorisation.known_variables import filled_in
 from app.tools.authorisation.shell_reader import read_script
 from app.tools.authorisation.subjects import real_path
 from app.tools.authorisation.watchdog import ALLOW, Verdict, Watchdog
-from app.tools.call import ToolCallContext
-from app.tools.definition import ToolDefinition
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import ToolDefinition
+from app.workspace.folder_rules import ProjectRules
 
 LONG_COMMAND = 2_000
 _SUSPICIOUS = re.compile(
-    r"\brm\s+-\w*[rR]|\bmkfs|\bdd\s.*of=/dev/|\bsudo\b|\bshutdown\b|\breboot\b|\b(curl|wget)\b[^|\n]*\|"
-    r"|/dev/tcp/|\.ssh/|/etc/shadow",
+    r"\brm\s+-\w*[rR]|\bmkfs|\bdd\s(?:(?!\bdd\s|of=/dev/).)*+of=/dev/|\bsudo\b|\bshutdown\b|\breboot\b"
+    r"|\b(?:curl|wget)\b(?:(?!\b(?:curl|wget)\b)[^|\n])*+\||/dev/tcp/|\.ssh/|/etc/shadow",
     re.DOTALL,
 )
 _STEERING = frozenset({".git", ".kaged"})
@@ -47,7 +51,8 @@ class CommandWatchdog:
 
 
 class FileWatchdog:
-    """Asks before a file tool writes what git runs by itself, or what bounds the agent itself."""
+    """Asks before a file tool writes what git runs by itself, what bounds the agent itself, or what other
+    programs obey. What a cage names by its path is not asked about."""
 
     async def judge(self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext) -> Verdict:
         effects = definition.effects(params)
@@ -55,10 +60,13 @@ class FileWatchdog:
             return ALLOW
         real = await asyncio.to_thread(_real_paths, context.project_root, effects.writes)
         steering = tuple(path for path in real if _steers(path))
-        if not steering:
+        if steering:
+            reason = f"{steering[0]} decides what git runs by itself, or what this agent may do"
+            return Verdict("ask", reason, steering)
+        obeyed = await asyncio.to_thread(_obeyed, real, context)
+        if not obeyed:
             return ALLOW
-        reason = f"{steering[0]} decides what git runs by itself, or what this agent may do"
-        return Verdict("ask", reason, steering)
+        return Verdict("ask", f"{obeyed[0]} is read or run by other programs by themselves", obeyed)
 
 
 def built_in(data_dir: Path, *, home: Path) -> tuple[Watchdog, ...]:
@@ -82,6 +90,7 @@ def judge_command(command: str, root: Path) -> Verdict:
     script = read_script(command)
     found = [judge_script(script), judge_leaks(script)]
     found += [judge_part(part, root) for part in script.parts]
+    found += [judge_trust(part) for part in script.parts]
     found += [judge_redirect(redirect) for redirect in script.redirects]
     if not script.readable and _SUSPICIOUS.search(command):
         found.append(Verdict("ask", "this command cannot be taken apart for certain, and looks dangerous"))
@@ -106,6 +115,38 @@ def worst(verdicts: list[Verdict]) -> Verdict:
 
 def _real_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(real_path(root, path) for path in paths)
+
+
+def _obeyed(paths: tuple[str, ...], context: ToolCallContext) -> tuple[str, ...]:
+    """Return the paths of soft names in the project's own tree, but for those that the cage names. Blocks."""
+    named = {tuple(path.split("/")): path for path in paths if not path.startswith("/")}
+    soft = {parts: part for parts in named if (part := soft_part(parts)) is not None}
+    if not soft:
+        return ()
+    free = _named_by_cage(context)
+    root = Path(os.path.realpath(context.project_root))
+    rules = ProjectRules(root)
+    return tuple(
+        named[parts]
+        for parts, part in soft.items()
+        if free.isdisjoint({part, parts}) and not _is_others(root, part[:-1], rules)
+    )
+
+
+def _named_by_cage(context: ToolCallContext) -> set[tuple[str, ...]]:
+    if context.cage is None:
+        return set()
+    grants = FileGrants.of(context.cage.get("fs") or (), context.project_root)
+    return {parts for parts, mode in grants.entries if mode == "rw"}
+
+
+def _is_others(root: Path, folder: tuple[str, ...], rules: ProjectRules) -> bool:
+    """Tell whether a folder is ignored, or in a virtual environment."""
+    above = [folder[:length] for length in range(1, len(folder) + 1)]
+    return any(
+        rules.ignored("/".join(parts)) or (root.joinpath(*parts) / ENVIRONMENT_MARK).is_file()
+        for parts in above
+    )
 
 
 def _steers(path: str) -> bool:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
-from typing import Literal
 
-SubjectKind = Literal["command", "path", "host", "call"]
+from app.tools.contract.subject import SubjectKind
+
 _WILD = re.compile(r"[*?\[]")
+_ANY = re.compile(r"[*?]")
+_PLACE = re.compile(r"\[[^\]]++(?:\]|\Z)|[*?]")
 _EVERYTHING = frozenset({"*", "**"})
 _WORKSPACE = "{workspace}"
 
@@ -24,7 +26,8 @@ def covers_everything(pattern: str) -> bool:
 
 def literal_length(pattern: str) -> int:
     """How many characters of the pattern stand for themselves: the more, the more specific."""
-    return len(re.sub(r"\[[^\]]+\]|[*?]", "", pattern))
+    end = pattern.rfind("]") + 1  # what begins behind the last one is not closed, and stands for itself
+    return len(_PLACE.sub("", pattern[:end])) + len(_ANY.sub("", pattern[end:]))
 
 
 def literal_prefix(pattern: str) -> str:
@@ -73,7 +76,9 @@ def _matches_command(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def _glob(pattern: str) -> re.Pattern[str]:
-    return re.compile(translate(pattern))
+    # `translate` looks for the end of each `[` anew: those without one are written so that they have it.
+    end = pattern.rfind("]") + 1
+    return re.compile(translate(pattern[:end] + pattern[end:].replace("[", "[[]")))
 
 
 def _below_workspace(pattern: str) -> str:

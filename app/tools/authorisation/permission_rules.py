@@ -13,15 +13,16 @@ from typing import Any
 
 from app.errors import ToolError
 from app.tools.authorisation.decision import Decision, RuleBook, decide
-from app.tools.authorisation.rules import ConsentRequest, PermissionRule
-from app.tools.authorisation.subject import Subject
 from app.tools.authorisation.subjects import subjects_of
 from app.tools.authorisation.suggestions import suggestions_for
-from app.tools.call import ToolCallContext
-from app.tools.definition import Effects, ToolDefinition
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import Effects, ToolDefinition
+from app.tools.contract.rules import ConsentRequest, PermissionRule
+from app.tools.contract.subject import Subject
 
 CODE = "permission_denied"
-_MADE_BY = {"manifest": "the project file", "session": "this session", "project": "the operator"}
+_LEVELS = {"manifest": "Project", "session": "Session", "project": "Operator"}
+_VERBS = {"allow": "allows this", "ask": "asks for approval", "deny": "denies this"}
 _MAX_SHOWN = 300
 
 Judged = tuple[Subject, Decision]
@@ -69,10 +70,10 @@ def _judge(subjects: Sequence[Subject], rules: Sequence[PermissionRule]) -> list
 async def _ask(definition: ToolDefinition, asked: list[Judged], context: ToolCallContext) -> None:
     first, decision = asked[0]
     if context.headless:
-        raise _error(first, decision, "needs the operator's consent, and nobody can be asked here")
+        raise _error(first, decision, "needs the operator's approval, and this run cannot ask")
     answer = await context.ports.consent(_request(definition, asked, context))
     if answer not in {"once", "always"}:
-        raise _error(first, decision, "was put to the operator, who refused")
+        raise _error(first, decision, "was rejected by the operator")
 
 
 def _request(definition: ToolDefinition, asked: list[Judged], context: ToolCallContext) -> ConsentRequest:
@@ -125,7 +126,7 @@ def _reason(decision: Decision) -> str:
     rule = decision.rule
     if rule is None:
         return "No rule allows it."
-    made = f"rule of {_MADE_BY[rule.scope]} ({rule.permission} {rule.pattern!r}: {rule.action})"
+    made = f"{_LEVELS[rule.scope]} rule `{rule.permission} {rule.pattern}` {_VERBS[rule.action]}"
     if decision.uncertain:
-        return f"What it does cannot be told for certain, and it may fall under a {made}."
-    return f"There is a {made}."
+        return f"{made}, and may apply: this call cannot be analysed completely."
+    return f"{made}."

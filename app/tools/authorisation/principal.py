@@ -7,8 +7,8 @@ already; this holds also when it should not. Never: which tools an agent has.
 from __future__ import annotations
 
 from app.errors import ToolError
-from app.tools.call import ROOT_AGENT, ToolCallContext
-from app.tools.definition import ToolDefinition
+from app.tools.contract.call import ROOT_AGENT, ToolCallContext
+from app.tools.contract.definition import ToolDefinition
 
 
 def check_principal(definition: ToolDefinition, context: ToolCallContext) -> None:

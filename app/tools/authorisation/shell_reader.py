@@ -10,18 +10,20 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from app.tools.authorisation.shell_doubts import doubtful_text, doubtful_tree
+from app.tools.authorisation.shell_doubts import MAX_TEXT, doubtful_text, doubtful_tree
 from app.tools.authorisation.shell_inner import Commands, Shell, Text, Unknown
 from app.tools.authorisation.shell_script import Part, Redirect, Script, Word, certain
 from app.tools.authorisation.shell_words import WORDS, WordReader
 from app.tools.authorisation.shell_wrappers import inner_of
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node, Parser, Tree
 
 MAX_DEPTH = 40
 MAX_NESTED_SCRIPTS = 6
 MAX_PARTS = 300
+MAX_ERROR_WORK = 200_000
+"""Bytes that the grammar may look through again behind a syntax error: about 0.2 s."""
 _TRANSPARENT = frozenset(
     {"program", "list", "subshell", "compound_statement", "do_group", "if_statement", "elif_clause"}
     | {"else_clause", "while_statement", "for_statement", "case_statement", "case_item"}
@@ -42,11 +44,16 @@ def _read(text: str, nesting: int) -> Script:
     script = Script(text)
     if doubtful_text(text):
         script.readable = False
+    if len(text) > MAX_TEXT:
+        return script
     # The grammar's scanner asks C's isalpha() about every character, which may end the process for one
     # beyond Latin: it is shown a stand-in that is as ordinary to a shell, character for character.
     source = _NOT_ASCII.sub("\x7f", text).encode()
     try:
-        tree = _parser().parse(source)
+        tree = _parsed(source)
+        if tree is None:
+            script.readable = False
+            return script
         reader = _Reader(text, script, nesting)
         reader.statements(tree.root_node, ())
     except RecursionError:
@@ -55,6 +62,23 @@ def _read(text: str, nesting: int) -> Script:
     if doubtful_tree(tree.root_node, source) or len(script.parts) > MAX_PARTS:
         script.readable = False
     return script
+
+
+def _parsed(source: bytes) -> Tree | None:
+    """Return the syntax tree; None for a text that is broken in so many places that the grammar's search for
+    what is wrong, whose time grows with the square of the text, is given up."""
+    spent = 0
+
+    def gives_up(offset: int, has_error: bool) -> bool:
+        nonlocal spent
+        spent += len(source) - offset if has_error else 0
+        return spent > MAX_ERROR_WORK
+
+    try:
+        return _parser().parse(lambda offset, _point: source[offset:], progress_callback=gives_up)
+    except ValueError:
+        _parser().reset()  # else the next text would go on where this one was left
+        return None
 
 
 @lru_cache(maxsize=1)

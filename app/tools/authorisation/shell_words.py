@@ -54,12 +54,16 @@ class WordReader:
         return Word(self._text(node), 0)
 
     def _concatenation(self, node: Node) -> Word:
-        words = [self.read(child) for child in node.children]
+        words = [self._piece(child) for child in node.children]
         bare = "".join(
             word.text if child.type == "word" else "\0" * len(word.text)
             for word, child in zip(words, node.children, strict=True)
         )
         return _braced(_joined(words), bare)
+
+    def _piece(self, node: Node) -> Word:
+        """Read a part of a longer word: there `[` is no command, but begins a glob."""
+        return Word("[", 0) if self._text(node) == "[" else self.read(node)
 
     def _in_quotes(self, node: Node) -> Word:
         pieces: list[Word] = []

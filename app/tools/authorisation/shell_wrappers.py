@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from app.tools.authorisation.shell_git import run_by_git
 from app.tools.authorisation.shell_inner import Commands, Inner, Shell, Text, Unknown, script_of
+from app.tools.authorisation.shell_programs import run_by_program
 from app.tools.authorisation.shell_script import Part, Word
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish"})
@@ -93,7 +94,7 @@ def inner_of(part: Part) -> Inner:
     if name == "git":
         return run_by_git(part.words[1:])
     wrapper = _WRAPPERS.get(name)
-    return None if wrapper is None else _wrapped(part, wrapper)
+    return run_by_program(part) if wrapper is None else _wrapped(part, wrapper)
 
 
 def _shell(words: tuple[Word, ...]) -> Inner:

@@ -18,9 +18,9 @@ from app.observability import names_secret
 from app.tools.authorisation.cage_policy import CagePolicy
 from app.tools.authorisation.shell_reader import read_script
 from app.tools.authorisation.shell_script import Part, Redirect, Script
-from app.tools.authorisation.subject import Subject, plain
-from app.tools.call import ToolCallContext
-from app.tools.definition import CapabilityRequirement, Effects, NetRequirement, ToolDefinition
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import CapabilityRequirement, Effects, NetRequirement, ToolDefinition
+from app.tools.contract.subject import Subject, plain
 from app.workspace import Workspace, locate
 
 SHELL = "shell"

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from app.tools.authorisation.decision import decide
 from app.tools.authorisation.patterns import escaped
-from app.tools.authorisation.rules import PermissionRule
-from app.tools.authorisation.subject import Subject
+from app.tools.contract.rules import PermissionRule
+from app.tools.contract.subject import Subject
 
 _WITH_VERBS = frozenset(
     {"git", "npm", "pnpm", "yarn", "bun", "deno", "cargo", "go", "uv", "poetry", "pdm", "pip", "docker"}

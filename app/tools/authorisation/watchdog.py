@@ -14,9 +14,9 @@ from pydantic import BaseModel
 
 from app.errors import ToolError
 from app.tools.authorisation.patterns import escaped, matches_whole
-from app.tools.authorisation.rules import ConsentRequest, PermissionRule
-from app.tools.call import ToolCallContext
-from app.tools.definition import ToolDefinition
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import ToolDefinition
+from app.tools.contract.rules import ConsentRequest, PermissionRule
 
 PERMISSION = "watchdog"
 """The permission of the rules that remember a human's "always" for exactly one command or path."""
@@ -40,7 +40,6 @@ ALLOW = Verdict("allow")
 class Watchdog(Protocol):
     async def judge(self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext) -> Verdict:
         """Judge a call that has passed the cage and the rules."""
-        ...
 
 
 async def consult(
@@ -57,7 +56,7 @@ async def consult(
     if not asking:
         return
     if context.headless:
-        raise _denied("This needs the operator's consent, and nobody can be asked here", asking[0])
+        raise _denied("This needs the operator's approval, and this run cannot ask", asking[0])
     answer = await context.ports.consent(_request(definition, asking))
     if answer not in {"once", "always"}:
         raise _denied("The operator refused", asking[0])

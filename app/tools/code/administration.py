@@ -13,7 +13,7 @@ from app.errors import ToolError
 from app.tools.code.call import CodeCall
 from app.tools.code.parameters import ACTIONS
 from app.tools.code.results import LspResult, Server
-from app.tools.code.texts import clean_value, one_line
+from app.tools.processes.foreign_text import clean_value, one_line
 
 MAX_TEXT = 1_000
 _NEEDS: Mapping[str, str] = {
@@ -32,9 +32,9 @@ _NEEDS: Mapping[str, str] = {
 async def status(call: CodeCall) -> LspResult:
     """Return the servers of all languages, or of the path's."""
     wanted = await _language(call)
-    told = [one for one in await call.project.status() if wanted in {None, one.language}]
+    servers = [one for one in await call.project.status() if wanted in {None, one.language}]
     show = _for_restricted if call.view.restricts else _shown
-    return LspResult(servers=[show(one) for one in told], count=len(told))
+    return LspResult(servers=[show(one) for one in servers], count=len(servers))
 
 
 def _shown(one: ServerStatus) -> Server:
@@ -86,11 +86,11 @@ async def capabilities(call: CodeCall) -> LspResult:
             offers=offered(server),
             capabilities=_plain(server.capabilities),
         )
-    told = {}
+    capabilities = {}
     for server in call.project.running():
-        told[server.language] = {"server": _title(server), "offers": offered(server)}
-    note = None if told else "No server runs; give a path to start the one for it."
-    return LspResult(capabilities=told, count=len(told), note=note)
+        capabilities[server.language] = {"server": _title(server), "offers": offered(server)}
+    note = None if capabilities else "No server runs; give a path to start the one for it."
+    return LspResult(capabilities=capabilities, count=len(capabilities), note=note)
 
 
 def offered(server: LanguageServer) -> dict[str, bool]:

@@ -7,22 +7,26 @@ what an action does.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 from app.bridges.lsp.manager import LanguageServer, LanguageServers, ProjectLanguages
 from app.errors import ToolError
+from app.tools.after_edit.server_scope import ServerScope, server_scope
 from app.tools.ast_grep.listing import SourceFiles
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
 from app.tools.code.file_lines import FileLines
 from app.tools.code.parameters import LspParams
-from app.tools.code.texts import clean, clean_value, one_line
-from app.tools.project_files import ProjectFiles
-from app.tools.view import View
+from app.tools.contract.call import ToolCallContext
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.processes.foreign_text import clean, clean_value, one_line
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.view import View
 from app.workspace import Workspace, invalid_path
 
 SECONDS = 30.0
+T = TypeVar("T")
 MAX_MESSAGE = 4_000
 
 
@@ -63,6 +67,7 @@ class CodeCall:
         self.context = context
         self.started = asyncio.get_running_loop().time()
         self.workspace: Workspace = tooling.files.workspace(context)
+        self._scope: ServerScope | None = None
 
     @cached_property
     def view(self) -> View:
@@ -90,7 +95,11 @@ class CodeCall:
                     raise invalid_path(path, "only files of the project are known to language servers")
                 return Named(opened.parts, opened.is_directory)
 
-        return await asyncio.to_thread(look)
+        return await self.aside(look)
+
+    async def aside(self, work: Callable[..., T], *given: Any) -> T:
+        """Return `work(*given)`, done in one of the session's threads for files."""
+        return await self.tooling.files.threads.run(self.context.session_id, partial(work, *given))
 
     async def file(self) -> Named:
         """Resolve the path, which must be a file's."""
@@ -103,10 +112,32 @@ class CodeCall:
             )
         return named
 
+    async def scope(self) -> ServerScope:
+        """Return which server is asked, and whether its words may be shown."""
+        if self._scope is None:
+            self._scope = await server_scope(self.context, self.project)
+        return self._scope
+
     async def server(self, named: Named) -> LanguageServer:
-        """Return the server for a file. Raises ToolError `language_not_supported`,
-        `lsp_server_not_found` or `lsp_server_unavailable`."""
+        """Return the server for a file, which sees no more of the project than the caller may read, where
+        there can be such a one. Raises ToolError as `ProjectLanguages.server_for` does."""
+        return await self.project.server_for(named.relative, (await self.scope()).readable)
+
+    async def whole_server(self, named: Named) -> LanguageServer:
+        """Return the server that sees the whole project: for what must be right in all of it, as a rename,
+        and for places that a cage lets the caller know of. Its words are not for callers that may not read
+        all of it. Raises as `server`."""
         return await self.project.server_for(named.relative)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the server that was asked sees a part of the project only."""
+        return self._scope is not None and self._scope.is_bounded
+
+    @property
+    def withholds(self) -> bool:
+        """Whether the server's own words are withheld, as far as a server was asked."""
+        return self._scope is not None and bool(self._scope.withheld)
 
 
 def shown_path(parts: tuple[str, ...]) -> str:
@@ -137,4 +168,6 @@ def readable(call: CodeCall, error: ToolError) -> ToolError:
         return error
     if error.code == "lsp_server_unavailable" and call.view.restricts:
         return ToolError(error.code, "the language server does not run; status and reload may help")
+    if error.code == "lsp_request_failed" and call.withholds:
+        return ToolError(error.code, "the language server refused the request; its words are withheld")
     return ToolError(error.code, clean(error.message, MAX_MESSAGE), detail=clean_value(error.detail))

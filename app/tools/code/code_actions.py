@@ -25,11 +25,12 @@ from app.bridges.lsp.manager import (
 )
 from app.errors import ToolError
 from app.tools.code.call import CodeCall, Named, need
+from app.tools.code.limited import tell_limits
 from app.tools.code.places import Files, Found, end_of, line_of, start_of
-from app.tools.code.position import checked_line, find_spot
+from app.tools.code.position import checked_line, find_position
 from app.tools.code.results import CodeAction, EditShown, LspResult
 from app.tools.code.shown import finished, part_of
-from app.tools.code.texts import CUT, clean, objects, one_line
+from app.tools.processes.foreign_text import CUT, clean, objects, one_line
 
 MAX_ACTIONS = 100
 MAX_EDITS = 50
@@ -47,6 +48,7 @@ Span = tuple[tuple[int, int], tuple[int, int]]
 async def code_actions(call: CodeCall) -> LspResult:
     """Return what can be done, with the edits resolved; the preferred ones first."""
     named = await call.file()
+    (await call.scope()).check_words("code_actions")
     server = await call.server(named)
     need(server, _METHOD, "code_actions")
     text, span = await _asked_about(call, named, server)
@@ -71,15 +73,15 @@ async def code_actions(call: CodeCall) -> LspResult:
         result = LspResult(actions=part, count=len(found), fresh=None if fresh else False, note=note)
         return finished(result, found, len(part), call.params, call.context)
 
-    return await asyncio.to_thread(shown)
+    return await tell_limits(call, server, named, await call.aside(shown))
 
 
 async def _asked_about(call: CodeCall, named: Named, server: LanguageServer) -> tuple[OpenText, Span]:
     """Return the place that is meant; without a column the whole line."""
     if call.params.character is not None or call.params.symbol is not None:
-        spot = await find_spot(call, named, server)
-        place = (spot.line, spot.column)
-        return spot.text, (place, place)
+        position = await find_position(call, named, server)
+        place = (position.line, position.column)
+        return position.text, (place, place)
     text = await server.document(named.relative)
     assert call.params.line is not None
     line = checked_line(text.lines, call.params.line, named.shown)

@@ -13,12 +13,14 @@ from typing import Any
 
 from app.bridges.lsp.manager import Diagnosed, Encoding
 from app.errors import ToolError
+from app.tools.after_edit.server_scope import WITHHELD
 from app.tools.code.call import CodeCall, Named, reason_of
+from app.tools.code.limited import limited
 from app.tools.code.places import Files, end_of, line_of, start_of
 from app.tools.code.results import Diagnostic, LspResult, Related, Unanswered
 from app.tools.code.shown import finished, part_of
 from app.tools.code.source_list import Sources, sources_below
-from app.tools.code.texts import clean, objects, one_line
+from app.tools.processes.foreign_text import clean, objects, one_line
 
 MAX_FILES = 200
 AT_ONCE = 8
@@ -33,6 +35,12 @@ _TAGS = {1: "unnecessary", 2: "deprecated"}
 NOT_FRESH = (
     "The server has not answered for the present content: what is listed may be out of date, and "
     "nothing listed does not mean that nothing is wrong. Ask again."
+)
+
+
+MESSAGES_WITHHELD = (
+    "The messages are withheld: the language server reads more of the project than this agent may, as no "
+    "cage here hides a part of it."
 )
 
 
@@ -54,11 +62,15 @@ async def diagnostics(call: CodeCall) -> LspResult:
             diagnostics=part,
             count=len(found),
             fresh=diagnosed.fresh,
-            note=None if diagnosed.fresh else NOT_FRESH,
+            note=" ".join(_notes(call, fresh=diagnosed.fresh)) or None,
         )
-        return finished(result, found, len(part), call.params, call.context)
+        return limited(call, finished(result, found, len(part), call.params, call.context), diagnosed)
 
-    return await asyncio.to_thread(shown)
+    return await call.aside(shown)
+
+
+def _notes(call: CodeCall, *, fresh: bool) -> list[str]:
+    return [*([] if fresh else [NOT_FRESH]), *([MESSAGES_WITHHELD] if call.withholds else [])]
 
 
 @dataclass(slots=True)
@@ -66,7 +78,11 @@ class _Gathered:
     rows: list[Diagnostic] = field(default_factory=list)
     unanswered: list[Unanswered] = field(default_factory=list)
     errors: list[ToolError] = field(default_factory=list)
-    answered: int = 0
+    diagnosed: list[Diagnosed] = field(default_factory=list)
+
+    @property
+    def answered(self) -> int:
+        return len(self.diagnosed)
 
 
 async def _of_folder(call: CodeCall, named: Named) -> LspResult:
@@ -91,7 +107,7 @@ async def _of_folder(call: CodeCall, named: Named) -> LspResult:
             group.create_task(_of_one(call, one, gathered, narrow if alone else gate))
     if not gathered.answered and gathered.errors:
         raise gathered.errors[-1]
-    return await asyncio.to_thread(_folder_result, call, named, sources, len(asked), len(chosen), gathered)
+    return await call.aside(_folder_result, call, named, sources, len(asked), len(chosen), gathered)
 
 
 async def _of_one(call: CodeCall, named: Named, gathered: _Gathered, gate: asyncio.Semaphore) -> None:
@@ -107,7 +123,7 @@ async def _of_one(call: CodeCall, named: Named, gathered: _Gathered, gate: async
             gathered.errors.append(error)
             gathered.unanswered.append(Unanswered(path=named.shown, reason=reason_of(call, error)))
             return
-    gathered.answered += 1
+    gathered.diagnosed.append(diagnosed)
     if not diagnosed.fresh:
         reason = "no answer for the present content in time"
         gathered.unanswered.append(Unanswered(path=named.shown, reason=reason))
@@ -117,7 +133,7 @@ async def _of_one(call: CodeCall, named: Named, gathered: _Gathered, gate: async
         found = _wanted(call, rows(diagnosed, server.encoding, files))
         return [one.model_copy(update={"path": named.shown}) for one in found]
 
-    gathered.rows += await asyncio.to_thread(taken)
+    gathered.rows += await call.aside(taken)
 
 
 def _folder_result(
@@ -135,6 +151,7 @@ def _folder_result(
     if sources.left_out:
         names = ", ".join(sources.left_out)
         notes.append(f"Files in these languages are there too, and were not looked at: {names}.")
+    notes += [MESSAGES_WITHHELD] if call.withholds else []
     result = LspResult(
         path=named.shown,
         diagnostics=part,
@@ -145,11 +162,13 @@ def _folder_result(
         truncated=True if asked < known or not sources.complete else None,
         note=" ".join(notes) or None,
     )
-    return finished(result, found, len(part), call.params, call.context)
+    return limited(call, finished(result, found, len(part), call.params, call.context), *gathered.diagnosed)
 
 
 def _wanted(call: CodeCall, found: list[Diagnostic]) -> list[Diagnostic]:
     severity = call.params.severity
+    if call.withholds:
+        found = [one.model_copy(update={"message": WITHHELD, "related": None}) for one in found]
     return found if severity == "all" else [one for one in found if one.severity == severity]
 
 

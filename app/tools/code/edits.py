@@ -6,7 +6,6 @@ what an answer tells of it. Never: writing some of the files; `ProjectFiles` wri
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -30,10 +29,10 @@ from app.errors import RPC_CAPABILITY_DENIED, ToolError
 from app.tools.code.call import CodeCall
 from app.tools.code.places import Files, Found
 from app.tools.code.results import FileChange
-from app.tools.code.texts import one_line
-from app.tools.file_operations import Create, Delete, FileOperation, Move, Names, Rewrite
-from app.tools.read_tracker import Digest, digest_of
-from app.tools.text_format import UTF_8, from_utf8, to_utf8
+from app.tools.processes.foreign_text import one_line
+from app.tools.project_files.file_operations import Create, Delete, FileOperation, Move, Names, Rewrite
+from app.tools.project_files.read_tracker import Digest, digest_of
+from app.tools.project_files.text_format import UTF_8, from_utf8, to_utf8
 from app.workspace import MAX_WHOLE_FILE, changed_since_read
 
 MAX_ROUNDS = 4
@@ -66,10 +65,10 @@ async def worked_out(call: CodeCall, server: LanguageServer, ask: Ask) -> Checke
     for _ in range(MAX_ROUNDS):
         await server.synchronise()
         plan = _parsed(server, await ask())
-        await asyncio.to_thread(check_reach, call, plan)
-        plan = await asyncio.to_thread(_each_file_once, plan)
+        await call.aside(check_reach, call, plan)
+        plan = await call.aside(_each_file_once, plan)
         same = before is not None and alike(plan, before) and await _same_versions(call, server, plan)
-        now, read_otherwise = await asyncio.to_thread(_look, call, plan)
+        now, read_otherwise = await call.aside(_look, call, plan)
         if same and now == digests:
             return Checked(plan, digests)
         await _give(call, server, read_otherwise)
@@ -228,7 +227,7 @@ async def carry_out(call: CodeCall, server: LanguageServer | None, checked: Chec
 
     Raises ToolError `file_changed_since_read`, `file_busy`, `lsp_request_failed` and what the
     workspace raises."""
-    operations = await asyncio.to_thread(_operations, call, server, checked)
+    operations = await call.aside(_operations, call, server, checked)
 
     def report(_: object) -> None:
         who = {"caller": call.context.agent_path, "request_id": call.context.request_id}
@@ -343,15 +342,15 @@ def check_confirmed(call: CodeCall, plan: EditPlan) -> None:
     """Raise ToolError `confirmation_needed` for what the server wants confirmed, unless it is."""
     notes = plan.needs_confirmation
     if notes and not call.params.confirm:
-        told = [
+        lines = [
             one_line(f"{note.label}: {note.description}" if note.description else note.label, 300)
             for note in notes[:MAX_LISTED]
         ]
         raise ToolError(
             "confirmation_needed",
-            f"nothing was changed: the server wants these changes confirmed: {'; '.join(told)}. "
+            f"nothing was changed: the server wants these changes confirmed: {'; '.join(lines)}. "
             "Set confirm to true if they are wanted.",
-            detail={"changes": told},
+            detail={"changes": lines},
         )
 
 

@@ -13,7 +13,7 @@ from collections import OrderedDict
 
 from app.bridges.lsp.manager import LineIndex
 from app.errors import ToolError
-from app.tools.text_format import text_of
+from app.tools.project_files.text_format import text_of
 from app.workspace import Workspace
 
 MAX_BYTES = 16 * 1024 * 1024

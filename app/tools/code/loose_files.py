@@ -20,7 +20,7 @@ from app.bridges.lsp.manager import LanguageServer
 from app.errors import ToolError
 from app.tools.ast_grep.listing import Folder, Listing
 from app.tools.code.call import CodeCall, Named
-from app.tools.threads import held_open
+from app.tools.project_files.threads import held_open
 from app.workspace import Workspace
 
 MAX_CONFIGURATION = 64_000
@@ -35,7 +35,7 @@ async def give_loose_files(call: CodeCall, named: Named, server: LanguageServer,
     if call.params.action not in _WHOLE_PROJECT or not server.config_files:
         return
     whole = call.params.action in _CHANGING
-    if await asyncio.to_thread(_is_listed if whole else _is_configured, named, server):
+    if await call.aside(_is_listed if whole else _is_configured, named, server):
         return
     listing = await _listed(call, server, None)
     if len(listing.names) > server.most_opened and word:
@@ -50,18 +50,21 @@ async def give_loose_files(call: CodeCall, named: Named, server: LanguageServer,
             "such a file that names the project's sources",
             detail={"language": server.language, "files": len(listing.names)},
         )
-    await server.open_all(listing.names)
+    may_read = server.reading.readable.allows
+    await server.open_all([name for name in listing.names if may_read(tuple(name.split("/")))])
 
 
 def _is_configured(named: Named, server: LanguageServer) -> bool:
     """Tell whether a configuration is in the file's folder or above. Blocks."""
-    return any((folder / one).exists() for folder in _folders(named, server) for one in server.config_files)
+    return any(
+        os.path.exists(folder / one) for folder in _folders(named, server) for one in server.config_files
+    )
 
 
 def _is_listed(named: Named, server: LanguageServer) -> bool:
     """Tell whether the configuration of the file tells of others. Blocks."""
     for folder in _folders(named, server):
-        there = [one for one in server.config_files if (folder / one).exists()]
+        there = [one for one in server.config_files if os.path.exists(folder / one)]
         if any(_tells_sources(folder / one, server.sourceless.get(one)) for one in there):
             return True
         if any(server.sourceless.get(one) == "" for one in there):

@@ -6,13 +6,12 @@ them has a module of its own.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 from app.bridges.lsp.manager import LanguageServers
 from app.errors import ToolError
 from app.tools.ast_grep.listing import SourceFiles
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
 from app.tools.code.administration import capabilities, reload, status
 from app.tools.code.call import CodeCall, Tooling, readable
 from app.tools.code.code_actions import code_actions
@@ -26,10 +25,14 @@ from app.tools.code.rename import rename
 from app.tools.code.rename_file import rename_file
 from app.tools.code.results import LspResult
 from app.tools.code.symbols import symbols
-from app.tools.definition import FsRequirement, ToolDefinition
-from app.tools.description import load_description
-from app.tools.project_files import ProjectFiles
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import FsRequirement, ToolDefinition, load_description
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
 
+CALL_SECONDS = 60.0
+"""How long a call may take in all that only looks, whatever its server does."""
+_WRITING = frozenset({"rename", "rename_file"})
 _DO: Mapping[str, Callable[[CodeCall], Awaitable[LspResult]]] = {
     "diagnostics": diagnostics,
     "definition": navigate,
@@ -48,6 +51,15 @@ _DO: Mapping[str, Callable[[CodeCall], Awaitable[LspResult]]] = {
 }
 
 
+def _too_long(action: str) -> ToolError:
+    return ToolError(
+        "lsp_timeout",
+        f"{action} was given up after {CALL_SECONDS:g} s: the language server answers too slowly. Ask again "
+        "later, about less, or use reload",
+        detail={"seconds": CALL_SECONDS},
+    )
+
+
 def build(
     files: ProjectFiles, processes: CallProcesses, sources: SourceFiles, languages: LanguageServers | None
 ) -> ToolDefinition:
@@ -58,10 +70,15 @@ def build(
     async def run(params: LspParams, context: ToolCallContext) -> LspResult:
         check(params)
         call = CodeCall(tooling, params, context)
+        # What writes is not interrupted: it is done, or it is not.
+        seconds = None if params.action in _WRITING else CALL_SECONDS
         try:
-            return await _DO[params.action](call)
+            async with asyncio.timeout(seconds):
+                return await _DO[params.action](call)
         except ToolError as error:
             raise readable(call, error) from None
+        except TimeoutError:
+            raise _too_long(params.action) from None
 
     return ToolDefinition(
         name="code.lsp",

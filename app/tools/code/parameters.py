@@ -11,9 +11,26 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from app.tools.code.texts import wrong
-from app.tools.definition import Boolean, Effects, NaturalNumber, PositiveInteger, ToolParams
-from app.tools.whole_text import WholeText
+from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.tools.contract.definition import (
+    Boolean,
+    Effects,
+    NaturalNumber,
+    PositiveInteger,
+    ToolParams,
+    WholeText,
+)
+
+
+def wrong(field: str, problem: str) -> ToolError:
+    """Return the error for one wrong parameter."""
+    return ToolError(
+        "invalid_params",
+        f"code.lsp: {field}: {problem}",
+        detail={"fields": {field: problem}},
+        rpc_code=RPC_INVALID_PARAMS,
+    )
+
 
 Action = Literal[
     "diagnostics",

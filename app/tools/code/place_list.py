@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from app.tools.code.places import Files, Found, start_of
-from app.tools.code.texts import MAX_NUMBER
+from app.tools.processes.foreign_text import MAX_NUMBER
 
 MAX_LOCATIONS = 50_000
 Point = tuple[int, int]
@@ -60,6 +60,16 @@ class PlaceList:
                 yield one.found, line, column
             most -= min(most, len(one.points) - offset)
             offset = 0
+
+    def add_outside(self, other: PlaceList) -> None:
+        """Add those places of `other` that lie in the project and outside of the caller's cage."""
+        here = {one.found.shown for one in self._files}
+        new = [
+            one
+            for one in other._files
+            if one.found.verdict == "outside" and one.found.parts is not None and one.found.shown not in here
+        ]
+        self._files = sorted([*self._files, *new], key=lambda one: one.found.shown)
 
     def leave_out(self, other: PlaceList) -> None:
         """Leave out the one place of `other`. Where that has several, one may be meant here: all stay."""

@@ -17,8 +17,8 @@ from app.bridges.lsp.manager import Encoding, ForeignUri, LineIndex, OpenText, c
 from app.tools.code.call import CodeCall, shown_path
 from app.tools.code.file_lines import lines_or_none
 from app.tools.code.results import Place
-from app.tools.code.texts import one_line, whole_number
-from app.tools.view import Verdict
+from app.tools.processes.foreign_text import one_line, whole_number
+from app.tools.project_files.view import Verdict
 
 MAX_PREVIEW = 300
 MAX_PATH = 4_096

@@ -14,18 +14,19 @@ from app.bridges.lsp.manager import LanguageServer, LineIndex, OpenText
 from app.errors import ToolError
 from app.tools.code.call import CodeCall, Named
 from app.tools.code.loose_files import give_loose_files
-from app.tools.code.texts import one_line, wrong
+from app.tools.code.parameters import wrong
+from app.tools.processes.foreign_text import one_line
 
 MAX_LISTED = 20
 MAX_LINE = 300
 _NUMBERED = re.compile(r"(?s)(.+)#([1-9][0-9]{0,5})")
-_LAST_NAME = re.compile(r"[\w$]+\Z")
+_LAST_NAME = re.compile(r"(?<![\w$])[\w$]++\Z")
 _WORD = re.compile(r"[\w$]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """A place in a document; `line` and `column` count from 0."""
+class Position:
+    """A position in a document; `line` and `column` count from 0."""
 
     text: OpenText
     line: int
@@ -37,8 +38,8 @@ class Spot:
         return {"textDocument": {"uri": self.text.uri}, "position": position}
 
 
-async def find_spot(call: CodeCall, named: Named, server: LanguageServer) -> Spot:
-    """Return the place that the call means, about which the server can be asked now. Raises ToolError
+async def find_position(call: CodeCall, named: Named, server: LanguageServer) -> Position:
+    """Return the position that the call means, about which the server can be asked now. Raises ToolError
     `invalid_params`, `symbol_not_found`, `symbol_ambiguous`, and as `give_loose_files` does."""
     text = await server.document(named.relative)
     params = call.params
@@ -49,7 +50,7 @@ async def find_spot(call: CodeCall, named: Named, server: LanguageServer) -> Spo
     else:
         column = _checked_column(text.lines, line, params.character or 0, named.shown)
     await give_loose_files(call, named, server, _word_at(text.lines.line(line), column))
-    return Spot(text, line, column)
+    return Position(text, line, column)
 
 
 def _checked_column(lines: LineIndex, line: int, column: int, shown: str) -> int:

@@ -9,7 +9,6 @@ answers are about that file, or are places; places in other files are taken out.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,9 +17,10 @@ import orjson
 
 from app.errors import ToolError
 from app.tools.code.call import CodeCall
+from app.tools.code.parameters import wrong
 from app.tools.code.places import Files
 from app.tools.code.results import LspResult
-from app.tools.code.texts import clean_value, one_line, wrong
+from app.tools.processes.foreign_text import clean_value, one_line
 
 MAX_DEPTH = 60
 READING = frozenset(
@@ -33,6 +33,8 @@ READING = frozenset(
 )
 """What callers may ask that do not see the whole project. Answers with documentation are not among
 them: it may be that of another file. The action hover tells what may be read of it."""
+_QUOTING = frozenset({"textDocument/documentSymbol"})
+"""Those of them that have types in their answers: not for who asks a server that sees more than they do."""
 _FORBIDDEN = re.compile(
     r"initialize|initialized|shutdown|exit|\$/.*|.*/did[A-Z].*|window/.*|client/.*|telemetry/.*"
     r"|workspace/(executeCommand|applyEdit)|textDocument/(willSaveWaitUntil|willSave|publishDiagnostics)"
@@ -45,7 +47,10 @@ async def request(call: CodeCall) -> LspResult:
     """Send the request and return the server's answer; positions in it are the protocol's."""
     method = call.params.query or ""
     restricted = call.view.restricts
+    scope = await call.scope()
     _check_method(method, restricted=restricted)
+    if method in _QUOTING:
+        scope.check_words(method)
     payload = _payload(call.params.payload or "")
     named = await call.named()
     if named.is_directory:
@@ -70,7 +75,7 @@ async def request(call: CodeCall) -> LspResult:
             note=note,
         )
 
-    return await asyncio.to_thread(shown)
+    return await call.aside(shown)
 
 
 def _check_method(method: str, *, restricted: bool) -> None:

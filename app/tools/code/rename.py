@@ -5,7 +5,6 @@ Owns: asking whether it can be renamed, and the answer. Never: the writing (`edi
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -14,11 +13,12 @@ from app.bridges.lsp.manager import LanguageServer
 from app.errors import ToolError
 from app.tools.code.call import CodeCall, need
 from app.tools.code.edits import carry_out, check_confirmed, told_changes, worked_out
+from app.tools.code.parameters import wrong
 from app.tools.code.places import end_of, line_of, start_of
-from app.tools.code.position import Spot, find_spot
+from app.tools.code.position import Position, find_position
 from app.tools.code.results import FileChange, LspResult
 from app.tools.code.shown import finished, part_of
-from app.tools.code.texts import one_line, wrong
+from app.tools.processes.foreign_text import one_line
 
 _METHOD = "textDocument/rename"
 _PREPARE = "textDocument/prepareRename"
@@ -32,15 +32,16 @@ async def rename(call: CodeCall) -> LspResult:
     if not new_name.strip() or not new_name.isprintable():
         raise wrong("new_name", "is not a name")
     named = await call.file()
-    server = await call.server(named)
+    await call.scope()  # the words of its refusals are judged by it
+    server = await call.whole_server(named)
     need(server, _METHOD, "rename")
 
     async def ask() -> Any:
-        spot = await find_spot(call, named, server)  # anew: the file may have changed
-        _check_name(new_name, spot)
-        await _prepare(server, spot)
+        position = await find_position(call, named, server)  # anew: the file may have changed
+        _check_name(new_name, position)
+        await _prepare(server, position)
         try:
-            return await server.request(_METHOD, {**spot.params(server), "newName": new_name})
+            return await server.request(_METHOD, {**position.params(server), "newName": new_name})
         except ToolError as error:
             raise _refused(error) from None
 
@@ -50,7 +51,7 @@ async def rename(call: CodeCall) -> LspResult:
     check_confirmed(call, checked.plan)
     await carry_out(call, server, checked)
     changes = told_changes(call, checked.plan)
-    return await asyncio.to_thread(_result, call, changes)
+    return await call.aside(_result, call, changes)
 
 
 def _result(call: CodeCall, changes: list[FileChange]) -> LspResult:
@@ -64,36 +65,36 @@ def _result(call: CodeCall, changes: list[FileChange]) -> LspResult:
     return finished(result, changes, len(part), call.params, call.context)
 
 
-def _check_name(new_name: str, spot: Spot) -> None:
+def _check_name(new_name: str, position: Position) -> None:
     """Refuse what is no name where a word is renamed: not every server does. Marks that languages put
     around a name (`@x`, `r#x`, `x?`, backticks) are let through."""
-    line = spot.text.lines.line(spot.line)
-    words = (found for found in _WORD.finditer(line) if found.start() <= spot.column <= found.end())
+    line = position.text.lines.line(position.line)
+    words = (found for found in _WORD.finditer(line) if found.start() <= position.column <= found.end())
     old = next((found.group() for found in words), "")
     if old.isidentifier() and "`" not in new_name and not _NAME.fullmatch(new_name):
         raise wrong("new_name", f"{one_line(new_name, 100)!r} is no name that {old!r} could have")
 
 
-async def _prepare(server: LanguageServer, spot: Spot) -> None:
+async def _prepare(server: LanguageServer, position: Position) -> None:
     """Ask whether there is something to rename. Raises ToolError `rename_not_possible`."""
     if not server.offers(_PREPARE):
         return
     try:
-        answer = await server.request(_PREPARE, spot.params(server))
+        answer = await server.request(_PREPARE, position.params(server))
     except ToolError as error:
         raise _refused(error) from None
     if answer is None or (isinstance(answer, Mapping) and answer.get("defaultBehavior") is False):
         raise _not_possible("there is nothing at this position that can be renamed")
     span = answer.get("range", answer) if isinstance(answer, Mapping) else None
     if line_of(start_of(span)) is not None and line_of(end_of(span)) is not None:
-        _check_span(span, spot, server)
+        _check_span(span, position, server)
 
 
-def _check_span(span: Any, spot: Spot, server: LanguageServer) -> None:
+def _check_span(span: Any, position: Position, server: LanguageServer) -> None:
     """Some servers would rename what is declared near a keyword: that is not what was asked for."""
-    lines = spot.text.lines
+    lines = position.text.lines
     start, end = (lines.from_server(one, server.encoding) for one in (start_of(span), end_of(span)))
-    if not start <= (spot.line, spot.column) <= end:
+    if not start <= (position.line, position.column) <= end:
         name = lines.text[lines.offset_of(*start) : lines.offset_of(*end)]
         raise _not_possible(
             f"what the server would rename is {one_line(name, 100)!r} at line {start[0] + 1}, "

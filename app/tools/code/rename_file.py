@@ -5,7 +5,6 @@ Owns: asking the server what to correct, where it can be asked. Never: the writi
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -16,9 +15,10 @@ from app.errors import ToolError
 from app.tools.code.call import CodeCall, Named, shown_path
 from app.tools.code.edits import Checked, carry_out, check_confirmed, check_reach, told_changes, worked_out
 from app.tools.code.loose_files import give_loose_files
+from app.tools.code.parameters import wrong
 from app.tools.code.results import FileChange, LspResult
 from app.tools.code.shown import finished, part_of
-from app.tools.code.texts import objects, wrong
+from app.tools.processes.foreign_text import objects
 from app.workspace import invalid_path
 
 _WILL = "workspace/willRenameFiles"
@@ -32,10 +32,10 @@ _WITHOUT_SERVER = frozenset({"language_not_supported", "lsp_server_not_found"})
 async def rename_file(call: CodeCall) -> LspResult:
     """Move the file with its corrections, and return the files that changed."""
     old = await call.file()
-    new = await asyncio.to_thread(_destination, call, old)
+    new = await call.aside(_destination, call, old)
     paths = (call.project.root.joinpath(*old.parts), call.project.root.joinpath(*new))
     server, note = await _server(call, old, paths)
-    told = {"files": [{"oldUri": path_to_uri(paths[0]), "newUri": path_to_uri(paths[1])}]}
+    params = {"files": [{"oldUri": path_to_uri(paths[0]), "newUri": path_to_uri(paths[1])}]}
     moved = RenameFile(*paths)
     if server is not None:
         asked = server
@@ -43,19 +43,19 @@ async def rename_file(call: CodeCall) -> LspResult:
         async def ask() -> Any:
             await asked.document(old.relative)
             await give_loose_files(call, old, asked, old.parts[-1].partition(".")[0])
-            return await asked.request(_WILL, told)
+            return await asked.request(_WILL, params)
 
         checked = await worked_out(call, server, ask)
         check_confirmed(call, checked.plan)
     else:
         checked = Checked(EditPlan(), {})
     whole = Checked(EditPlan((*checked.plan.operations, moved), checked.plan.annotations), checked.digests)
-    await asyncio.to_thread(check_reach, call, whole.plan)
+    await call.aside(check_reach, call, whole.plan)
     await carry_out(call, server, whole)
     if server is not None and _wants(server, _DID, *paths):
-        server.notify(_DID, told)
+        server.notify(_DID, params)
     changes = told_changes(call, whole.plan)
-    return await asyncio.to_thread(_result, call, changes, note)
+    return await call.aside(_result, call, changes, note)
 
 
 def _destination(call: CodeCall, old: Named) -> tuple[str, ...]:
@@ -86,7 +86,8 @@ async def _server(
 ) -> tuple[LanguageServer | None, str | None]:
     """Return the server to ask, or why none is asked."""
     try:
-        server = await call.server(old)
+        await call.scope()  # the words of its refusals are judged by it
+        server = await call.whole_server(old)
     except ToolError as error:
         if error.code not in _WITHOUT_SERVER:
             raise

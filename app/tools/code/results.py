@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from app.tools.definition import ToolResult
+from app.messages import Frozen
+from app.tools.contract.definition import ToolResult
 
 
-class ResultRow(BaseModel):
+class ResultRow(Frozen):
     """Base of the rows in a result, of which there may be thousands."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class Place(ResultRow):
@@ -142,7 +141,7 @@ class LspResult(ToolResult):
     documentation: str | None = None
     range: Range | None = None
     servers: list[Server] | None = None
-    reloaded: list[str] | None = Field(default=None, description="The languages whose servers start anew.")
+    reloaded: list[str] | None = Field(default=None, description="The languages whose servers restart.")
     language: str | None = None
     server: str | None = None
     offers: dict[str, bool] | None = Field(default=None, description="Which actions the server can do.")
@@ -151,6 +150,9 @@ class LspResult(ToolResult):
     result: Any = Field(default=None, description="The server's answer to a request.")
     count: int | None = Field(default=None, description="How many there are, also where not all are shown.")
     files: int | None = Field(default=None, description="How many files were looked at.")
+    limited_by_cage: bool | None = Field(
+        default=None, description="True: a file imports what the server does not see, as your cage does not."
+    )
     fresh: bool | None = Field(default=None, description="False: this may be about an older content.")
     not_fresh: list[Unanswered] | None = Field(default=None, description="What has no answer yet, and why.")
     truncated: bool | None = None

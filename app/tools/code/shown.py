@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from pydantic_core import to_json
 
-from app.tools.call import ToolCallContext
 from app.tools.code.parameters import LspParams
 from app.tools.code.results import LspResult, ResultRow
-from app.tools.output import first_fitting, write_sidecar
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.output import first_fitting, write_sidecar
 
 Row = TypeVar("Row", bound=ResultRow)
 MAX_SHOWN_BYTES = 150_000

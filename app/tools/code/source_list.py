@@ -6,7 +6,6 @@ leaves out, or files that the caller may not read.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -16,7 +15,7 @@ from pathlib import Path
 from app.errors import ToolError
 from app.tools.ast_grep.listing import Folder, Listing
 from app.tools.code.call import CodeCall, Named
-from app.tools.threads import held_open
+from app.tools.project_files.threads import held_open
 
 MAX_LANGUAGES = 4
 LIST_SECONDS = 10.0
@@ -41,7 +40,7 @@ class Sources:
 async def sources_below(call: CodeCall, named: Named) -> Sources:
     """Return the files below the folder. Raises ToolError `language_not_supported` without any."""
     listing = await _listing(call, named)
-    by_language = await asyncio.to_thread(_sorted_out, call, named, listing.names)
+    by_language = await call.aside(_sorted_out, call, named, listing.names)
     if not by_language:
         raise ToolError(
             "language_not_supported",

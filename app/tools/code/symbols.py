@@ -5,7 +5,6 @@ Owns: the requests, the flattening of an outline, kinds in words. Never: judging
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,7 +16,8 @@ from app.tools.code.places import Files, end_of, line_of, start_of
 from app.tools.code.results import LspResult, Symbol, Unanswered
 from app.tools.code.shown import finished, part_of
 from app.tools.code.source_list import first_files
-from app.tools.code.texts import objects, one_line
+from app.tools.processes.foreign_text import objects, one_line
+from app.tools.project_files.view import noted
 
 MAX_SYMBOLS = 50_000
 MAX_NAME = 300
@@ -48,7 +48,7 @@ async def symbols(call: CodeCall) -> LspResult:
         found = _matching(outline(answer, text, server, named.shown), call.params.query)
         return _result(call, found)
 
-    return await asyncio.to_thread(shown)
+    return await call.aside(shown)
 
 
 async def _search(call: CodeCall) -> LspResult:
@@ -70,11 +70,21 @@ async def _search(call: CodeCall) -> LspResult:
     query = call.params.query or ""
     found.sort(key=lambda one: _rank(one, query))
     unanswered = [Unanswered(path=one.shown, reason=reason_of(call, error)) for one, error in failed]
-    return await asyncio.to_thread(_result, call, found, unanswered)
+    return await call.aside(_result, call, found, unanswered)
 
 
 async def _search_by(call: CodeCall, named: Named) -> list[Symbol]:
-    server = await call.server(named)
+    found = await _searched(call, named, await call.server(named))
+    if not ((await call.scope()).is_bounded and call.view.marks):
+        return found
+    try:
+        every = await _searched(call, named, await call.whole_server(named))
+    except ToolError:
+        return found
+    return found + [one for one in every if one.outside_cage and not one.outside_project]
+
+
+async def _searched(call: CodeCall, named: Named, server: LanguageServer) -> list[Symbol]:
     need(server, _SEARCH, "symbols with scope workspace")
     await server.document(named.relative)  # some know no project before a file of it is open
     await give_loose_files(call, named, server, call.params.query or "")
@@ -86,7 +96,7 @@ async def _search_by(call: CodeCall, named: Named) -> list[Symbol]:
         with files.held():
             return [one for one in (_information(files, each) for each in given) if one is not None]
 
-    return await asyncio.to_thread(shown)
+    return await call.aside(shown)
 
 
 def _rank(one: Symbol, query: str) -> tuple[Any, ...]:
@@ -103,7 +113,8 @@ def _rank(one: Symbol, query: str) -> tuple[Any, ...]:
 def _result(call: CodeCall, found: list[Symbol], unanswered: list[Unanswered] | None = None) -> LspResult:
     """Blocking."""
     part = part_of(found, call.params)
-    result = LspResult(symbols=part, count=len(found), not_fresh=unanswered or None)
+    note = noted(call.context, None) if call.params.scope == "workspace" else None
+    result = LspResult(symbols=part, count=len(found), not_fresh=unanswered or None, note=note)
     return finished(result, found, len(part), call.params, call.context)
 
 

@@ -6,17 +6,17 @@ calculation is wrong.
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 
 from pydantic import Field
 
-from app.tools.call import ToolCallContext
 from app.tools.compute.numbers import Number, combine, written
 from app.tools.compute.parser import parse
 from app.tools.compute.powers import power
 from app.tools.compute.problems import CalculationError, ProblemCode, WorkBudget
-from app.tools.definition import ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import ToolDefinition, ToolParams, ToolResult, load_description
+from app.tools.project_files.threads import FileThreads
 
 MAX_CALCULATIONS = 100
 MAX_AROUND = 200
@@ -60,11 +60,11 @@ class ComputeCalcResult(ToolResult):
     results: list[CalculationResult]
 
 
-def build() -> ToolDefinition:
-    """Return the tool."""
+def build(threads: FileThreads) -> ToolDefinition:
+    """Return the tool, which computes in `threads`."""
 
-    async def run(params: ComputeCalcParams, _context: ToolCallContext) -> ComputeCalcResult:
-        return await asyncio.to_thread(_compute, params)
+    async def run(params: ComputeCalcParams, context: ToolCallContext) -> ComputeCalcResult:
+        return await threads.run(context.session_id, partial(_compute, params))
 
     return ToolDefinition(
         name="compute.calc",

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.errors import ToolError
-from app.messages import ImageBlock
+from app.messages import Frozen, ImageBlock
 from app.observability import NO_SPAN, Span
-from app.tools.authorisation.rules import PermissionRule
-from app.tools.edit_findings import EditFindings
-from app.tools.ports import ToolPorts, WriteObserver
+from app.tools.contract.edit_findings import EditFindings
+from app.tools.contract.ports import ToolPorts, WriteObserver
+from app.tools.contract.rules import PermissionRule
 
 ROOT_AGENT = "primary"
 
@@ -61,13 +61,11 @@ class ToolCallContext:
         return self.agent_path == ROOT_AGENT
 
 
-class ToolMetadata(BaseModel):
+class ToolMetadata(Frozen):
     """`duration_ms` in whole milliseconds; `output_path` names a file that holds what was cut.
 
     `diagnostics_after_edit` is what a language server finds in the files that the call changed, `cage_notes`
     what has happened to the caller's cage."""
-
-    model_config = ConfigDict(frozen=True)
 
     duration_ms: int = 0
     truncated: bool | None = None
@@ -76,14 +74,12 @@ class ToolMetadata(BaseModel):
     cage_notes: tuple[str, ...] | None = None
 
 
-class ToolEnvelope(BaseModel):
+class ToolEnvelope(Frozen):
     """The answer of every tool: `data` when `type` is `output`, else `error_text` and `code`.
 
     `body` names the field of `data` that `model_text` prints as plain text. `images` are what the
     model is shown beside the text; they are no part of the JSON.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     type: Literal["output", "error"]
     data: Any = None
@@ -151,8 +147,8 @@ class ToolEnvelope(BaseModel):
         if self.metadata.output_path is not None and isinstance(head, dict):
             head = {**head, "truncated": True, "output_path": self.metadata.output_path}
         findings = self.metadata.diagnostics_after_edit
-        told = (_compact(head), body, None if findings is None else findings.in_words())
-        return "\n".join([*(part for part in told if part is not None), *notes])
+        parts = (_compact(head), body, None if findings is None else findings.in_words())
+        return "\n".join([*(part for part in parts if part is not None), *notes])
 
 
 def _compact(value: Any) -> str:

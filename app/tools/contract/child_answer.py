@@ -7,24 +7,22 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from app.messages import Frozen
 
 
-class ProposedTodo(BaseModel):
+class ProposedTodo(Frozen):
     """An entry of a list that a subagent proposes; nothing is kept of it unless its caller does so."""
-
-    model_config = ConfigDict(frozen=True)
 
     content: str
     status: Literal["pending", "in_progress", "completed"]
 
 
-class ChildAnswer(BaseModel):
+class ChildAnswer(Frozen):
     """The end of one delegation. Fields that are None are left out.
 
     `message` is the subagent's last message; a background task has none yet."""
-
-    model_config = ConfigDict(frozen=True)
 
     agent_path: str
     run_id: str

@@ -1,6 +1,7 @@
 """What a tool declares about itself.
 
-Owns: `ToolDefinition`, the requirements and effects it names, the base class of parameters.
+Owns: `ToolDefinition`, the requirements and effects it names, the base class of parameters, and loading the
+text that a model reads about it.
 Never: looking tools up or running them.
 """
 
@@ -8,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
 
 from app.errors import ToolError
 from app.messages import ImageBlock
-from app.tools.call import ToolCallContext
+from app.tools.contract.call import ToolCallContext
 
 AcpKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
 DEFAULT_MAX_OUTPUT_BYTES = 200_000
@@ -90,7 +92,7 @@ class ToolParams(BaseModel):
     Declare sequences as `list` and choices as `Literal`: JSON has no tuples or enumerations.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True, frozen=True)
 
 
 class GivenParams(ToolParams):
@@ -102,12 +104,12 @@ class GivenParams(ToolParams):
 class ToolResult(BaseModel):
     """Base of every tool's result. Fields that are None are left out of the answer.
 
-    A tool that cuts its own result keeps the whole in a file (`app.tools.output.write_sidecar`)
+    A tool that cuts its own result keeps the whole in a file (`app.tools.contract.output.write_sidecar`)
     and names it by `whole_in`; the answer's metadata then say so. Pictures for the model's eyes
     are not fields: `with_images` adds them, for callers whose `takes_images` is true.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
     _output_path: Path | None = PrivateAttr(default=None)
     _images: tuple[ImageBlock, ...] = PrivateAttr(default=())
 
@@ -239,3 +241,19 @@ class ToolDefinition:
 OwnTools = Mapping[str, ToolDefinition]
 """Tools that one agent has beside the catalogue, by name: its children, the tools of its plugins."""
 NO_OWN_TOOLS: OwnTools = MappingProxyType({})
+
+
+def load_description(package: str, name: str) -> str:
+    """Return the text of `name` in `package` (`app.tools.file`, `read.md`), stripped."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8").strip()
+
+
+def _whole(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("contains an unpaired surrogate; send whole characters") from None
+    return text
+
+
+WholeText = Annotated[str, AfterValidator(_whole)]

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from app.messages import Frozen
 
 MAX_ERRORS = 10
 WAITING = "The language server has not answered yet; its findings follow."
@@ -19,10 +21,8 @@ LATE = (
 )
 
 
-class IntroducedError(BaseModel):
+class IntroducedError(Frozen):
     """One error. Lines count from 1, characters from 0."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     line: int
@@ -37,12 +37,10 @@ class IntroducedError(BaseModel):
         return f"{self.path}:{self.line}:{self.character} {self.message}{code}"
 
 
-class EditFindings(BaseModel):
+class EditFindings(Frozen):
     """The errors that an edit introduced. `pending`: the server has not answered for all of `paths`
     within the time; what it finds comes as a note at the agent's next step. Where the field is missing
     nothing was looked at."""
-
-    model_config = ConfigDict(frozen=True)
 
     status: Literal["clean", "errors", "pending"]
     fresh: bool = Field(description="Whether this is for what the files hold now.")
@@ -56,16 +54,16 @@ class EditFindings(BaseModel):
 
     def in_words(self) -> str:
         """Return what the model reads below the result."""
-        told = []
+        lines = []
         if self.errors:
-            told.append(in_words(self.errors, self.more or 0, may_be_older=bool(self.may_be_older)))
+            lines.append(in_words(self.errors, self.more or 0, may_be_older=bool(self.may_be_older)))
         elif self.status == "clean":
-            told.append(no_errors(self.paths))
+            lines.append(no_errors(self.paths))
         if self.status == "pending":
-            told.append(WAITING)
+            lines.append(WAITING)
         if self.not_looked_at:
-            told.append(f"{self.not_looked_at} more edited files were not looked at.")
-        return "\n".join(told)
+            lines.append(f"{self.not_looked_at} more edited files were not looked at.")
+        return "\n".join(lines)
 
 
 def in_words(
@@ -86,11 +84,9 @@ def no_errors(paths: Sequence[str]) -> str:
     return f"The language server finds no new errors in {_listed(paths)}."
 
 
-class LateAnswer(BaseModel):
+class LateAnswer(Frozen):
     """What became of one edited file after the edit's result was given. `outdated`: the file has
     changed since; `silent`: there is no answer, and none will come."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: str
     outcome: Literal["answered", "outdated", "silent"]
@@ -102,24 +98,24 @@ class LateAnswer(BaseModel):
 def late_note(answers: Sequence[LateAnswer]) -> str:
     """Return the note about late answers: at most `MAX_ERRORS` errors in all, and what holds of the
     other files."""
-    told, room = [LATE], MAX_ERRORS
+    lines, room = [LATE], MAX_ERRORS
     for answer in answers:
         if answer.outcome == "answered" and answer.errors:
             shown = answer.errors[:room]
             room -= len(shown)
             more = answer.more + len(answer.errors) - len(shown)
             edit = f"your edit of {answer.path}"
-            told.append(in_words(shown, more, may_be_older=answer.may_be_older, edit=edit))
+            lines.append(in_words(shown, more, may_be_older=answer.may_be_older, edit=edit))
     clean = [one.path for one in answers if one.outcome == "answered" and not one.errors]
     outdated = [one.path for one in answers if one.outcome == "outdated"]
     silent = [one.path for one in answers if one.outcome == "silent"]
     if clean:
-        told.append(no_errors(clean))
+        lines.append(no_errors(clean))
     if outdated:
-        told.append(f"Changed since, so that its answer does not hold any more: {_listed(outdated)}.")
+        lines.append(f"Changed since, so that its answer does not hold any more: {_listed(outdated)}.")
     if silent:
-        told.append(f"It could not tell about {_listed(silent)}; that does not mean that they are clean.")
-    return "\n".join(told)
+        lines.append(f"It could not tell about {_listed(silent)}; that does not mean that they are clean.")
+    return "\n".join(lines)
 
 
 def _listed(paths: Sequence[str]) -> str:

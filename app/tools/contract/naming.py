@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
-_NAME = re.compile(r"^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*$")
+_NAME = re.compile(r"^[a-z][a-z0-9_-]*+(\.[a-z][a-z0-9_-]*+)*+$")
 MAX_WIRE_LENGTH = 64
 
 LOCKED_TWINS: Mapping[str, str] = {

@@ -18,8 +18,9 @@ import orjson
 from pydantic import BaseModel
 
 from app.observability import Redactor
-from app.tools.call import ToolCallContext, ToolEnvelope, ToolMetadata
-from app.tools.definition import ToolDefinition, ToolResult
+from app.tools.contract.call import ToolCallContext, ToolEnvelope, ToolMetadata
+from app.tools.contract.definition import ToolDefinition, ToolResult
+from app.workspace import scratch_of
 
 HEAD_ROOM = 1_000
 Item = TypeVar("Item")
@@ -37,9 +38,9 @@ async def envelope_of(
 def without_secrets(envelope: ToolEnvelope, redactor: Redactor) -> ToolEnvelope:
     """Return the answer as models, the conversation and its streams may have it: the daemon's own secrets,
     which a command or a file may have shown, are masked."""
-    told = (envelope.data, envelope.error_text, envelope.detail)
-    data, error_text, detail = (redactor.known(part) for part in told)
-    if data is told[0] and error_text is told[1] and detail is told[2]:
+    texts = (envelope.data, envelope.error_text, envelope.detail)
+    data, error_text, detail = (redactor.known(part) for part in texts)
+    if data is texts[0] and error_text is texts[1] and detail is texts[2]:
         return envelope
     return envelope.model_copy(update={"data": data, "error_text": error_text, "detail": detail})
 
@@ -87,9 +88,10 @@ def write_sidecar(context: ToolCallContext, tool: str, content: bytes, suffix: s
 def open_sidecar(context: ToolCallContext, tool: str, suffix: str) -> BinaryIO:
     """Return a fresh file of the scratch folder; its `name` is its path. Blocks. Raises OSError."""
     call = re.sub(r"[^A-Za-z0-9_-]", "_", context.call_id)[:80]
+    folder = scratch_of(context.scratch_dir, context.agent_path)
     stem = f"{tool.replace('.', '_')}-{call}"
     for number in range(1_000):
-        path = context.scratch_dir / f"{stem}{f'-{number}' if number else ''}.{suffix}"
+        path = folder / f"{stem}{f'-{number}' if number else ''}.{suffix}"
         try:
             return _fresh(path)
         except FileExistsError:
@@ -98,11 +100,12 @@ def open_sidecar(context: ToolCallContext, tool: str, suffix: str) -> BinaryIO:
 
 
 def _fresh(path: Path) -> BinaryIO:
-    """Make a file, and its folder if it is the first there. Raises FileExistsError."""
+    """Make a file, and its agent's folder if it is the first there. Raises FileExistsError."""
     try:
         return open(path, "wb", opener=_exclusive)
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.parent.mkdir(exist_ok=True, mode=0o700)
         return open(path, "wb", opener=_exclusive)
 
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
-from app.tools.agents.answer import ChildAnswer
-from app.tools.authorisation.rules import ConsentAnswer, ConsentRequest
+from app.tools.contract.child_answer import ChildAnswer
+from app.tools.contract.rules import ConsentAnswer, ConsentRequest
 
 TodoState = Literal["pending", "in_progress", "completed"]
 TODO_STATES: tuple[str, ...] = get_args(TodoState)
@@ -75,53 +75,43 @@ class ToolPorts(Protocol):
 
     async def progress(self, text: str) -> None:
         """Show `text` to whoever watches the call while it is still running."""
-        ...
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
         """Record an audit event; `data` is JSON-ready and already redacted. Must not raise."""
-        ...
 
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
         """Ask the human whether the call may go on, and wait for the answer.
 
         Never called for a headless call. `always` has stored the request's suggestions already.
         """
-        ...
 
     async def ask(self, question: HumanQuestion) -> dict[str, Any]:
         """Put a question to a person and return the answer, which fits the question.
 
         Never called for a headless call. Raises `CallWaits` where the run ends until then; the tool
         must have done nothing before, and let it through."""
-        ...
 
     def children(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the caller's subagents by key, each with the JSON Schema of its input."""
-        ...
 
     async def delegate(self, task: ChildTask) -> ChildAnswer:
         """Let a subagent of the caller do `task`, and return what it answers.
 
         Raises ToolError when it is refused, fails, or is stopped before it is done."""
-        ...
 
     async def todos(self) -> tuple[TodoItem, ...]:
         """Return the session's todo list, which all its agents share; empty when there is none."""
-        ...
 
     async def replace_todos(self, todos: Sequence[TodoItem]) -> None:
         """Keep the list in place of the one before, also over a restart of the daemon."""
-        ...
 
     def wrote(self, write: FileWrite) -> None:
         """Note what the call has made of a file. Must not raise."""
-        ...
 
     def request_checkpoint(self, reason: str | None) -> None:
         """Pause the run for the operator once the model has finished its answer.
 
         Raises `ToolError` when there is no run that could pause."""
-        ...
 
 
 class WriteObserver(Protocol):
@@ -129,8 +119,6 @@ class WriteObserver(Protocol):
 
     async def before(self, paths: Sequence[str]) -> None:
         """These existing files may be written when this returns, which is soon. Must not raise."""
-        ...
 
     def written(self, path: str, *, created: bool, was: str | None = None) -> None:
         """The file has its new content; `was` is its path before, when it was moved."""
-        ...

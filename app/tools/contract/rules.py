@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from app.errors import ValidationFailed
-from app.tools.authorisation.subject import Subject
-from app.tools.naming import closest
+from app.tools.contract.naming import closest
+from app.tools.contract.subject import Subject
 
 RuleAction = Literal["allow", "deny", "ask"]
 RuleScope = Literal["manifest", "session", "project"]

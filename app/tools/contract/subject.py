@@ -6,8 +6,9 @@ Owns: `Subject`. Never: finding subjects (`subjects`) or judging them (`decision
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from app.tools.authorisation.patterns import SubjectKind
+SubjectKind = Literal["command", "path", "host", "call"]
 
 
 @dataclass(frozen=True, slots=True)

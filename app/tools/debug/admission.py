@@ -6,12 +6,10 @@ for every tool before it runs.
 
 from __future__ import annotations
 
-import asyncio
-
-from app.bridges import proc
 from app.bridges.dap.manager import ResolvedAdapter
+from app.bridges.processes import proc
 from app.errors import ToolError
-from app.tools.authorisation.cage_policy import denied
+from app.tools.authorisation.cage_policy import Lack, refusal
 from app.tools.debug.call import DebugCall
 from app.tools.debug.own_processes import LOOPBACK, is_own, listens_only_own, started_by
 
@@ -39,17 +37,17 @@ async def check_attach(call: DebugCall) -> int | None:
     own = started_by(call.tooling.terminals, call.context)
     children = await call.tooling.processes.of_caller(call.context)
     if children.apart:
-        number = await asyncio.to_thread(_inner_number, call, own)
+        number = await call.aside(_inner_number, call, own)
         inside = number is not None or (call.params.pid is None and call.params.host in LOOPBACK)
     else:
         number = call.params.pid
-        inside = await asyncio.to_thread(_is_inside, call, own)
+        inside = await call.aside(_is_inside, call, own)
     if not inside:
-        raise denied(
-            "a program inside this agent's cage",
+        because = (
             "only what the agent itself has started by shell.bash, and what listens on this machine, is "
-            "inside; launch the program under the debugger instead",
+            "inside; launch the program under the debugger instead"
         )
+        raise refusal([Lack("a program inside this agent's cage", because)])
     return number
 
 
@@ -76,7 +74,7 @@ def _is_inside(call: DebugCall, own: frozenset[int]) -> bool:
 async def _adapter(call: DebugCall) -> ResolvedAdapter:
     context, runtime = call.context, call.params.runtime or ""
     table = call.adapters.table(context.project_id, context.project_root)
-    return await asyncio.to_thread(table.resolve, runtime)
+    return await call.aside(table.resolve, runtime)
 
 
 def _need_ptrace(call: DebugCall, adapter: ResolvedAdapter) -> None:
@@ -86,13 +84,14 @@ def _need_ptrace(call: DebugCall, adapter: ResolvedAdapter) -> None:
     raise ToolError(
         "dap_requires_relaxed_seccomp",
         f"{adapter.behaviour.name or adapter.runtime} debugs {adapter.runtime} by ptrace, which this "
-        "agent's cage does not allow. Ask the calling agent or the operator to debug this, or to give the "
-        f"cage seccomp: relaxed. Runtimes that are debugged without ptrace work here: {WITHOUT_PTRACE}.",
+        "agent's cage does not allow. Ask the calling agent or the operator to debug this, or to widen the "
+        f"cage: `seccomp: relaxed`. Runtimes that are debugged without ptrace work here: {WITHOUT_PTRACE}.",
         detail={
             "runtime": adapter.runtime,
             "adapter": adapter.behaviour.name,
             "have": cage.get("seccomp") or "default",
             "required": "relaxed",
+            "allow": ["seccomp: relaxed"],
             "without_ptrace": ["python", "node", "bun", "ruby", "bash", "java", "perl"],
         },
     )

@@ -5,7 +5,6 @@ Owns: the eight actions about them. Never: keeping them; the bridge does, for ea
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from app.tools.debug.parameters import DebugParams, wrong
 from app.tools.debug.results import Breakpoint, DebugResult
 from app.tools.debug.sources import Sources
 from app.tools.debug.variables import find
-from app.tools.foreign_text import clean, one_line
+from app.tools.processes.foreign_text import clean, one_line
 
 MAX_TEXT = 2_000
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
@@ -63,7 +62,7 @@ async def _remove_line(call: DebugCall, kept: Breakpoints, path: str, line: int)
     except ToolError as error:
         if error.code != "file_not_found":
             raise
-        root = await asyncio.to_thread(call.context.project_root.resolve)
+        root = await call.aside(call.context.project_root.resolve)
         real = root.joinpath(*call.workspace.locate(path).parts)
     return await kept.remove_line(real, line)
 
@@ -76,7 +75,7 @@ async def list_breakpoints(call: DebugCall) -> DebugResult:
         sources = Sources(call)
         return [_row(sources, one) for one in every]
 
-    return DebugResult(breakpoints=await asyncio.to_thread(rows))
+    return DebugResult(breakpoints=await call.aside(rows))
 
 
 async def set_instruction_breakpoint(call: DebugCall) -> DebugResult:
@@ -164,13 +163,13 @@ def _condition(params: DebugParams) -> str | None:
 
 
 async def _result(call: DebugCall, made: Kept) -> DebugResult:
-    row = await asyncio.to_thread(lambda: _row(Sources(call), made))
-    told = row.model_dump(exclude_none=True)
-    return DebugResult(breakpoint_id=told.pop("id"), **told)
+    row = await call.aside(lambda: _row(Sources(call), made))
+    fields = row.model_dump(exclude_none=True)
+    return DebugResult(breakpoint_id=fields.pop("id"), **fields)
 
 
 async def _removed(call: DebugCall, gone: Kept) -> DebugResult:
-    row = await asyncio.to_thread(lambda: _row(Sources(call), gone))
+    row = await call.aside(lambda: _row(Sources(call), gone))
     return DebugResult(
         removed=True,
         breakpoint_id=row.id,
@@ -184,11 +183,14 @@ async def _removed(call: DebugCall, gone: Kept) -> DebugResult:
 
 
 def _kept(call: DebugCall) -> str | None:
-    """Return what is to be known of adapters that cannot take a breakpoint away."""
+    """Return what is to be known of an adapter that was seen to keep a breakpoint."""
     session = call.adapters.session(call.owner)
-    if session is None or not session.behaviour.keeps_breakpoints:
+    if session is None or not session.keeps_breakpoints:
         return None
-    return f"{session.adapter} goes on stopping there until the program is launched again."
+    return (
+        f"{session.adapter} has stopped at a removed breakpoint before: it may go on stopping there until "
+        "the program is launched again."
+    )
 
 
 def _row(sources: Sources, one: Kept) -> Breakpoint:

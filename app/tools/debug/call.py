@@ -5,25 +5,26 @@ Owns: finding the session, opening the paths that the caller gave. Never: what a
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from app.bridges.dap.manager import DebugAdapters, DebugOwner, DebugSession
 from app.bridges.pty.manager import TerminalManager
 from app.errors import ToolError
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
+from app.tools.contract.call import ToolCallContext
 from app.tools.debug.changed import LocalsMemory
 from app.tools.debug.parameters import DebugParams
 from app.tools.debug.source_lines import SourceLines
-from app.tools.foreign_text import clean, clean_value
-from app.tools.project_files import ProjectFiles
-from app.tools.view import View
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.processes.foreign_text import clean, clean_value
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.view import View
 from app.workspace import Workspace, invalid_path
 
+T = TypeVar("T")
 MAX_MESSAGE = 4_000
 _QUOTING = frozenset({"debug_request_failed", "debug_launch_failed", "debug_timeout", "dap_session_ended"})
 """Errors in which words of the adapter stand."""
@@ -103,7 +104,11 @@ class DebugCall:
                     raise invalid_path(path, "only files of the project are debugged")
                 return Named(opened.parts, Path(opened.key), opened.is_directory)
 
-        return await asyncio.to_thread(look)
+        return await self.aside(look)
+
+    async def aside(self, work: Callable[..., T], *given: Any) -> T:
+        """Return `work(*given)`, done in one of the session's threads for files."""
+        return await self.tooling.files.threads.run(self.context.session_id, partial(work, *given))
 
 
 def shown_path(parts: tuple[str, ...]) -> str:

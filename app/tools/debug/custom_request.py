@@ -10,7 +10,7 @@ import orjson
 from app.tools.debug.call import DebugCall
 from app.tools.debug.parameters import wrong
 from app.tools.debug.results import DebugResult
-from app.tools.foreign_text import clean_value
+from app.tools.processes.foreign_text import clean_value
 
 MAX_ARGUMENTS = 200_000
 

@@ -11,8 +11,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from app.bridges.dap.manager import DebugAdapters
 from app.bridges.pty.manager import TerminalManager
 from app.errors import ToolError
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
+    CapabilityRequirement,
+    FsRequirement,
+    ToolDefinition,
+    load_description,
+)
 from app.tools.debug import breakpoints, evaluation, inspection, listing, memory, running
 from app.tools.debug.call import DebugCall, Tooling, readable
 from app.tools.debug.changed import LocalsMemory
@@ -21,9 +26,8 @@ from app.tools.debug.parameters import ACTIONS, NAME, DebugParams, check, effect
 from app.tools.debug.results import DebugResult
 from app.tools.debug.source_lines import SourceLines
 from app.tools.debug.variables import variables
-from app.tools.definition import CapabilityRequirement, FsRequirement, ToolDefinition
-from app.tools.description import load_description
-from app.tools.project_files import ProjectFiles
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
 
 _DO: Mapping[str, Callable[[DebugCall], Awaitable[DebugResult]]] = {
     "launch": running.launch,

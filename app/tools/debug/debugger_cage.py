@@ -6,12 +6,13 @@ making cages.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from app.bridges.dap.manager import CageFor, Inside
-from app.bridges.installation_places import Surroundings, needed_places
+from app.bridges.installed.installation_places import Surroundings, needed_places
+from app.cages.file_grants import FileGrants
+from app.cages.readable import Readable
 from app.errors import ToolError
 from app.tools.debug.call import DebugCall
 
@@ -26,7 +27,7 @@ def cage_for(call: DebugCall, *, attaching: bool = False) -> CageFor | None:
     async def enter(commands: Sequence[Sequence[str]], environment: Mapping[str, str]) -> Inside:
         missing: list[Path] = []
         if processes.has_cages:
-            needed = await asyncio.to_thread(_needed, call, commands, environment)
+            needed = await call.aside(_needed, call, commands, environment)
             missing = processes.missing(context, needed)
         if missing and attaching:
             raise _not_shown(commands[0][0], missing)
@@ -34,6 +35,14 @@ def cage_for(call: DebugCall, *, attaching: bool = False) -> CageFor | None:
         return Inside(children, children.environment(processes.environment(context, environment)))
 
     return enter
+
+
+def reads_of(call: DebugCall) -> Readable | None:
+    """Return what of the project the adapter and its program can read; None where no cage bounds them."""
+    context = call.context
+    if context.cage is None or not call.tooling.processes.has_cages:
+        return None
+    return Readable.of(FileGrants.of(context.cage.get("fs") or (), context.project_root))
 
 
 def _needed(call: DebugCall, commands: Sequence[Sequence[str]], environment: Mapping[str, str]) -> list[Path]:

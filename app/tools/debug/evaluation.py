@@ -16,11 +16,11 @@ from app.tools.debug.frames import frame_of
 from app.tools.debug.results import DebugResult
 from app.tools.debug.shown import Shown
 from app.tools.debug.values import reference_of
-from app.tools.foreign_text import clean, one_line
+from app.tools.processes.foreign_text import clean, one_line
 
 MAX_RESULT = 20_000
 MAX_NAME = 300
-_STRINGS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
+_STRINGS = re.compile(r"\"(?:\\.|[^\"\\])*+(?P<end>\")?+|'(?:\\.|[^'\\])*+(?P<close>')?+", re.DOTALL)
 _ASSIGNS = re.compile(
     r"(?<![=!<>~:])=(?![=>~])|:=|(?:<<|>>)=|(?<=\w)(?:\+\+|--)(?!\w)|(?<!\w)(?:\+\+|--)(?=[A-Za-z_])"
 )
@@ -74,7 +74,7 @@ def certainly_changes(language: str, expression: str) -> bool:
     """Tell whether an expression assigns, whatever its values are."""
     if language == "python":
         return _python_statement(expression)
-    return language not in _SHELLS and _ASSIGNS.search(_STRINGS.sub("''", expression)) is not None
+    return language not in _SHELLS and _ASSIGNS.search(_without_strings(expression)) is not None
 
 
 def may_change(language: str, expression: str) -> bool:
@@ -83,7 +83,12 @@ def may_change(language: str, expression: str) -> bool:
         return _python_calls(expression)
     if language in _SHELLS:
         return _VARIABLE.fullmatch(expression) is None
-    return _CALLS.search(_STRINGS.sub("''", expression)) is not None
+    return _CALLS.search(_without_strings(expression)) is not None
+
+
+def _without_strings(expression: str) -> str:
+    """Return the expression with every closed string empty. What follows an unclosed quote stays."""
+    return _STRINGS.sub(lambda found: "''" if found["end"] or found["close"] else found[0], expression)
 
 
 def _python_statement(expression: str) -> bool:

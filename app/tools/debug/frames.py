@@ -13,7 +13,7 @@ from app.errors import ToolError
 from app.tools.debug.call import DebugCall
 from app.tools.debug.parameters import Scope, wrong
 from app.tools.debug.values import reference_of
-from app.tools.foreign_text import objects, one_line
+from app.tools.processes.foreign_text import objects, one_line
 
 MAX_FRAME = 10_000
 MAX_SCOPES = 50

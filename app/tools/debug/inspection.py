@@ -5,7 +5,6 @@ Owns: these three. Never: what is in a scope (`variables`).
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from app.bridges.dap.manager import DebugSession
@@ -14,7 +13,7 @@ from app.tools.debug.call import DebugCall
 from app.tools.debug.frames import frame_of, scopes_of, thread_of
 from app.tools.debug.results import DebugResult, Frame, ScopeShown, Thread
 from app.tools.debug.sources import Sources
-from app.tools.foreign_text import objects, one_line, whole_number
+from app.tools.processes.foreign_text import objects, one_line, whole_number
 
 MAX_THREADS = 200
 MAX_NAME = 200
@@ -34,7 +33,7 @@ async def stack_trace(call: DebugCall) -> DebugResult:
         part = enumerate(frames[:wanted])
         return [sources.frame(number, one) for number, one in part if number >= params.start]
 
-    shown = await asyncio.to_thread(rows)
+    shown = await call.aside(rows)
     total = max(told or 0, len(frames))
     unknown = told is None and len(frames) == wanted
     return DebugResult(

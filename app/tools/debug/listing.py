@@ -5,13 +5,12 @@ Owns: these two. Never: the files themselves.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from app.tools.debug.call import DebugCall
 from app.tools.debug.results import DebugResult, Module, Source
 from app.tools.debug.sources import Sources
-from app.tools.foreign_text import objects, one_line, whole_number
+from app.tools.processes.foreign_text import objects, one_line, whole_number
 
 MAX_MODULES = 1_000
 USUAL_MODULES = 100
@@ -35,7 +34,7 @@ async def modules(call: DebugCall) -> DebugResult:
         sources = Sources(call)
         return [_module(sources, one) for one in part]
 
-    shown = await asyncio.to_thread(rows)
+    shown = await call.aside(rows)
     after = start + len(part)
     more = after < total
     return DebugResult(
@@ -73,7 +72,7 @@ async def loaded_sources(call: DebugCall) -> DebugResult:
         fitting = [row for row in each.values() if wanted in (row.path or "").casefold()]
         return sorted(fitting, key=lambda row: (row.outside_project is True, row.path or ""))
 
-    every = await asyncio.to_thread(rows)
+    every = await call.aside(rows)
     part = every[params.start : params.start + params.limit]
     after = params.start + len(part)
     more = after < len(every)

@@ -5,7 +5,6 @@ Owns: these three. Never: keeping any of it.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 from typing import Any
@@ -16,7 +15,7 @@ from app.tools.debug.frames import frame_of
 from app.tools.debug.parameters import wrong
 from app.tools.debug.results import DebugResult, Instruction
 from app.tools.debug.sources import Sources
-from app.tools.foreign_text import objects, one_line, whole_number
+from app.tools.processes.foreign_text import objects, one_line, whole_number
 
 MAX_TEXT = 300
 MAX_DUMPED = 1_024
@@ -48,7 +47,7 @@ async def disassemble(call: DebugCall) -> DebugResult:
         sources = Sources(call)
         return [_instruction(sources, one, current) for one in found]
 
-    return DebugResult(instructions=await asyncio.to_thread(rows), address=reference)
+    return DebugResult(instructions=await call.aside(rows), address=reference)
 
 
 def _instruction(sources: Sources, one: dict[str, Any], current: str | None) -> Instruction:

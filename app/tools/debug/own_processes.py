@@ -6,16 +6,15 @@ starting or stopping one.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from app.bridges import proc
+from app.bridges.processes import proc
+from app.bridges.processes.tcp_peers import held_sockets, tcp_sockets
 from app.bridges.pty.manager import TerminalManager
-from app.tools.call import ToolCallContext
+from app.tools.contract.call import ToolCallContext
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 MAX_ANCESTORS = 100
-MAX_TABLE = 8 * 1024 * 1024
 _LISTENS = "0A"
 
 
@@ -59,33 +58,17 @@ def listens_only_own(port: int, own: frozenset[int]) -> bool:
 
 
 def _listening(port: int) -> Iterator[str]:
-    """Yield the sockets that listen on a port, as descriptors show them."""
-    for table in ("tcp", "tcp6"):
-        try:
-            with open(f"/proc/net/{table}", encoding="ascii", errors="replace") as file:
-                lines = file.read(MAX_TABLE).splitlines()[1:]
-        except OSError:
-            continue
-        for fields in map(str.split, lines):
-            if len(fields) > 9 and fields[3] == _LISTENS and _port(fields[1]) == port:
-                yield f"socket:[{fields[9]}]"
-
-
-def _port(address: str) -> int | None:
+    """Yield the inodes of the sockets that listen on a port."""
     try:
-        return int(address.rpartition(":")[2], 16)
-    except ValueError:
-        return None
-
-
-def _sockets(pid: int) -> Iterable[str]:
-    folder = f"/proc/{pid}/fd"
-    try:
-        names = os.listdir(folder)
+        for one in tcp_sockets():
+            if one.state == _LISTENS and int(one.local.rpartition(":")[2], 16) == port:
+                yield one.inode
     except OSError:
         return
-    for name in names:
-        try:
-            yield os.readlink(f"{folder}/{name}")
-        except OSError:
-            continue
+
+
+def _sockets(pid: int) -> Iterator[str]:
+    try:
+        yield from held_sockets(pid)
+    except OSError:
+        return

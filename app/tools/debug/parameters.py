@@ -13,9 +13,16 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, Field
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.tools.contract.definition import (
+    Boolean,
+    Effects,
+    Integer,
+    NaturalNumber,
+    PositiveInteger,
+    ToolParams,
+    WholeText,
+)
 from app.tools.debug.own_processes import LOOPBACK
-from app.tools.definition import Boolean, Effects, Integer, NaturalNumber, PositiveInteger, ToolParams
-from app.tools.whole_text import WholeText
 
 NAME = "debug"
 Action = Literal[

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
-from app.tools.definition import ToolResult
+from app.tools.contract.definition import ToolResult
 
 
 class Thread(ToolResult):
@@ -127,7 +127,7 @@ class DebugResult(ToolResult):
     breakpoint_id: int | None = None
     breakpoint_ids: list[int] | None = Field(default=None, description="Where several were hit.")
     exit_code: int | None = None
-    timed_out: bool | None = Field(default=None, description="True: it did not stop in time and goes on.")
+    timed_out: bool | None = Field(default=None, description="True: it did not stop in time and still runs.")
     location: Location | None = None
     changed: list[Change] | None = Field(
         default=None, description="Local variables of the top frame that are new or changed."

@@ -10,7 +10,7 @@ from typing import Literal
 from app.bridges.dap.manager import AttachRequest, DebugSession, LaunchRequest, Stop
 from app.tools.debug.admission import check_attach, check_launch
 from app.tools.debug.call import DebugCall
-from app.tools.debug.debugger_cage import cage_for
+from app.tools.debug.debugger_cage import cage_for, reads_of
 from app.tools.debug.inspection import threads_or_none
 from app.tools.debug.parameters import wrong
 from app.tools.debug.results import DebugResult
@@ -39,6 +39,7 @@ async def launch(call: DebugCall) -> DebugResult:
         env=dict(params.env or {}),
         stop_on_entry=params.stop_on_entry,
         cage=cage_for(call),
+        reads=reads_of(call),
     )
     session, stop = await call.adapters.launch(
         call.owner, request, seconds=params.seconds, progress=call.context.ports.progress
@@ -57,6 +58,7 @@ async def attach(call: DebugCall) -> DebugResult:
         port=params.port,
         pid=number,
         cage=cage_for(call, attaching=True),
+        reads=reads_of(call),
     )
     session, stop = await call.adapters.attach(
         call.owner, request, seconds=params.seconds, progress=call.context.ports.progress
@@ -67,23 +69,25 @@ async def attach(call: DebugCall) -> DebugResult:
 async def _begun(call: DebugCall, session: DebugSession, stop: Stop) -> DebugResult:
     threads = None if stop.status == "exited" else await threads_or_none(call, session)
     result = await result_of(call, session, stop)
-    told = {
+    data = {
         "debug_session_id": session.id,
         "runtime": session.runtime,
         "adapter": session.adapter,
         "threads": threads,
         "warning": await _left_out(call, session),
     }
-    return result.model_copy(update=told)
+    return result.model_copy(update=data)
 
 
 async def _left_out(call: DebugCall, session: DebugSession) -> str | None:
     """Return which of the breakpoints the adapter cannot have: the program goes past them."""
     lacks = {one.id: session.lacking(one) for one in await call.adapters.breakpoints(call.owner).listed()}
-    told = [f"{number} ({capability})" for number, capability in lacks.items() if capability]
-    if not told:
+    lines = [f"{number} ({capability})" for number, capability in lacks.items() if capability]
+    if not lines:
         return None
-    return f"Not set, for {session.adapter} does not offer what they need: breakpoint {', '.join(told[:20])}."
+    return (
+        f"Not set, for {session.adapter} does not offer what they need: breakpoint {', '.join(lines[:20])}."
+    )
 
 
 async def proceed(call: DebugCall) -> DebugResult:

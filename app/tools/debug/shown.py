@@ -12,7 +12,7 @@ from app.tools.debug.call import DebugCall
 from app.tools.debug.long_lists import Page, page_among, page_of
 from app.tools.debug.results import Variable
 from app.tools.debug.values import MAX_VALUE, Raw, children_of, name_within
-from app.tools.foreign_text import one_line
+from app.tools.processes.foreign_text import one_line
 
 MAX_INNER_VALUE = 300
 MAX_CHILDREN = 50

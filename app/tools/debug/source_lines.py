@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 
 from app.errors import ToolError
-from app.tools.text_format import text_of
+from app.tools.project_files.text_format import text_of
 from app.workspace import Workspace
 
 MAX_BYTES = 16 * 1024 * 1024

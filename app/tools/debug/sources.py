@@ -12,8 +12,8 @@ from typing import Any
 
 from app.tools.debug.call import DebugCall, shown_path
 from app.tools.debug.results import Frame, Location, Source
-from app.tools.foreign_text import clean, one_line, whole_number
-from app.tools.view import Verdict
+from app.tools.processes.foreign_text import clean, one_line, whole_number
+from app.tools.project_files.view import Verdict
 
 MAX_NAME = 300
 MAX_PATH = 4_096

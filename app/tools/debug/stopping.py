@@ -16,7 +16,7 @@ from app.tools.debug.frames import scopes_of
 from app.tools.debug.results import Change, DebugResult
 from app.tools.debug.sources import Sources
 from app.tools.debug.variables import all_of
-from app.tools.foreign_text import clean, one_line
+from app.tools.processes.foreign_text import clean, one_line
 
 MAX_CHANGED = 20
 MAX_LOCALS = 500
@@ -32,10 +32,15 @@ _GOES_ON = (
 
 async def result_of(call: DebugCall, session: DebugSession, stop: Stop) -> DebugResult:
     """Return a stop as an answer shows it."""
-    place = await asyncio.to_thread(lambda: Sources(call).location(stop.frame))
+    place = await call.aside(lambda: Sources(call).location(stop.frame))
     changed = await _changed(call, session, stop)
     hits = list(stop.breakpoint_ids)
     notes = []
+    if stop.removed:
+        notes.append(
+            f"The breakpoint here was removed, and {session.adapter} stops here all the same: it may go on "
+            "doing so until the program is launched again."
+        )
     if stop.timed_out:
         notes.append(_GOES_ON)
     if stop.output_truncated:
@@ -82,8 +87,8 @@ async def _changed(call: DebugCall, session: DebugSession, stop: Stop) -> list[C
     source = frame.get("source")
     path = source.get("path") if isinstance(source, dict) else None
     place = (stop.thread_id, one_line(frame.get("name"), 300), path if isinstance(path, str) else "")
-    told = call.tooling.seen.changed(session.id, place, found)
-    return [Change(name=one.name, value=one.value, was=one.was, type=one.type) for one in told]
+    changed = call.tooling.seen.changed(session.id, place, found)
+    return [Change(name=one.name, value=one.value, was=one.was, type=one.type) for one in changed]
 
 
 async def _locals(call: DebugCall, frame: dict[str, Any]) -> list[Known]:

@@ -6,14 +6,13 @@ is shown.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from app.tools.debug.call import DebugCall
-from app.tools.foreign_text import objects, one_line, whole_number
+from app.tools.processes.foreign_text import objects, one_line, whole_number
 
 MAX_NAME = 300
 MAX_REFERENCE = 2**53
@@ -49,8 +48,10 @@ class Raw:
     @property
     def length(self) -> int | None:
         """The length of the container that debugpy tells as one of its children."""
-        told = self.name == "len()" and not self.reference and self.value.isdecimal() and len(self.value) < 16
-        return int(self.value) if told else None
+        is_length = (
+            self.name == "len()" and not self.reference and self.value.isdecimal() and len(self.value) < 16
+        )
+        return int(self.value) if is_length else None
 
     @property
     def stands_for_more(self) -> bool:
@@ -107,7 +108,7 @@ async def children_of(call: DebugCall, reference: int) -> list[Raw]:
     """Return what is in a scope or a variable, as much as is ever looked at."""
     answer = await call.ask("variables", variablesReference=reference)
     few = len(objects(answer.get("variables"))) <= TAKEN_AT_ONCE
-    return raw_variables(answer) if few else await asyncio.to_thread(raw_variables, answer)
+    return raw_variables(answer) if few else await call.aside(raw_variables, answer)
 
 
 def proper(rows: Iterable[Raw]) -> list[Raw]:

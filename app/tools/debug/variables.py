@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.errors import ToolError
+from app.tools.contract.naming import closest
 from app.tools.debug.call import DebugCall
 from app.tools.debug.frames import FrameScope, frame_of, scopes_of
 from app.tools.debug.long_lists import Page, child_by_index, page_of
@@ -18,8 +19,7 @@ from app.tools.debug.parameters import Scope
 from app.tools.debug.results import DebugResult, Variable
 from app.tools.debug.shown import Shown
 from app.tools.debug.values import MAX_FETCHED, Raw, children_of, leading_index, proper, step_into
-from app.tools.foreign_text import one_line
-from app.tools.naming import closest
+from app.tools.processes.foreign_text import one_line
 
 MAX_STEPS = 100
 MAX_NAMES = 500
@@ -212,7 +212,7 @@ def _result(call: DebugCall, rows: list[Variable], page: Page) -> DebugResult:
     after = call.params.start + len(rows)
     more, note = after < page.total, f"start {after} shows more."
     if page.cut and len(rows) == len(page.rows):
-        note = "The debugger lists no more of them; evaluate tells of one by its key."
+        note = "The debugger lists no more of them; use evaluate for one by its key."
     return DebugResult(
         variables=rows, total=page.total, truncated=True if more else None, note=note if more else None
     )

@@ -10,10 +10,26 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
-from app.tools.call import ToolCallContext
-from app.tools.definition import Boolean, ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
-from app.tools.dialogue.asking import ask_human
+from app.errors import ToolError
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import Boolean, ToolDefinition, ToolParams, ToolResult, load_description
+from app.tools.contract.ports import HumanQuestion, QuestionKind
+
+HEADLESS = (
+    "Nobody can be asked in this session. Go on with your best guess, and say in your answer what you "
+    "have assumed."
+)
+
+
+async def ask_human(context: ToolCallContext, kind: QuestionKind, request: dict[str, Any]) -> dict[str, Any]:
+    """Return what a person answers, in the shape of the kind.
+
+    Raises ToolError `nobody_to_ask` in a headless session, and `CallWaits` where the run does not wait
+    for the answer."""
+    if context.headless:
+        raise ToolError("nobody_to_ask", HEADLESS)
+    return await context.ports.ask(HumanQuestion(kind, request))
+
 
 MAX_QUESTIONS = 20
 MAX_OPTIONS = 50

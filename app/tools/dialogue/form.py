@@ -5,18 +5,15 @@ Owns: the tool's parameters, and its result made of an answer. Never: checking t
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.tools.call import ToolCallContext
-from app.tools.definition import Boolean, ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
-from app.tools.dialogue.ask import Name
-from app.tools.dialogue.asking import ask_human
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import Boolean, ToolDefinition, ToolParams, ToolResult, load_description
+from app.tools.dialogue.ask import Name, ask_human
 
 FieldType = Literal["text", "textarea", "url", "number", "boolean", "file"]
-FIELD_TYPES: tuple[str, ...] = get_args(FieldType)
 MAX_FIELDS = 50
 
 

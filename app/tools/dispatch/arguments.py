@@ -14,9 +14,9 @@ from pydantic_core import ErrorDetails
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.json_schema import violations
-from app.tools.definition import ToolDefinition
-from app.tools.naming import closest
-from app.tools.schema import parameters_schema
+from app.tools.contract.definition import ToolDefinition
+from app.tools.contract.naming import closest
+from app.tools.contract.schema import parameters_schema
 
 MAX_FIELD_ERRORS = 20
 _IN_JSON = {
@@ -93,11 +93,21 @@ def _explain(definition: ToolDefinition, found: ErrorDetails) -> tuple[str, str]
     if found["type"] == "value_error":
         return _printable(field), str(found["ctx"]["error"])
     if found["type"] != "extra_forbidden":
-        return _printable(field), _IN_JSON.get(found["type"]) or found["msg"]
+        return _printable(field), _IN_JSON.get(found["type"]) or length_in_words(found) or found["msg"]
     known = _known_beside(definition, found["loc"])
     near = closest(str(found["loc"][-1]), known, 1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return _printable(field), f"unknown parameter (known: {', '.join(known)}){hint}"
+
+
+def length_in_words(found: Mapping[str, Any]) -> str | None:
+    """Return what a text's length should be: pydantic counts "items" of a text that was checked before."""
+    bounds = found.get("ctx") or {}
+    if bounds.get("field_type") != "Value":  # what is known to be a list is called one
+        return None
+    if "max_length" in bounds:
+        return f"should have at most {bounds['max_length']} characters"
+    return f"should have at least {bounds['min_length']} characters" if "min_length" in bounds else None
 
 
 def _known_beside(definition: ToolDefinition, place: tuple[int | str, ...]) -> list[str]:

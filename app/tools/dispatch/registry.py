@@ -12,9 +12,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from app.messages import ToolSpec
-from app.tools.definition import ToolDefinition
-from app.tools.naming import wire_name, wire_names
-from app.tools.schema import parameters_schema
+from app.tools.contract.definition import ToolDefinition
+from app.tools.contract.naming import wire_name, wire_names
+from app.tools.contract.schema import parameters_schema
 
 GROUP_MARK = "@"
 

@@ -15,20 +15,21 @@ from pydantic import BaseModel
 
 from app.errors import RPC_TOOL_NOT_FOUND, ToolError
 from app.observability import Redactor
-from app.tools.arguments import misplaced, parse_arguments, validate
+from app.tools.after_edit.edit_feedback import EditFeedback
+from app.tools.after_edit.edit_watch import EditWatch
 from app.tools.authorisation.capabilities import check_capabilities
 from app.tools.authorisation.permission_rules import check_rules
 from app.tools.authorisation.principal import check_principal
 from app.tools.authorisation.subjects import path_rule_names
 from app.tools.authorisation.watchdog import Watchdog, consult
-from app.tools.call import ToolCallContext, ToolEnvelope
-from app.tools.definition import NO_OWN_TOOLS, Delegation, OwnTools, ToolDefinition
-from app.tools.edit_feedback import EditFeedback
-from app.tools.edit_watch import EditWatch
-from app.tools.naming import closest, rule_name
-from app.tools.output import envelope_of, without_secrets
-from app.tools.registry import ToolRegistry
-from app.tools.wrappers import audited, contained
+from app.tools.contract.call import ToolCallContext, ToolEnvelope
+from app.tools.contract.definition import NO_OWN_TOOLS, Delegation, OwnTools, ToolDefinition
+from app.tools.contract.naming import closest, rule_name
+from app.tools.contract.output import envelope_of, without_secrets
+from app.tools.dispatch.arguments import misplaced, parse_arguments, validate
+from app.tools.dispatch.registry import ToolRegistry
+from app.tools.dispatch.wrappers import audited, contained
+from app.tools.processes.cage_notes import with_way_out
 
 DIAGNOSTICS_TOOL, DIAGNOSTICS = "code.lsp", "diagnostics"
 """The tool and action that an agent must have for what language servers say after its edits."""
@@ -147,7 +148,7 @@ class ToolService:
             context = await self._authorised(definition, params, context)
             return await definition.run(params, context)
         except ToolError as error:
-            raise misplaced(definition, error) from None
+            raise with_way_out(misplaced(definition, error), context) from None
 
     async def _authorised(
         self, definition: ToolDefinition, params: BaseModel, context: ToolCallContext
@@ -179,11 +180,24 @@ class ToolService:
         """Return the tool that an agent means by a name; what is in the catalogue goes first."""
         return self.registry.get(name) or own.get(name)
 
+    def _check_is_no_action(self, name: str) -> None:
+        """Raise ToolError `tool_not_found` that says how to call a tool's action when a name is one."""
+        owner, _, action = name.rpartition(".")
+        tool = self.registry.get(owner) if owner else None
+        if tool is not None and name in tool.qualified_names:
+            raise ToolError(
+                "tool_not_found",
+                f"{name} is an action of {owner}: call {owner} with action {action!r}",
+                detail={"closest": [owner], "action": action},
+                rpc_code=RPC_TOOL_NOT_FOUND,
+            )
+
     def _resolve(
         self, name: str, context: ToolCallContext, allowed: Collection[str], own: OwnTools
     ) -> ToolDefinition:
         definition = self.find(name, own)
         if definition is None:
+            self._check_is_no_action(name)
             raise _not_found(f"there is no tool called {name[:100]!r}", name, allowed)
         check_principal(definition, context)
         if not any(one in allowed for one in definition.qualified_names):

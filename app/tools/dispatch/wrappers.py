@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from app.errors import ToolError
-from app.tools.call import ToolCallContext, ToolEnvelope
-from app.tools.ports import CallWaits
-from app.tools.redaction import redacted
+from app.tools.contract.call import ToolCallContext, ToolEnvelope
+from app.tools.contract.ports import CallWaits
+from app.tools.dispatch.redaction import redacted
 
 log = logging.getLogger(__name__)
 Dispatch = Callable[[], Awaitable[ToolEnvelope]]
@@ -35,6 +35,10 @@ async def contained(name: str, dispatch: Dispatch) -> ToolEnvelope:
         envelope = ToolEnvelope.of_error(error)
     except CallWaits:
         raise
+    except MemoryError:
+        log.warning("tool %s lacked memory", name[:100])
+        lack = ToolError("out_of_memory", "there is not enough memory for this call; ask for less at once")
+        envelope = ToolEnvelope.of_error(lack)
     except Exception:  # the edge: a defect in one tool must not end the agent's run
         log.exception("tool %s failed unexpectedly", name[:100])
         envelope = ToolEnvelope.of_error(
@@ -82,7 +86,7 @@ async def audited(
 
 
 def is_denial(envelope: ToolEnvelope) -> bool:
-    """Tell whether a layer of the authorisation refused; the operating system has that code too."""
+    """Tell whether a layer of the authorisation refused."""
     needed = "needed" in (envelope.detail or {})
     return envelope.code in DENIALS or (envelope.code == "permission_denied" and needed)
 

@@ -24,10 +24,10 @@ from app.tools.ast_grep.languages import (
 )
 from app.tools.ast_grep.listing import Folder
 from app.tools.ast_grep.snapshot import Snapshot, parsed_text
-from app.tools.call import ToolCallContext
-from app.tools.project_files import ProjectFiles
-from app.tools.read_tracker import Digest, digest_of
-from app.tools.threads import held_open
+from app.tools.contract.call import ToolCallContext
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.read_tracker import Digest, digest_of
+from app.tools.project_files.threads import held_open
 from app.workspace import Workspace, invalid_path
 
 MAX_PARSED_FILE = 10 * 1024 * 1024

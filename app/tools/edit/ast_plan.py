@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from app.tools.ast_grep.found import Found
-from app.tools.read_tracker import Digest
+from app.tools.project_files.read_tracker import Digest
 
 _MARK = b"\xef\xbb\xbf"
 _BARE_NEWLINE = re.compile(r"(?<!\r)\n")

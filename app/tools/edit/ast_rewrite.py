@@ -19,9 +19,8 @@ from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.languages import Language
 from app.tools.ast_grep.listing import SourceFiles
 from app.tools.ast_grep.snapshot import parsed_text
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
-from app.tools.definition import (
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
     Boolean,
     Effects,
     FsRequirement,
@@ -29,14 +28,15 @@ from app.tools.definition import (
     ToolDefinition,
     ToolParams,
     ToolResult,
+    load_description,
 )
-from app.tools.description import load_description
+from app.tools.contract.output import write_sidecar
 from app.tools.edit.ast_plan import Plan, PlannedFile, rewritten
 from app.tools.edit.ast_survey import MAX_PARSE_ERRORS, ParseError, Request, Survey, Surveyor
-from app.tools.output import write_sidecar
-from app.tools.project_files import ProjectFiles
-from app.tools.read_tracker import digest_of
-from app.tools.text_format import from_utf8
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.read_tracker import digest_of
+from app.tools.project_files.text_format import from_utf8
 from app.workspace import MAX_WHOLE_FILE, Target, changed_since_read
 
 SECONDS = 60.0
@@ -100,7 +100,6 @@ def build(
     seconds: float = SECONDS,
 ) -> ToolDefinition:
     """Return the tool. A call that takes longer than `seconds` changes nothing."""
-
     surveyor = Surveyor(files, processes, engine, sources)
 
     async def run(params: EditAstParams, context: ToolCallContext) -> EditAstResult:

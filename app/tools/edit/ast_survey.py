@@ -19,9 +19,8 @@ from app.tools.ast_grep.languages import LanguageName, searched_extensions
 from app.tools.ast_grep.listing import SourceFiles
 from app.tools.ast_grep.pattern import Pattern
 from app.tools.ast_grep.snapshot import snapshot
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
-from app.tools.definition import ToolResult
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import ToolResult
 from app.tools.edit.ast_files import (
     ALL_EXTENSIONS,
     Copies,
@@ -32,8 +31,9 @@ from app.tools.edit.ast_files import (
     readable,
 )
 from app.tools.edit.ast_plan import Plan, PlannedFile, choose
-from app.tools.project_files import ProjectFiles
-from app.tools.threads import to_the_end
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.threads import to_the_end
 from app.workspace import Workspace
 
 PARSE_ALL_UP_TO = 200

@@ -17,6 +17,7 @@ NOTHING_ALIKE = "No line comes close to it: read the file again, and quote what 
 MAX_LINES = 200_000
 MAX_LINES_BY_LETTERS = 20_000
 MAX_SHOWN = 3
+MAX_WINDOWS = 50
 MAX_TEXT = 200
 CANDIDATES = 40
 MIN_RATIO = 0.5
@@ -124,24 +125,31 @@ _REDUCTIONS = (
 def _window_hint(windows: list[tuple[int, int]], difference: str) -> str:
     first, last = windows[0][0] + 1, windows[0][1] + 1
     place = f"line {first}" if first == last else f"lines {first} to {last}"
-    more = f" (and {len(windows) - 1} more places)" if len(windows) > 1 else ""
+    many = "at least " if len(windows) == MAX_WINDOWS else ""
+    more = f" (and {many}{len(windows) - 1} more places)" if len(windows) > 1 else ""
     return f"It nearly matches {place}{more}: {difference}."
 
 
 def _windows(lines: list[str], wanted: list[str], reduce: Callable[[str], str]) -> list[tuple[int, int]]:
-    """Return the first and last index of each run of lines that reduces to `wanted`, blank
-    lines left out on both sides."""
+    """Return the first and last index of the first runs of lines that reduce to `wanted`, blank
+    lines left out on both sides; at most `MAX_WINDOWS`."""
     target = [text for text in map(reduce, wanted) if text]
     if not target:
         return []
     reduced = [(index, text) for index, line in enumerate(lines) if (text := reduce(line))]
-    texts = [text for _, text in reduced]
-    count = len(target)
-    return [
-        (reduced[start][0], reduced[start + count - 1][0])
-        for start, text in enumerate(texts)
-        if text == target[0] and texts[start : start + count] == target
-    ]
+    # As one text, since that is searched in time that grows with its length, whatever repeats in it.
+    body, run = _as_one([text for _, text in reduced]), _as_one(target)
+    windows: list[tuple[int, int]] = []
+    at = body.find(run)
+    while at >= 0 and len(windows) < MAX_WINDOWS:
+        start = body.count("\n", 0, at)
+        windows.append((reduced[start][0], reduced[start + len(target) - 1][0]))
+        at = body.find(run, at + 1)
+    return windows
+
+
+def _as_one(lines: list[str]) -> str:
+    return "\n".join(("", *lines, ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,22 @@ from __future__ import annotations
 from pydantic import Field
 
 from app.errors import ToolError
-from app.tools.call import ToolCallContext
-from app.tools.definition import Boolean, Effects, FsRequirement, ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
+    Boolean,
+    Effects,
+    FsRequirement,
+    ToolDefinition,
+    ToolParams,
+    ToolResult,
+    WholeText,
+    load_description,
+)
 from app.tools.edit.matching import MAX_MATCHES, Matches, find, longest_replacement, replaced
 from app.tools.edit.near_miss import explain
-from app.tools.project_files import Change, ProjectFiles
-from app.tools.read_tracker import digest_of
-from app.tools.text_format import from_utf8, to_utf8
-from app.tools.whole_text import WholeText
+from app.tools.project_files.project_files import Change, ProjectFiles
+from app.tools.project_files.read_tracker import digest_of
+from app.tools.project_files.text_format import from_utf8, to_utf8
 from app.workspace import MAX_WHOLE_FILE, Target
 
 MAX_LINE_NUMBERS = 20

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from app.tools.call import ToolCallContext
-from app.tools.definition import (
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
     CapabilityRequirement,
     GivenParams,
     NetRequirement,
@@ -20,7 +20,7 @@ from app.tools.definition import (
     ToolDefinition,
     ToolResult,
 )
-from app.tools.naming import is_tool_name
+from app.tools.contract.naming import is_tool_name
 
 MAX_ANSWER_BYTES = 100_000
 CallPlugin = Callable[[Mapping[str, Any]], Awaitable[Any]]

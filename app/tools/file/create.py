@@ -10,12 +10,18 @@ from typing import Literal
 from pydantic import Field
 
 from app.errors import ToolError
-from app.tools.call import ToolCallContext
-from app.tools.definition import Effects, FsRequirement, ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
-from app.tools.project_files import Change, ProjectFiles
-from app.tools.read_tracker import digest_of
-from app.tools.whole_text import WholeText
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
+    Effects,
+    FsRequirement,
+    ToolDefinition,
+    ToolParams,
+    ToolResult,
+    WholeText,
+    load_description,
+)
+from app.tools.project_files.project_files import Change, ProjectFiles
+from app.tools.project_files.read_tracker import digest_of
 from app.workspace import Target
 
 

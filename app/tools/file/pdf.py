@@ -14,8 +14,8 @@ from typing import Any
 
 import orjson
 
-from app.bridges.child_starter import ChildStarter
-from app.bridges.process import Finished, SpawnFailed
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.process import Finished, SpawnFailed
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.tools.file.read_result import page_ranges
 

@@ -28,9 +28,9 @@ def main() -> None:
     try:
         extract(sys.stdin.buffer.read(), ranges, most)
     except MemoryError:
-        tell({"problem": "it needs too much memory"})
+        emit({"problem": "it needs too much memory"})
     except Exception as problem:  # noqa: BLE001 - the edge: a hostile file makes a parser raise anything
-        tell({"problem": f"it cannot be read ({type(problem).__name__})"})
+        emit({"problem": f"it cannot be read ({type(problem).__name__})"})
 
 
 def extract(content: bytes, ranges: str, most: int) -> None:
@@ -39,16 +39,16 @@ def extract(content: bytes, ranges: str, most: int) -> None:
 
     reader = PdfReader(io.BytesIO(content))
     if reader.is_encrypted and not reader.decrypt(""):
-        tell({"problem": "it is encrypted and needs a password"})
+        emit({"problem": "it is encrypted and needs a password"})
         return
     total = len(reader.pages)
-    tell({"total": total})
+    emit({"total": total})
     if last_of(ranges) > total:
         return
     for number in wanted(ranges, total, most):
         page = reader.pages[number - 1]
         text = page.extract_text()[:MAX_PAGE_CHARACTERS]
-        tell({"page": number, "text": text, "pictures": has_pictures(page)})
+        emit({"page": number, "text": text, "pictures": has_pictures(page)})
 
 
 def wanted(ranges: str, total: int, most: int) -> list[int]:
@@ -77,7 +77,7 @@ def has_pictures(page: Any) -> bool:
         return False
 
 
-def tell(line: dict[str, Any]) -> None:
+def emit(line: dict[str, Any]) -> None:
     sys.stdout.buffer.write(json.dumps(line).encode() + b"\n")
     sys.stdout.buffer.flush()
 

@@ -12,20 +12,21 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from app.messages import ImageBlock
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
-from app.tools.definition import Effects, FsRequirement, ToolDefinition
-from app.tools.description import load_description
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import Effects, FsRequirement, ToolDefinition, load_description
 from app.tools.file import notebook, pdf, picture
+from app.tools.file.directory import list_directory
 from app.tools.file.read_result import FileReadParams, FileReadResult, beyond, notes, numbered, rendered
 from app.tools.file.text_index import TextIndex
 from app.tools.file.text_scan import MAX_CONTENT_BYTES, ScannedText, read_chunks, scan_text
-from app.tools.media_type import media_type_of, signature_type
-from app.tools.project_files import ProjectFiles
-from app.tools.read_tracker import Digest, digest_of
-from app.tools.text_format import HEAD, to_utf8
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.media_type import media_type_of, signature_type
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.read_tracker import Digest, digest_of
+from app.tools.project_files.text_format import HEAD, to_utf8
 from app.workspace import Opened, Workspace
 
 PDF = "application/pdf"
@@ -56,7 +57,7 @@ def build(
         stop = threading.Event()
         reader = _Reader(params, known, stop, takes_images=context.takes_images)
         try:
-            reading = await asyncio.to_thread(reader.read, workspace)
+            reading = await files.threads.run(context.session_id, partial(reader.read, workspace))
         except asyncio.CancelledError:
             stop.set()
             raise
@@ -66,8 +67,8 @@ def build(
             found = await pdf.pdf_text(
                 children, environment, reading.pdf, params.pages, owner=context.session_id
             )
-            told = result.model_copy(update={"total_pages": found.total_pages})
-            result = rendered(told, found.lines, params, notes(*found.notes))
+            answer = result.model_copy(update={"total_pages": found.total_pages})
+            result = rendered(answer, found.lines, params, notes(*found.notes))
         if reading.digest is not None:
             files.reads.record(context, reading.key, reading.digest)
         return result
@@ -121,25 +122,19 @@ class _Reader:
         return b"".join(read_chunks(opened, self._stop))
 
     def _directory(self, workspace: Workspace, opened: Opened) -> FileReadResult:
-        with os.scandir(opened.descriptor) as entries:
-            found = [
-                (entry.name, entry.is_dir(follow_symlinks=False))
-                for entry in entries
-                if opened.location.in_scratch or workspace.may_read((*opened.parts, entry.name))
-            ]
-        found.sort(key=lambda entry: os.fsencode(entry[0]))
-        params = self._params
+        found = list_directory(workspace, opened, self._stop)
+        params, known = self._params, len(found.entries)
         start = params.offset - 1
-        shown = found[start : start + params.limit]
-        more = start + len(shown) < len(found)
+        shown = found.entries[start : start + params.limit]
+        more = start + len(shown) < known
         return FileReadResult(
             path=opened.location.shown,
             type="directory",
-            content="\n".join(_entry(name, is_directory) for name, is_directory in shown),
-            total_lines=len(found),
-            truncated=more,
+            content="\n".join(shown),
+            total_lines=known if found.looked_at is None else None,
+            truncated=more or found.looked_at is not None,
             next_offset=start + len(shown) + 1 if more else None,
-            note=beyond(params.offset, len(found), "entries"),
+            note=notes(beyond(params.offset, known, "entries"), _part(found.looked_at)),
         )
 
     def _plain(self, opened: Opened, head: bytes, note: str | None = None) -> _Reading:
@@ -161,12 +156,12 @@ class _Reader:
             path=opened.location.shown,
             type="file",
             content=numbered(found.lines, offset),
-            total_lines=found.total_lines,
+            total_lines=found.total_lines if found.seen is None else None,
             truncated=following is not None,
             next_offset=following,
             encoding=None if name == "utf-8" else name,
             line_ending=None if not returns else "crlf" if returns >= len(found.lines) - 1 else "mixed",
-            note=notes(note, beyond(offset, found.total_lines, "lines")),
+            note=notes(note, _beyond(offset, found)),
         )
 
     def _of_bytes(self, opened: Opened, kind: str, mime: str, note: str | None = None) -> FileReadResult:
@@ -221,6 +216,14 @@ class _Reader:
         return _Reading(rendered(result, lines, self._params), opened.key, digest_of(content))
 
 
-def _entry(name: str, is_directory: bool) -> str:
-    text = os.fsencode(name).decode("utf-8", "replace").replace("\n", "\\n").replace("\r", "\\r")
-    return text + "/" if is_directory else text
+def _beyond(offset: int, found: ScannedText) -> str | None:
+    if found.seen is None:
+        return beyond(offset, found.total_lines, "lines")
+    return f"only the first {found.seen // 2**20:,} MB were looked through; the file's lines are not counted"
+
+
+def _part(looked_at: int | None) -> str | None:
+    if looked_at is None:
+        return None
+    entries = "1 entry was" if looked_at == 1 else f"{looked_at:,} entries were"
+    return f"the directory is too large: only {entries} looked at; search.glob finds names in all of it"

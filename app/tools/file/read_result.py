@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from app.tools.definition import Boolean, Integer, ToolParams, ToolResult
+from app.tools.contract.definition import Boolean, Integer, ToolParams, ToolResult
 from app.tools.file.text_scan import MAX_CONTENT_BYTES, shown_line
 
 DEFAULT_LIMIT = 2000
@@ -44,7 +44,7 @@ class FileReadResult(ToolResult):
     type: Literal["file", "directory", "image", "notebook", "pdf", "binary"]
     total_lines: int | None = Field(default=None, description="Lines in the file, or entries.")
     truncated: bool | None = Field(default=None, description="Whether lines follow the ones returned.")
-    next_offset: int | None = Field(default=None, description="Offset that goes on after this answer.")
+    next_offset: int | None = Field(default=None, description="The offset after this answer.")
     encoding: str | None = Field(default=None, description="The encoding, when it is not plain UTF-8.")
     line_ending: Literal["crlf", "mixed"] | None = Field(
         default=None, description="The line endings in these lines, when not all are LF."

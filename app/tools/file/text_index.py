@@ -21,8 +21,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from app.tools.read_tracker import Digest
-from app.tools.text_format import TextFormat
+from app.tools.project_files.read_tracker import Digest
+from app.tools.project_files.text_format import TextFormat
 
 Key = tuple[int, int, int, int, int]
 MIN_SIZE = 1024 * 1024

@@ -9,28 +9,26 @@ from __future__ import annotations
 import codecs
 import os
 import threading
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import xxhash
 
 from app.errors import ToolError
 from app.tools.file.lines import LineWindow
 from app.tools.file.text_index import MAX_MARKS, KnownText, Marks, TextIndex, same_file_state
-from app.tools.legacy_encoding import SAMPLED
-from app.tools.media_type import signature_type
-from app.tools.read_tracker import Digest
-from app.tools.text_format import (
-    HEAD,
-    UTF_8,
-    TextFormat,
-    guess_format,
-    guess_legacy,
-)
-from app.workspace import Opened
+from app.tools.project_files.legacy_encoding import SAMPLED
+from app.tools.project_files.media_type import signature_type
+from app.tools.project_files.read_tracker import Digest
+from app.tools.project_files.text_format import HEAD, UTF_8, TextFormat, guess_format, guess_legacy
+from app.workspace import MAX_WHOLE_FILE, Opened
 
 MAX_LINE_CHARACTERS = 2000
 MAX_CONTENT_BYTES = 256 * 1024
+MAX_SCANNED_BYTES = 1024 * 1024 * 1024
+MAX_SCAN_SECONDS = 10.0
+"""How far a file is looked through, for its lines and their number."""
 MAX_UTF_16_BYTES = 64 * 1024 * 1024
 CHUNK = 512 * 1024
 TRUNCATED_LINE = " [truncated]"
@@ -44,17 +42,21 @@ class Stopped(Exception):
 class ScannedText:
     """`lines` are what was asked for, their ends removed; `text_format` is None for a binary file.
 
-    `carriage_returns` counts the lines that ended in CR LF."""
+    `carriage_returns` counts the lines that ended in CR LF. Of a file that was not looked through to its end
+    `seen` is the number of bytes that were; it has no digest, and the number of its lines is not known."""
 
-    digest: Digest
+    digest: Digest | None
     text_format: TextFormat | None
     lines: tuple[str, ...] = ()
     total_lines: int = 0
     carriage_returns: int = 0
+    seen: int | None = None
 
     def next_offset(self, offset: int) -> int | None:
         """Return the number of the line after those that begin at `offset`, None at the end."""
         after = offset + len(self.lines)
+        if self.seen is not None:
+            return after
         return after if after <= self.total_lines else None
 
 
@@ -71,8 +73,15 @@ def scan_text(
             return found
     scan = _Scan(opened, _window(offset, limit))
     remember = index.is_settled(opened.status)
+    end = time.monotonic() + MAX_SCAN_SECONDS
+    seen = 0
     for chunk in read_chunks(opened, stop):
         scan.feed(chunk)
+        seen += len(chunk)
+        if scan.needs_no_more:
+            return ScannedText(None, None)
+        if (seen >= MAX_SCANNED_BYTES or time.monotonic() > end) and seen != opened.status.st_size:
+            return scan.cut(seen, offset)
     found = scan.result()
     if remember and not scan.is_wide:
         index.put(opened.status, os.fstat(opened.descriptor), scan.known(found))
@@ -143,6 +152,27 @@ class _Scan:
     def is_wide(self) -> bool:
         return bool(self._wide)
 
+    @property
+    def needs_no_more(self) -> bool:
+        """Whether it is a binary file that no tool would write, for which its digest would be needed."""
+        too_large = self._opened.status.st_size > MAX_WHOLE_FILE
+        return too_large and self._head is not None and self._format is None
+
+    def cut(self, seen: int, offset: int) -> ScannedText:
+        """Return the lines that were whole after `seen` bytes. Raises ToolError `file_too_large` when
+        there are none."""
+        assert self._format is not None or self._wide or self._head is not None
+        if self._format is None:
+            return ScannedText(None, None)
+        if not self._window.lines or self._wide:
+            raise ToolError(
+                "file_too_large",
+                f"{self._opened.location.shown}: line {offset} is not among the first {seen // 2**20:,} MB, "
+                "which is as far as this file is looked through. search.grep finds lines by their text; a "
+                "command such as `tail` or `sed` gets at its end.",
+            )
+        return replace(_decoded(self._window, None, self._format, 0), seen=seen)
+
     def feed(self, chunk: bytes) -> None:
         self._hash.update(chunk)
         if self._head is None:
@@ -197,7 +227,7 @@ class _Scan:
         return _decoded(self._window, digest, self._format, self._window.total)
 
     def known(self, found: ScannedText) -> KnownText:
-        return KnownText(found.digest, found.text_format, found.total_lines, self._marks)
+        return KnownText(self._hash.digest(), found.text_format, found.total_lines, self._marks)
 
     def _unpack_wide(self) -> None:
         assert self._format is not None
@@ -209,7 +239,7 @@ class _Scan:
         self._window.feed(text.encode("utf-8", "replace"))
 
 
-def _decoded(window: LineWindow, digest: Digest, text_format: TextFormat, total: int) -> ScannedText:
+def _decoded(window: LineWindow, digest: Digest | None, text_format: TextFormat, total: int) -> ScannedText:
     codec = text_format.codec if text_format.is_guessed else "utf-8"
     return ScannedText(
         digest=digest,

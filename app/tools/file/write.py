@@ -9,13 +9,19 @@ from __future__ import annotations
 from pydantic import Field
 
 from app.errors import ToolError
-from app.tools.call import ToolCallContext
-from app.tools.definition import Effects, FsRequirement, ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
-from app.tools.project_files import Change, ProjectFiles, not_read
-from app.tools.read_tracker import digest_of
-from app.tools.text_format import UTF_8, TextFormat, from_utf8, to_utf8
-from app.tools.whole_text import WholeText
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
+    Effects,
+    FsRequirement,
+    ToolDefinition,
+    ToolParams,
+    ToolResult,
+    WholeText,
+    load_description,
+)
+from app.tools.project_files.project_files import Change, ProjectFiles, not_read
+from app.tools.project_files.read_tracker import digest_of
+from app.tools.project_files.text_format import UTF_8, TextFormat, from_utf8, to_utf8
 from app.workspace import Target
 
 MARK = "\ufeff"
@@ -95,12 +101,21 @@ def _write(
     return Change(target.key, digest_of(content), result)
 
 
+def _with_line_ends_of(before: bytes, text: bytes) -> bytes:
+    """Return the text with CR LF where all lines ended so before; a text with CR in it says what it wants."""
+    ends = before.count(b"\n")
+    if b"\r" in text or not ends or before.count(b"\r\n") != ends:
+        return text
+    return text.replace(b"\n", b"\r\n")
+
+
 def _as_before(text: bytes, before: bytes) -> tuple[TextFormat, bytes]:
     """Encode the new text as the old content was; UTF-8 where that is impossible."""
     known = to_utf8(before)
     if known is None or not before:
         return UTF_8, text
     kept = known[1]
+    text = _with_line_ends_of(known[0], text)
     if kept.mark:
         text = text.removeprefix(MARK.encode())
     if kept.is_guessed:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pydantic import Field, ValidationError, field_validator
 
-from app.tools.call import ToolCallContext
-from app.tools.definition import Integer, ToolDefinition, ToolParams
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import Integer, ToolDefinition, ToolParams
+from app.tools.contract.output import head_of, write_sidecar
 from app.tools.locked.twin import CONTRACT_BYTES, twin
-from app.tools.output import head_of, write_sidecar
 from app.tools.shell.bash import DEFAULT_TIMEOUT_MS, BashResult
 from app.tools.shell.bash import BashParams as ShellBashParams
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from app.tools.call import ToolCallContext
-from app.tools.definition import Boolean, Integer, ToolDefinition, ToolParams
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import Boolean, Integer, ToolDefinition, ToolParams, WholeText
+from app.tools.contract.output import write_sidecar
 from app.tools.edit.text import EditTextParams
 from app.tools.file.read_result import DEFAULT_LIMIT, FileReadParams, FileReadResult
 from app.tools.file.write import FileWriteParams
 from app.tools.locked.twin import CONTRACT_BYTES, twin
-from app.tools.output import write_sidecar
-from app.tools.whole_text import WholeText
 
 READ = "read"
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.tools.call_processes import CallProcesses
-from app.tools.definition import ToolDefinition
+from app.tools.contract.definition import ToolDefinition
 from app.tools.locked import command, files, searches
 from app.tools.locked.question import question
 from app.tools.locked.task import task
 from app.tools.locked.todo import todo
-from app.tools.project_files import ProjectFiles
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
 from app.tools.search import glob, grep
 from app.tools.search.kept_lists import KeptLists
 

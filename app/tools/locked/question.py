@@ -9,10 +9,9 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from app.tools.call import ToolCallContext
-from app.tools.definition import Boolean, ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
-from app.tools.dialogue.asking import ask_human
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import Boolean, ToolDefinition, ToolParams, ToolResult, load_description
+from app.tools.dialogue.ask import ask_human
 
 MAX_QUESTIONS = 20
 MAX_OPTIONS = 50

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from app.tools.definition import ToolDefinition, ToolParams
+from app.tools.contract.definition import ToolDefinition, ToolParams
 from app.tools.locked.twin import twin
 from app.tools.search.file_search import FileLimits
 from app.tools.search.glob import GlobParams as SearchGlobParams

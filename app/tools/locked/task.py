@@ -13,11 +13,10 @@ import orjson
 from pydantic import BaseModel, Field
 
 from app.errors import ToolError
-from app.tools.agents.answer import ChildAnswer
 from app.tools.agents.definition import ChildParams, agent_tool_name
-from app.tools.call import ToolCallContext
-from app.tools.definition import Boolean, Delegation, ToolDefinition, ToolParams
-from app.tools.description import load_description
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.child_answer import ChildAnswer
+from app.tools.contract.definition import Boolean, Delegation, ToolDefinition, ToolParams, load_description
 
 MAX_PROMPT_CHARACTERS = 200_000
 

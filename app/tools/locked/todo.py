@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from app.tools.call import ToolCallContext
-from app.tools.definition import Effects, ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
-from app.tools.ports import MAX_TODO_CHARACTERS, MAX_TODOS, TodoItem, TodoState
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import Effects, ToolDefinition, ToolParams, ToolResult, load_description
+from app.tools.contract.ports import MAX_TODO_CHARACTERS, MAX_TODOS, TodoItem, TodoState
 
 
 class Todo(ToolParams):

@@ -13,9 +13,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.tools.call import ToolCallContext
-from app.tools.definition import Delegation, Effects, ToolDefinition, ToolParams
-from app.tools.description import load_description
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import Delegation, Effects, ToolDefinition, ToolParams, load_description
 
 CONTRACT_BYTES = 200_000
 """What a locked tool shows at most, of texts."""

@@ -9,9 +9,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.tools.call import ToolCallContext
-from app.tools.definition import ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import ToolDefinition, ToolParams, ToolResult, load_description
 
 MAX_REASON_CHARACTERS = 2_000
 

@@ -12,9 +12,16 @@ from typing import get_args
 from pydantic import Field
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
-from app.tools.call import ToolCallContext
-from app.tools.definition import Effects, NaturalNumber, PositiveInteger, ToolDefinition, ToolParams
-from app.tools.description import load_description
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
+    Effects,
+    NaturalNumber,
+    PositiveInteger,
+    ToolDefinition,
+    ToolParams,
+    WholeText,
+    load_description,
+)
 from app.tools.planning.issue_port import (
     IssueAction,
     IssueCommand,
@@ -24,7 +31,6 @@ from app.tools.planning.issue_port import (
     ProjectIssues,
     Visibility,
 )
-from app.tools.whole_text import WholeText
 
 NAME = "kaged.issue"
 ACTIONS: tuple[IssueAction, ...] = get_args(IssueAction)
@@ -121,14 +127,14 @@ def _check(params: IssueParams) -> None:
     """Raise ToolError `invalid_params` when something is missing that the action needs."""
     missing = [name for name in _REQUIRED.get(params.action, ()) if getattr(params, name) is None]
     if missing:
-        told = f"{params.action} needs {' and '.join(missing)}."
-        raise _wrong(told, dict.fromkeys(missing, f"is required for {params.action}"))
+        message = f"{params.action} needs {' and '.join(missing)}."
+        raise _wrong(message, dict.fromkeys(missing, f"is required for {params.action}"))
     if params.limit is not None and params.limit > MAX_LIMIT:
-        told = f"limit is at most {MAX_LIMIT}; ask for the next page with next_cursor."
-        raise _wrong(told, {"limit": f"is at most {MAX_LIMIT}"})
+        message = f"limit is at most {MAX_LIMIT}; ask for the next page with next_cursor."
+        raise _wrong(message, {"limit": f"is at most {MAX_LIMIT}"})
 
 
-def _wrong(told: str, fields: dict[str, str]) -> ToolError:
+def _wrong(message: str, fields: dict[str, str]) -> ToolError:
     return ToolError(
-        "invalid_params", f"{NAME}: {told}", detail={"fields": fields}, rpc_code=RPC_INVALID_PARAMS
+        "invalid_params", f"{NAME}: {message}", detail={"fields": fields}, rpc_code=RPC_INVALID_PARAMS
     )

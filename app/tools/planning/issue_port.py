@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from app.tools.call import ToolCallContext
-from app.tools.definition import ToolResult
+from app.messages import Frozen
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import ToolResult
 
 IssueAction = Literal["list", "get", "create", "comment", "transition"]
 IssueStatus = Literal["open", "triaged", "assigned", "in_progress", "resolved", "rejected", "reopened"]
@@ -38,10 +39,8 @@ class IssueCommand:
     comment: str | None = None
 
 
-class ListedIssue(BaseModel):
+class ListedIssue(Frozen):
     """An issue of a list."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     number: int
@@ -53,14 +52,12 @@ class ListedIssue(BaseModel):
     updated_at: int
 
     @model_serializer(mode="wrap")
-    def _with_nulls(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+    def _with_nulls(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202
         return {**handler(self), "assignment": self.assignment}
 
 
-class IssueEntry(BaseModel):
+class IssueEntry(Frozen):
     """An entry of an issue's history; `metadata` has the old and the new value."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     author: str
@@ -71,14 +68,12 @@ class IssueEntry(BaseModel):
     created_at: int
 
     @model_serializer(mode="wrap")
-    def _with_nulls(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+    def _with_nulls(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202
         return {**handler(self), "body": self.body, "metadata": self.metadata}
 
 
-class IssueRelation(BaseModel):
+class IssueRelation(Frozen):
     """A link. `outgoing` is false when the other issue has it: that one blocks this one, say."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: Literal["blocks", "relates", "duplicates"]
     outgoing: bool
@@ -87,10 +82,8 @@ class IssueRelation(BaseModel):
     status: IssueStatus
 
 
-class IssueFile(BaseModel):
+class IssueFile(Frozen):
     """An attached file; `path` is where it can be read in the project, `problem` why it cannot."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     name: str
@@ -100,10 +93,8 @@ class IssueFile(BaseModel):
     problem: str | None = None
 
 
-class IssueTodoCounts(BaseModel):
+class IssueTodoCounts(Frozen):
     """The checklist in figures, without what was abandoned."""
-
-    model_config = ConfigDict(frozen=True)
 
     total: int
     completed: int
@@ -154,7 +145,7 @@ class IssueResult(ToolResult):
     to_status: IssueStatus | None = Field(default=None, serialization_alias="to", description="transition")
 
     @model_serializer(mode="wrap")
-    def _as_each_action_shows_it(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+    def _as_each_action_shows_it(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202
         shown = handler(self)
         if self.issues is not None:
             shown["next_cursor"] = self.next_cursor
@@ -171,4 +162,3 @@ class ProjectIssues(Protocol):
 
         Raises ToolError `issue_not_found`, `invalid_transition` (detail: `from`, `legal`) or
         `invalid_params`."""
-        ...

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from app.tools.call import ToolCallContext
+from app.messages import Frozen
+from app.tools.contract.call import ToolCallContext
 
 TodoAction = Literal["view", "set", "add", "start", "done", "drop", "note"]
 TodoKind = Literal["step", "criterion"]
@@ -30,10 +31,8 @@ class TodoCommand:
     text: str = ""
 
 
-class TodoEntry(BaseModel):
+class TodoEntry(Frozen):
     """One entry of an issue's checklist as an agent reads it. `phase` is there also when it is null."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     content: str
@@ -49,7 +48,7 @@ class TodoEntry(BaseModel):
     notes: list[str] | None = None
 
     @model_serializer(mode="wrap")
-    def _with_phase(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+    def _with_phase(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202
         # Without a declared type here, so that the schema stays that of the fields.
         return {**handler(self), "phase": self.phase}
 
@@ -72,7 +71,6 @@ class IssueTodos(Protocol):
 
         Raises ToolError `no_bound_issue`, `todo_not_found`, `content_addressing_hint`, `ambiguous_todo`,
         `invalid_transition` or `invalid_params`."""
-        ...
 
 
 RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -112,15 +110,12 @@ class Workflows(Protocol):
 
     async def workflows(self, context: ToolCallContext, invokable_by: str | None) -> Sequence[WorkflowFacts]:
         """Return the workflows, those that such callers may start when it is given."""
-        ...
 
     async def trigger(
         self, name: str, inputs: Mapping[str, Any], context: ToolCallContext
     ) -> WorkflowRunFacts:
         """Start a run and return at once. Raises ToolError `workflow_not_found`, `invalid_params` (with
         `fields`), `file_input_not_supported`, `not_invokable`, `queue_full` or `workflow_too_deep`."""
-        ...
 
     async def status(self, run_id: str, context: ToolCallContext) -> WorkflowRunFacts:
         """Return a run of the project. Raises ToolError `run_not_found`."""
-        ...

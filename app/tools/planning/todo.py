@@ -12,11 +12,16 @@ from typing import Annotated, get_args
 from pydantic import Field
 
 from app.errors import RPC_INVALID_PARAMS, ToolError
-from app.tools.call import ToolCallContext
-from app.tools.definition import Effects, ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
+    Effects,
+    ToolDefinition,
+    ToolParams,
+    ToolResult,
+    WholeText,
+    load_description,
+)
 from app.tools.planning.ports import IssueTodos, TodoAction, TodoCommand, TodoEntry, TodoKind
-from app.tools.whole_text import WholeText
 
 NAME = "kaged.todo"
 ACTIONS: tuple[TodoAction, ...] = get_args(TodoAction)
@@ -112,10 +117,10 @@ def _check(params: TodoParams) -> None:
     """Raise ToolError `invalid_params` when something is missing that the action needs."""
     missing = [name for name in _REQUIRED.get(params.action, ()) if not _given(getattr(params, name))]
     if missing:
-        told = ", ".join(f"{name} ({_WHAT[name]})" for name in missing)
+        names = ", ".join(f"{name} ({_WHAT[name]})" for name in missing)
         raise ToolError(
             "invalid_params",
-            f"{NAME}: {params.action} needs {told}.",
+            f"{NAME}: {params.action} needs {names}.",
             detail={"fields": dict.fromkeys(missing, f"is required for {params.action}")},
             rpc_code=RPC_INVALID_PARAMS,
         )

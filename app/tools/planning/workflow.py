@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from app.errors import ToolError
-from app.tools.call import ToolCallContext
-from app.tools.definition import Effects, ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
+from app.messages import Frozen
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import Effects, ToolDefinition, ToolParams, ToolResult, load_description
 from app.tools.planning.ports import RunStatus, WorkflowFacts, WorkflowRunFacts, Workflows
 
 LIST, TRIGGER, STATUS = "kaged.workflow.list", "kaged.workflow.trigger", "kaged.workflow.status"
@@ -38,9 +38,7 @@ class StatusParams(ToolParams):
     )
 
 
-class WorkflowEntry(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class WorkflowEntry(Frozen):
     name: str
     description: str
     inputs: dict[str, dict[str, Any]] = Field(description="What a run is given, by name.")
@@ -61,9 +59,7 @@ class TriggerResult(ToolResult):
     created_at: int = Field(description="Seconds since the epoch.")
 
 
-class RunError(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class RunError(Frozen):
     code: str
     message: str
 
@@ -83,7 +79,7 @@ class StatusResult(ToolResult):
     cost_usd: float | None = None
 
     @model_serializer(mode="wrap")
-    def _with_nulls(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+    def _with_nulls(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202
         # Without a declared type here, so that the schema stays that of the fields.
         return {**handler(self), "completed_at": self.completed_at, "duration_ms": self.duration_ms}
 
@@ -109,8 +105,8 @@ def build(workflows: Workflows | None) -> tuple[ToolDefinition, ...]:
 
     async def status(params: StatusParams, context: ToolCallContext) -> StatusResult:
         run = await there().status(params.run_id, context)
-        told = {"run_id": run.run_id, "workflow_name": run.workflow_name, "status": run.status}
-        context.ports.audit("kaged.workflow.status_checked", {**told, "caller": "agent:primary"})
+        row = {"run_id": run.run_id, "workflow_name": run.workflow_name, "status": run.status}
+        context.ports.audit("kaged.workflow.status_checked", {**row, "caller": "agent:primary"})
         return _status(run)
 
     return (

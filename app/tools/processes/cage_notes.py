@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from app.bridges.sandbox.manager import Settled
+from app.cages.cage import LINES, LOCAL_FILE
+from app.errors import ToolError
+from app.tools.contract.call import ToolCallContext
 
 MAX_NAMED = 20
 RUN_OUT = (
@@ -30,6 +33,18 @@ EXCEEDED = {
 """What is told, once, when something was killed or refused by a limit."""
 
 
+def with_way_out(error: ToolError, context: ToolCallContext) -> ToolError:
+    """Return the error; one that says that a cage cannot be held has, for the root agent, the lines by which
+    the operator does without on this machine."""
+    if error.code != "cage_unavailable" or context.cage is None or not context.is_root_agent:
+        return error
+    message = (
+        f"{error.message} To let the root agent run things with all rights of the daemon's user on this "
+        f"machine, the operator writes into {LOCAL_FILE}, and trusts the project (`kaged trust`):\n{LINES}"
+    )
+    return ToolError(error.code, message, detail={**error.detail, "file": LOCAL_FILE, "lines": LINES})
+
+
 def taken_away(settled: Settled, root: Path) -> Iterator[str]:
     """Yield what is to be told of names that were taken away, and of those that could not be."""
     gone = [one.path for one in settled.taken_away if one.kept_at is not None]
@@ -38,6 +53,16 @@ def taken_away(settled: Settled, root: Path) -> Iterator[str]:
         yield (
             f"taken_away: {_listed(gone, root)}. Protected names (.git, .kaged, start-up files of shells and "
             "editors) cannot be written in a cage, new ones neither. The operator has what was taken."
+        )
+    if settled.made:
+        yield (
+            f"made: {_listed(list(settled.made), root)}. Other programs read or run such files by "
+            "themselves. They stay, and the operator is told."
+        )
+    if settled.beyond:
+        yield (
+            f"not_all_protected: this project has {settled.beyond} more protected names than can be held "
+            "read-only. Do not write to any of them; the operator is told."
         )
     if left:
         yield (
@@ -51,9 +76,10 @@ def not_connected(refused: Mapping[str, str]) -> Iterator[str]:
     closed = sorted(place for place, kind in refused.items() if kind in {"not_allowed", "numeric"})
     inner = sorted(place for place, kind in refused.items() if kind == "not_public")
     if closed:
+        hosts = ", ".join(f'"{place}"' for place in closed)
         yield (
-            f"not_connected: {', '.join(closed)} is not among the hosts that this cage may reach (net.allow)."
-            " Work without, or ask the operator to allow it by name."
+            f"not_connected: {', '.join(closed)} is not among the hosts that this cage may reach. Work "
+            f"without, or ask the operator to allow it by name: `net: {{ allow: [{hosts}] }}`."
         )
     if inner:
         yield (

@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from app.bridges.child_starter import ChildStarter
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages, Tier, unavailable
 from app.cages.cage import Cage, Mount
-from app.tools.cage_notes import EXCEEDED, RUN_OUT, RUN_OUT_DIRECTLY, not_connected, taken_away
-from app.tools.call import ToolCallContext
-from app.tools.project_cage import (
+from app.tools.contract.call import ToolCallContext
+from app.tools.processes.cage_notes import EXCEEDED, RUN_OUT, RUN_OUT_DIRECTLY, not_connected, taken_away
+from app.tools.processes.project_cage import (
     cage_for_caller,
     cage_for_git,
     cage_for_reading,
@@ -65,6 +65,7 @@ class CallProcesses:
         self._idle: dict[str, asyncio.TimerHandle] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._told: set[tuple[str, str]] = set()
+        self._noted: dict[str, list[str]] = {}
 
     @classmethod
     def uncaged(cls, children: ChildProcesses) -> CallProcesses:
@@ -129,10 +130,6 @@ class CallProcesses:
     def cages(self) -> Cages:
         """All cages, those of others included."""
         return self._cages
-
-    def can_read_for(self, context: ToolCallContext) -> bool:
-        """Whether `for_reading` has a starter for the caller."""
-        return context.cage is None or self.has_cages or self.tier.name == "off"
 
     async def for_reading(self, context: ToolCallContext, *, in_scratch: bool = False) -> ChildStarter:
         """Return what starts the programs that search and read for the caller, the project or its session's
@@ -202,7 +199,7 @@ class CallProcesses:
         protected names is taken away, hosts were refused, and its wall time may be over, or another limit
         reached."""
         keys = self._keys.get(context.session_id, {}).get(context.run_id or DIRECT, set())
-        notes: list[str] = []
+        notes: list[str] = self._noted.pop(context.call_id, [])
         for key in sorted(key for key in keys if is_callers(key, context)):
             try:
                 notes += taken_away(await self._cages.settle(key), context.project_root)
@@ -215,6 +212,11 @@ class CallProcesses:
             notes += [note for note in reached if (key, note) not in self._told]
             self._told.update((key, note) for note in reached)
         return tuple(dict.fromkeys(notes))
+
+    def note(self, context: ToolCallContext, notes: Sequence[str]) -> None:
+        """Have `settle` tell these after this call as well."""
+        if notes:
+            self._noted[context.call_id] = [*self._noted.get(context.call_id, ()), *notes]
 
     async def end_run(self, session_id: str, run_id: str) -> None:
         """End the cages of a run, with everything in them."""

@@ -35,7 +35,8 @@ def cage_for_reading(root: Path, also: Sequence[Path], closed: Sequence[Path]) -
     search goes by both."""
     shown = [root, *above(root), *also]
     mounts = [Mount(path, "ro") for path in dict.fromkeys(shown)]
-    return Cage(mounts=(*mounts, *(Mount(path, "deny") for path in closed)))
+    hidden = [Mount(path, "deny") for path in closed]
+    return Cage(mounts=(*mounts, *hidden), hides_special_files=False)
 
 
 def cage_for_caller(
@@ -50,17 +51,19 @@ def cage_for_caller(
     rules = {
         folder / RULES_FILE for one in granted for folder in one.path.parents if folder.is_relative_to(root)
     }
-    marks = [mark for mark in (root / ".git", root / ".git" / "HEAD") if mark.is_file()]
-    shown = [path for path in sorted(rules) if path.is_file() and not path.is_symlink()]
+    marks = [mark for mark in (root / ".git", root / ".git" / "HEAD") if os.path.isfile(mark)]
+    shown = [path for path in sorted(rules) if os.path.isfile(path) and not path.is_symlink()]
     extra = [path for path in (*above(root), *marks, *shown, *also) if not _is_granted(path, granted)]
     reading = [Mount(one.path, "ro") for one in granted]
-    return Cage(mounts=(*reading, *(Mount(path, "ro") for path in extra), *hidden))
+    mounts = (*reading, *(Mount(path, "ro") for path in extra), *hidden)
+    return Cage(mounts=mounts, hides_special_files=False)
 
 
 def cage_for_scratch(scratch: Path, also: Sequence[Path], closed: Sequence[Path]) -> Cage:
     """Return the cage in which the scratch folder of a session is searched."""
     hidden = [Mount(path, "deny") for path in closed]
-    return Cage(mounts=(*(Mount(path, "ro") for path in (scratch, *also)), *hidden))
+    mounts = (*(Mount(path, "ro") for path in (scratch, *also)), *hidden)
+    return Cage(mounts=mounts, hides_special_files=False)
 
 
 def shows_something(cage: Cage, folder: Path) -> bool:
@@ -80,7 +83,7 @@ def above(root: Path) -> list[Path]:
         return []
     folders = [one for one in root.parents if one.is_relative_to(top)]
     found = [folder / RULES_FILE for folder in folders] + [top / ".git"]
-    return [path for path in found if path.exists() and not path.is_symlink()]
+    return [path for path in found if os.path.exists(path) and not path.is_symlink()]
 
 
 def cage_for_git(root: Path, objects: Path, closed: Sequence[Path]) -> Cage:
@@ -89,7 +92,7 @@ def cage_for_git(root: Path, objects: Path, closed: Sequence[Path]) -> Cage:
     shown = [root, *above(root), *_repository_places(root, closed)]
     mounts = [Mount(path, "ro") for path in dict.fromkeys(shown)]
     hidden = [Mount(path, "deny") for path in closed]
-    return Cage(mounts=(*mounts, *hidden, Mount(objects, "rw")))
+    return Cage(mounts=(*mounts, *hidden, Mount(objects, "rw")), hides_special_files=False)
 
 
 def _repository_places(root: Path, closed: Sequence[Path]) -> list[Path]:
@@ -98,15 +101,15 @@ def _repository_places(root: Path, closed: Sequence[Path]) -> list[Path]:
     top = next((one for one in (root, *root.parents) if os.path.lexists(one / ".git")), None)
     if top is None:
         return []
-    git = _line_of(top / ".git", "gitdir: ") if (top / ".git").is_file() else ".git"
+    git = _line_of(top / ".git", "gitdir: ") if os.path.isfile(top / ".git") else ".git"
     folder = Path(os.path.realpath(top / (git or ".git")))
     common = Path(os.path.realpath(folder / (_line_of(folder / "commondir") or ".")))
-    found = [one for one in (folder, common) if (one / "HEAD").is_file()]
+    found = [one for one in (folder, common) if os.path.isfile(one / "HEAD")]
     objects = common / "objects"
     shared = _line_of(objects / "info" / "alternates")
     if shared is not None:
         other = Path(os.path.realpath(objects / shared))
-        found += [other] if other.name == "objects" and (other.parent / "HEAD").is_file() else []
+        found += [other] if other.name == "objects" and os.path.isfile(other.parent / "HEAD") else []
     hidden = [Path(os.path.realpath(one)) for one in closed]
     outside = [one for one in found if not one.is_relative_to(root)]
     return [one for one in outside if not any(one.is_relative_to(other) for other in hidden)]

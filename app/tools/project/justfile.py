@@ -10,7 +10,7 @@ import re
 _RECIPE = re.compile(r"@?([A-Za-z_][A-Za-z0-9_-]*)(?:\s[^:]*)?:(?!=)")
 _ALIAS = re.compile(r"alias\s+([A-Za-z_][A-Za-z0-9_-]*)\s*:=")
 _NO_RECIPE = re.compile(r"(?:set|export|import\??|mod\??|unexport)\s|[A-Za-z_][A-Za-z0-9_-]*\s*:=")
-_QUOTED = re.compile(r"'[^'\n]*'|\"(?:[^\"\\\n]|\\.)*\"|`[^`\n]*`")
+_QUOTED = re.compile(r"'[^'\n]*'|\"(?:[^\"\\\n]|\\.)*+(?:\"|\\?+(?=\n|\Z))|`[^`\n]*`")
 _BLOCK = re.compile(r"'''|\"\"\"|```")
 
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 
 _RULE = re.compile(r"([^:=#]*):{1,2}(?![:=])(.*)")
-_ASSIGNMENT = re.compile(r"\s*(?:(?:export|override|private)\s+)*[A-Za-z0-9_.-]+\s*(?::{0,3}|[?+!])=")
+_ASSIGNMENT = re.compile(r"\s*+(?:(?:export|override|private)\s++)*[A-Za-z0-9_.-]++\s*+(?::{0,3}|[?+!])=")
 _DIRECTIVE = re.compile(
     r" *(?:-?include|sinclude|vpath|export|unexport|undefine|ifn?eq|ifn?def|else|endif)(?:[\s(]|$)"
 )
-_DEFINE = re.compile(r" *(?:(?:override|export)\s+)*define\s")
+_DEFINE = re.compile(r" *+(?:(?:override|export)\s++)*+define\s")
 _ENDEF = re.compile(r"\s*endef\b")
 _REFERENCE = re.compile(r"\$[({][^(){}]*[)}]")
 _MAX_NESTED = 5

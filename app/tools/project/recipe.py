@@ -16,8 +16,8 @@ from pydantic import Field, field_validator
 
 from app.bridges.pty.manager import MAX_KEPT
 from app.errors import RPC_INVALID_PARAMS, ToolError
-from app.tools.call import ToolCallContext
-from app.tools.definition import (
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
     CapabilityRequirement,
     Delegation,
     Effects,
@@ -25,16 +25,16 @@ from app.tools.definition import (
     ToolDefinition,
     ToolParams,
     ToolResult,
+    load_description,
 )
-from app.tools.description import load_description
-from app.tools.naming import closest
+from app.tools.contract.naming import closest
 from app.tools.project.detection import Detected, Task, detect
 from app.tools.project.folder import ProjectFolder
 from app.tools.project.runners import LOOKED_FOR
-from app.tools.project_files import ProjectFiles
+from app.tools.project_files.project_files import ProjectFiles
 from app.tools.shell import bash
+from app.tools.shell.background import BackgroundCommand
 from app.tools.shell.bash import BashResult
-from app.tools.shell.shown import BackgroundCommand
 
 MAX_OP = 4_096
 MAX_LISTED = 60
@@ -65,7 +65,7 @@ class RecipeResult(ToolResult):
     timed_out: bool
     notes: list[str] | None = Field(default=None, description="What could not be looked at, and why.")
     background: list[BackgroundCommand] | None = Field(
-        default=None, description="What the task started and that goes on; see shell.background."
+        default=None, description="Commands left running in the background; see shell.background."
     )
     available_tasks: list[str] = Field(description="What `op` may name in this directory.")
     stdout: str = Field(description="Everything that was written, stdout and stderr in one.")

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Literal
 
 from app.errors import ToolError
-from app.tools.read_tracker import Digest, digest_of
+from app.tools.project_files.read_tracker import Digest, digest_of
 from app.workspace import Workspace, changed_since_read
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from app.cages.protected_names import is_protected
 from app.errors import RPC_CAPABILITY_DENIED, ToolError
-from app.tools.file_operations import (
+from app.tools.project_files.file_operations import (
     Arranged,
     Create,
     FileOperation,
@@ -131,12 +131,12 @@ def exceeds_scope(workspace: Workspace, paths: Sequence[str]) -> ToolError:
     even read is counted, not named."""
     named = sorted(path for path in set(paths) if _may_name(workspace, path))
     count = len(set(paths))
-    told = [", ".join(named[:MAX_SHOWN]) + (", ..." if len(named) > MAX_SHOWN else "")] if named else []
+    lines = [", ".join(named[:MAX_SHOWN]) + (", ..." if len(named) > MAX_SHOWN else "")] if named else []
     if count > len(named):
-        told.append(f"{count - len(named)} files that may not be named")
+        lines.append(f"{count - len(named)} files that may not be named")
     return ToolError(
         "rename_scope_exceeds_cage",
-        f"nothing was changed: this would also change {' and '.join(told)}, which you may not write. Ask "
+        f"nothing was changed: this would also change {' and '.join(lines)}, which you may not write. Ask "
         "for a wider cage, or leave the change to an agent that has one.",
         detail={"files": named[:MAX_NAMED], "count": count},
         rpc_code=RPC_CAPABILITY_DENIED,

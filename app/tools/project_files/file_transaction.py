@@ -14,11 +14,20 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from app.errors import ToolError
-from app.tools.file_locks import busy
-from app.tools.file_operations import Arranged, Create, Delete, Move, Rewrite, exists_already, missing, within
-from app.tools.file_scope import exceeds_scope
-from app.tools.joint_change import Written
-from app.tools.read_tracker import Digest, digest_of
+from app.tools.project_files.file_locks import busy
+from app.tools.project_files.file_operations import (
+    Arranged,
+    Create,
+    Delete,
+    Move,
+    Rewrite,
+    exists_already,
+    missing,
+    within,
+)
+from app.tools.project_files.file_scope import exceeds_scope
+from app.tools.project_files.joint_change import Written
+from app.tools.project_files.read_tracker import Digest, digest_of
 from app.workspace import Entry, Staged, Target, Workspace, changed_since_read
 
 
@@ -157,8 +166,8 @@ class _Transaction:
             with suppress(ToolError), self._freely.entry(f"./{folder}/{aside.name}") as entry:
                 if entry.status is not None:
                     entry.remove()
-        for found, told in ((self._changed, self.applied.changed), (self._created, self.applied.created)):
-            told += [self._now_at(path, moves) for path, moves in found]
+        for found, applied in ((self._changed, self.applied.changed), (self._created, self.applied.created)):
+            applied += [self._now_at(path, moves) for path, moves in found]
 
     def _now_at(self, path: str, moves: int) -> str:
         for old, new in self._moves[moves:]:

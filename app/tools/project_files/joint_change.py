@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from app.errors import ToolError
-from app.tools.file_locks import busy
-from app.tools.read_tracker import Digest, digest_of
+from app.tools.project_files.file_locks import busy
+from app.tools.project_files.read_tracker import Digest, digest_of
 from app.workspace import Staged, Target, Workspace
 
 MakeContent = Callable[[Target], bytes]

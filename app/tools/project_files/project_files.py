@@ -6,7 +6,6 @@ only known content may be overwritten. Never: a tool's own parameters and result
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections import OrderedDict
@@ -19,11 +18,12 @@ from typing import Generic, TypeVar
 
 from app.errors import ToolError
 from app.tools.authorisation.file_policy import fs_policy
-from app.tools.call import ToolCallContext
-from app.tools.file_locks import FileLocks, busy
-from app.tools.file_operations import FileOperation, Move, Rewrite, arrange
-from app.tools.file_scope import arrange_allowed, not_writable, plainly_named
-from app.tools.file_transaction import (
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.ports import FileWrite, WriteObserver
+from app.tools.project_files.file_locks import FileLocks, busy
+from app.tools.project_files.file_operations import FileOperation, Move, Rewrite, arrange
+from app.tools.project_files.file_scope import arrange_allowed, not_writable, plainly_named
+from app.tools.project_files.file_transaction import (
     AppliedOperations,
     Deleted,
     Moved,
@@ -31,10 +31,9 @@ from app.tools.file_transaction import (
     apply_together,
     identities,
 )
-from app.tools.joint_change import Locked, MakeContent, Written, write_together
-from app.tools.ports import FileWrite, WriteObserver
-from app.tools.read_tracker import Digest, ReadTracker, digest_of
-from app.tools.threads import to_the_end
+from app.tools.project_files.joint_change import Locked, MakeContent, Written, write_together
+from app.tools.project_files.read_tracker import Digest, ReadTracker, digest_of
+from app.tools.project_files.threads import FileThreads, to_the_end
 from app.workspace import Entry, Policy, RootFolder, Target, Workspace, changed_since_read
 
 T = TypeVar("T")
@@ -65,17 +64,22 @@ class ProjectFiles:
     ) -> None:
         self.reads = reads
         self._closed = tuple(path.resolve() for path in closed)
+        self.threads = FileThreads()
         self._locks = locks or FileLocks()
         self._swept: set[Hashable] = set()
         self._roots: OrderedDict[Path, RootFolder] = OrderedDict()
         self._opening = threading.Lock()
 
-    def workspace(self, context: ToolCallContext, *, policy: Policy | None = None) -> Workspace:
-        """Return the project's folder as this caller may use it, by its cage or by `policy`."""
+    def workspace(
+        self, context: ToolCallContext, *, policy: Policy | None = None, all_scratch: bool = False
+    ) -> Workspace:
+        """Return the project's folder as this caller may use it, by its cage or by `policy`. Of the scratch
+        folder it sees its own files and those of agents below it, unless it is to see `all_scratch`."""
         return Workspace(
             self._root(context.project_root),
             policy=fs_policy(context) if policy is None else policy,
             scratch=context.scratch_dir,
+            scratch_reader=None if all_scratch else context.agent_path,
             closed=self._closed,
         )
 
@@ -95,6 +99,7 @@ class ProjectFiles:
         """
         known = self.reads.known(context, target.key)
         if known is None:
+            target.check_size()
             raise not_read(target.location.shown)
         content = target.read()
         if digest_of(content) != known:
@@ -132,12 +137,12 @@ class ProjectFiles:
                     context.writes.written(relative, created=not existed)
                 settle(change.value)
 
-        identity, relative, existed = await asyncio.to_thread(identify)
+        identity, relative, existed = await self.threads.run(context.session_id, identify)
         if context.writes is not None and existed:
             await context.writes.before([relative])
         for _ in range(MAX_MOVES):
-            async with self._locks.holding(identity, path):
-                outcome = await to_the_end(partial(attempt, identity), settled)
+            async with self._locks.holding(identity, path), self.threads.turn(context.session_id) as pool:
+                outcome = await to_the_end(partial(attempt, identity), settled, pool)
             if isinstance(outcome, Change):
                 return outcome.value
             identity = outcome.identity
@@ -177,13 +182,14 @@ class ProjectFiles:
                     context.writes.written(path, created=False)
             settle()
 
-        files = await asyncio.to_thread(identify)
+        files = await self.threads.run(context.session_id, identify)
         if context.writes is not None:
             await context.writes.before(list(real.values()))
         async with AsyncExitStack() as held:
             for one in files:
                 await held.enter_async_context(self._locks.holding(one.identity, one.path))
-            await to_the_end(partial(write_together, workspace, files, make), settled)
+            pool = await held.enter_async_context(self.threads.turn(context.session_id))
+            await to_the_end(partial(write_together, workspace, files, make), settled, pool)
 
     def paths_not_writable(self, paths: Iterable[str], context: ToolCallContext) -> list[str]:
         """Return those of the paths that the caller may not write, once each, in order. Names that
@@ -213,7 +219,7 @@ class ProjectFiles:
             arranged = arrange_allowed(workspace, plain)
             return plain, identities(workspace, arranged, self._sweep)
 
-        plain, found = await asyncio.to_thread(survey)
+        plain, found = await self.threads.run(context.session_id, survey)
 
         def work() -> AppliedOperations:
             return apply_together(workspace, arrange(workspace.without_policy(), plain), found)
@@ -221,7 +227,7 @@ class ProjectFiles:
         def settled(applied: AppliedOperations) -> None:
             self._record(applied, context)
             if context.writes is not None:
-                _tell(context.writes, applied)
+                _notify(context.writes, applied)
             settle(applied)
 
         if context.writes is not None:
@@ -230,7 +236,8 @@ class ProjectFiles:
         async with AsyncExitStack() as held:
             for identity in sorted(paths, key=repr):
                 await held.enter_async_context(self._locks.holding(identity, paths[identity]))
-            return await to_the_end(work, settled)
+            pool = await held.enter_async_context(self.threads.turn(context.session_id))
+            return await to_the_end(work, settled, pool)
 
     def _record(self, applied: AppliedOperations, context: ToolCallContext) -> None:
         """A file of which the caller knows something else than what was changed stays unread."""
@@ -259,7 +266,7 @@ def _named_before(operations: Iterable[FileOperation]) -> list[str]:
     return list(dict.fromkeys(rewritten + renamed))
 
 
-def _tell(writes: WriteObserver, applied: AppliedOperations) -> None:
+def _notify(writes: WriteObserver, applied: AppliedOperations) -> None:
     """Report each file once, by the name that it has now."""
     before = {new: old for old, new in applied.moved}
     for path in dict.fromkeys((*applied.changed, *before)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import xxhash
 
-from app.tools.call import ToolCallContext
+from app.tools.contract.call import ToolCallContext
 
 Digest = bytes
 

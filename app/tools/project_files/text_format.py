@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from app.errors import ToolError
-from app.tools.legacy_encoding import CODECS, SAMPLED, legacy_encoding
+from app.tools.project_files.legacy_encoding import CODECS, SAMPLED, legacy_encoding
 
 HEAD = 8192
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\b\x1b")

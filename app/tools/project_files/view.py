@@ -11,12 +11,13 @@ from typing import Literal
 
 from app.errors import ToolError
 from app.tools.authorisation.file_policy import CallerPolicy, fs_policy
-from app.tools.call import ToolCallContext
+from app.tools.contract.call import ToolCallContext
 from app.workspace import Access
 
 Verdict = Literal["inside", "outside", "hidden"]
 """`inside`: may be read. `outside`: may be known to exist. `hidden`: is not mentioned at all."""
 
+NOT_SHOWN = "places outside your cage are not shown"
 _INTERNALS = frozenset({".git", ".kaged"})
 
 
@@ -26,7 +27,7 @@ class View:
     def __init__(self, context: ToolCallContext, closed: tuple[tuple[str, ...], ...]) -> None:
         self._policy: CallerPolicy | None = fs_policy(context)
         self._caged = context.cage is not None
-        self._marks = context.cage is not None and context.cage.get("outside") != "none"
+        self._marks = context.cage is not None and context.cage.get("outside") == "mark"
         self._closed = closed
 
     @property
@@ -37,6 +38,11 @@ class View:
     def restricts(self) -> bool:
         """Whether a cage or rules keep the caller from some of the project."""
         return self._policy is not None
+
+    @property
+    def marks(self) -> bool:
+        """Whether the caller's cage lets it know of places outside."""
+        return self._marks
 
     def verdict_elsewhere(self) -> Verdict:
         """Judge what lies outside of the project, as a language's own library does: nobody reads it,
@@ -64,6 +70,13 @@ class View:
     def check_step(self, parts: tuple[str, ...]) -> None:
         """Raise ToolError unless a search may come by `parts` on its way."""
         self.check(parts, "ro")
+
+
+def noted(context: ToolCallContext, note: str | None) -> str | None:
+    """Return the note of an answer about places. A caller whose cage hides those outside is told so, whether
+    there are any or not."""
+    hides = context.cage is not None and context.cage.get("outside") != "mark"
+    return "; ".join(filter(None, (note, NOT_SHOWN))) if hides else note
 
 
 def _passes(policy: CallerPolicy, parts: tuple[str, ...]) -> bool:

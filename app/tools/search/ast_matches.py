@@ -15,7 +15,7 @@ from pydantic import Field
 from app.errors import ToolError
 from app.tools.ast_grep.found import Captured, Found
 from app.tools.ast_grep.snapshot import parsed_text
-from app.tools.definition import ToolResult
+from app.tools.contract.definition import ToolResult
 from app.workspace import MAX_WHOLE_FILE, Workspace
 
 MAX_TEXT = 4_000

@@ -21,16 +21,24 @@ from app.tools.ast_grep.languages import Language, extension_of, searched_extens
 from app.tools.ast_grep.listing import Folder, SourceFiles
 from app.tools.ast_grep.pattern import Pattern
 from app.tools.ast_grep.snapshot import Snapshot, snapshot
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
-from app.tools.definition import Effects, FsRequirement, Integer, ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
-from app.tools.output import write_sidecar
-from app.tools.project_files import ProjectFiles
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
+    Effects,
+    FsRequirement,
+    Integer,
+    ToolDefinition,
+    ToolParams,
+    ToolResult,
+    load_description,
+)
+from app.tools.contract.output import write_sidecar
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.threads import to_the_end
+from app.tools.project_files.view import noted
 from app.tools.search import ast_matches
 from app.tools.search.ast_matches import AstMatch
 from app.tools.search.scope import Scope, Verdict, open_scope
-from app.tools.threads import to_the_end
 from app.workspace import Access
 
 SECONDS = 60.0
@@ -241,7 +249,7 @@ def _result(harvest: _Harvest, pattern: Pattern, context: ToolCallContext) -> Se
         count=len(matches),
         truncated=bool(incomplete or harvest.failed) or fitting < len(matches),
         timed_out="timed_out" in incomplete or None,
-        note=_note(harvest, incomplete, pattern),
+        note=noted(context, _note(harvest, incomplete, pattern)),
     )
     if fitting == len(matches):
         return result

@@ -1,30 +1,24 @@
-"""Programs that search: one protocol, ripgrep and the pure Python engine behind it.
+"""The program that searches: ripgrep.
 
-Owns: the command lines, and the choice among the engines. Never: running them; reading what they
-print (`found_lines`).
+Owns: its command lines. Never: running it; reading what it prints (`found_lines`).
 
-Every engine prints the same: paths that begin with `.//`, each followed by a NUL. No name holds a
-slash, so that no hostile name can look like the beginning of a result.
+It prints paths that begin with `.//`, each followed by a NUL. No name holds a slash, so that no hostile
+name can look like the beginning of a result.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from typing import Literal
 
-import orjson
-
-import app
-from app.programs import ENVIRONMENT, find_program
-from app.tools.search.ignore_rules import VERSION_CONTROL
+from app.programs import ENVIRONMENT, found_program
+from app.workspace.ignore_rules import VERSION_CONTROL
 
 OutputMode = Literal["content", "files_with_matches", "count"]
 START = b".//"
 MAX_COLUMNS = 8_192
-"""Bytes of a line that an engine prints at most; what is shown is shorter."""
+"""Bytes of a line that are printed at most; what is shown is shorter."""
 BYTES_BEFORE = 500
 """Bytes of a long line before its first match that are printed with it."""
 
@@ -59,30 +53,20 @@ class Command:
     env: Mapping[str, str]
 
 
-class Engine(Protocol):
-    """Makes commands to be run in the folder that is searched."""
-
-    name: str
-
-    def text(self, query: TextQuery, walk: Walk) -> Command:
-        """Print matching lines (`path NUL number : line`), paths, or `path NUL count`."""
-        ...
-
-    def files(self, walk: Walk) -> Command:
-        """Print the paths of all files."""
-        ...
-
-
 class Ripgrep:
-    """ripgrep at the absolute path `program`; no configuration of a user or machine counts."""
+    """Makes the commands of `program`, to be run in the folder that is searched. No configuration of a user
+    or machine counts."""
 
-    name = "ripgrep"
-
-    def __init__(self, program: Path) -> None:
+    def __init__(self, program: str) -> None:
         self.program = program
-        self._env = ENVIRONMENT
+
+    @classmethod
+    def installed(cls, environment: Mapping[str, str]) -> Ripgrep:
+        """Return ripgrep as installed with kaged, else the system's."""
+        return cls(found_program("rg", environment))
 
     def text(self, query: TextQuery, walk: Walk) -> Command:
+        """Return what prints matching lines (`path NUL number : line`), paths, or `path NUL count`."""
         options = ["--null", "--with-filename", "--no-heading", "--color=never", "--crlf"]
         if query.mode == "content":
             options += ["--line-number", f"--max-columns={MAX_COLUMNS}", "--max-columns-preview"]
@@ -98,10 +82,11 @@ class Ripgrep:
         return self._command([*options, f"--regexp={pattern}"], walk)
 
     def files(self, walk: Walk) -> Command:
+        """Return what prints the paths of all files."""
         return self._command(["--files", "--null"], walk)
 
     def _command(self, options: list[str], walk: Walk) -> Command:
-        argv = [str(self.program), "--no-config", "--no-messages", "--hidden", *options]
+        argv = [self.program, "--no-config", "--no-messages", "--hidden", *options]
         argv += ["--no-ignore-dot", "--no-ignore-global", "--no-ignore-exclude"]
         argv += [] if walk.levels else ["--no-ignore-parent"]
         argv += [] if walk.repositories else ["--no-require-git"]
@@ -111,33 +96,7 @@ class Ripgrep:
             argv += [f"--glob=!{name}" for name in VERSION_CONTROL]
         argv += [f"--type-add=wanted:{name}" for name in walk.names]
         argv += ["--type=wanted"] if walk.names else []
-        return Command([*argv, "--", START.decode()], self._env)
-
-
-class PythonEngine:
-    """The same in Python, in a process of its own: a regular expression that never ends can only
-    be stopped by ending its process."""
-
-    name = "python"
-
-    def text(self, query: TextQuery, walk: Walk) -> Command:
-        return self._command({"query": asdict(query), "walk": asdict(walk)})
-
-    def files(self, walk: Walk) -> Command:
-        return self._command({"query": None, "walk": asdict(walk)})
-
-    def _command(self, request: dict[str, object]) -> Command:
-        # -P: the folder that is searched must not be where modules are imported from.
-        argv = [sys.executable, "-P", "-s", "-B", "-m", "app.tools.search.python_engine"]
-        home = str(Path(app.__file__).resolve().parent.parent)
-        env = {**ENVIRONMENT, "PYTHONPATH": home}
-        return Command([*argv, orjson.dumps(request).decode()], env)
-
-
-def choose_engine(environment: Mapping[str, str]) -> Engine:
-    """Return ripgrep as installed with kaged, else the system's, else the Python engine."""
-    program = find_program("rg", environment)
-    return PythonEngine() if program is None else Ripgrep(program.resolve())
+        return Command([*argv, "--", START.decode()], ENVIRONMENT)
 
 
 def literal_name(name: str) -> str:

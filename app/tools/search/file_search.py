@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.tools.call import ToolCallContext
-from app.tools.output import write_sidecar
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.output import write_sidecar
 from app.tools.search.found_lines import PathReader
 from app.tools.search.glob_pattern import Glob, parse_glob
 from app.tools.search.kept_list import Timed

@@ -9,7 +9,7 @@ import re
 
 from app.tools.search.engine import START
 
-_RESULT = re.compile(rb"(?:\A|\n)\.//([^\0]+)\0(\d+)([:-])([^\n]*)")
+_RESULT = re.compile(rb"(?:\A|\n)\.//((?:(?!\.//)[^\0])++)\0(\d++)([:-])([^\n]*+)")
 _BINARY = re.compile(rb": WARNING: stopped searching binary file after match \(found ")
 
 FoundLine = tuple[bytes, bytes, bytes, bytes]
@@ -99,4 +99,4 @@ class CountReader:
         return found
 
 
-_COUNT = re.compile(rb"\.//([^\0]+)\0(\d+)\r?\n")
+_COUNT = re.compile(rb"\.//((?:(?!\.//)[^\0])++)\0(\d++)\r?\n")

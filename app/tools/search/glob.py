@@ -9,12 +9,19 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
-from app.tools.definition import Effects, FsRequirement, ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
-from app.tools.project_files import ProjectFiles
-from app.tools.search.engine import Engine, choose_engine
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
+    Effects,
+    FsRequirement,
+    ToolDefinition,
+    ToolParams,
+    ToolResult,
+    load_description,
+)
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.view import noted
+from app.tools.search.engine import Ripgrep
 from app.tools.search.file_search import FileLimits, find_files
 from app.tools.search.kept_lists import KeptLists
 from app.tools.search.text_search import Searching
@@ -32,7 +39,7 @@ class GlobResult(ToolResult):
     outside_cage: list[str] | None = Field(
         default=None, description="Those of the files that the agent's cage does not let it read."
     )
-    note: str | None = Field(default=None, description="Why the result is truncated.")
+    note: str | None = Field(default=None, description="What is left out, and why.")
 
 
 def build(
@@ -41,14 +48,14 @@ def build(
     environment: Mapping[str, str],
     *,
     limits: FileLimits | None = None,
-    engine: Engine | None = None,
+    engine: Ripgrep | None = None,
     kept: KeptLists | None = None,
 ) -> ToolDefinition:
-    """Return the tool over `files`. `environment` says where the system's programs are; by default
-    the best engine that is installed is used, and a search takes at most 60 s and shows 100 files.
+    """Return the tool over `files`. `environment` says where the system's ripgrep is. By default a
+    search takes at most 60 s and shows 100 files.
     `kept` makes later searches of a project quick."""
     bounds = limits or FileLimits()
-    searching = Searching(files, processes, engine or choose_engine(environment), kept)
+    searching = Searching(files, processes, engine or Ripgrep.installed(environment), kept)
 
     async def run(params: GlobParams, context: ToolCallContext) -> GlobResult:
         found = await find_files(searching, params.pattern, params.path, bounds, context, tool="search.glob")
@@ -57,7 +64,7 @@ def build(
             count=found.total,
             truncated=found.truncated,
             outside_cage=found.outside or None,
-            note=found.note,
+            note=noted(context, found.note),
         )
         return result if found.whole is None else result.whole_in(found.whole)
 

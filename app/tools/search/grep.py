@@ -9,9 +9,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, Field
 
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
-from app.tools.definition import (
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
     Boolean,
     Effects,
     FsRequirement,
@@ -20,10 +19,12 @@ from app.tools.definition import (
     ToolDefinition,
     ToolParams,
     ToolResult,
+    load_description,
 )
-from app.tools.description import load_description
-from app.tools.project_files import ProjectFiles
-from app.tools.search.engine import Engine, OutputMode, choose_engine
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.view import noted
+from app.tools.search.engine import OutputMode, Ripgrep
 from app.tools.search.text_search import Searching, TextLimits, TextRequest, search_text
 
 MAX_CONTEXT = 50
@@ -68,7 +69,7 @@ class GrepResult(ToolResult):
         description="Matching lines (content, count) or files; as far as the search went if truncated."
     )
     truncated: bool
-    note: str | None = Field(default=None, description="Why the result is truncated.")
+    note: str | None = Field(default=None, description="What is left out, and why.")
 
 
 def build(
@@ -77,12 +78,12 @@ def build(
     environment: Mapping[str, str],
     *,
     limits: TextLimits | None = None,
-    engine: Engine | None = None,
+    engine: Ripgrep | None = None,
 ) -> ToolDefinition:
-    """Return the tool over `files`. `environment` says where the system's programs are; by default
-    the best engine that is installed is used, and a search takes at most 60 s and shows 256 KB."""
+    """Return the tool over `files`. `environment` says where the system's ripgrep is. By default a
+    search takes at most 60 s and shows 256 KB."""
     bounds = limits or TextLimits()
-    searching = Searching(files, processes, engine or choose_engine(environment))
+    searching = Searching(files, processes, engine or Ripgrep.installed(environment))
 
     async def run(params: GrepParams, context: ToolCallContext) -> GrepResult:
         request = TextRequest(
@@ -100,7 +101,7 @@ def build(
                 "matches": found.rows,
                 "total_matches": found.total,
                 "truncated": found.truncated,
-                "note": found.note,
+                "note": noted(context, found.note),
             }
         )
         return result if found.whole is None else result.whole_in(found.whole)

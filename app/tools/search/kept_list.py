@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from app.tools.search.folder_rules import ProjectRules
+from app.workspace.folder_rules import ProjectRules
 from app.workspace.tree_watch import FileChange
 
 Timed = tuple[int, bytes]

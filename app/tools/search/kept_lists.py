@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import ToolError
-from app.tools.call_processes import CallProcesses
-from app.tools.search.engine import Engine, Walk
-from app.tools.search.folder_rules import ProjectRules
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.threads import to_the_end
+from app.tools.search.engine import Ripgrep, Walk
 from app.tools.search.found_lines import PathReader
 from app.tools.search.glob_pattern import Glob
-from app.tools.search.ignore_rules import VERSION_CONTROL
 from app.tools.search.kept_list import MAX_KEPT, KeptList, OutOfStep, Pending, Timed
 from app.tools.search.running import EngineRun
 from app.tools.search.scope import Scope
-from app.tools.threads import to_the_end
+from app.workspace.folder_rules import ProjectRules
+from app.workspace.ignore_rules import VERSION_CONTROL
 from app.workspace.tree_watch import FileChange, TreeWatch, TreeWatches
 
 log = logging.getLogger("kaged.search")
@@ -43,7 +43,7 @@ _AT_ONCE = 2_000
 class KeptLists:
     """One per daemon. Lists are made by `engine`, started by `processes`."""
 
-    def __init__(self, watches: TreeWatches, processes: CallProcesses, engine: Engine) -> None:
+    def __init__(self, watches: TreeWatches, processes: CallProcesses, engine: Ripgrep) -> None:
         self._watches = watches
         self._processes = processes
         self._engine = engine

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from app.bridges.child_starter import ChildStarter
-from app.bridges.process import Child, SpawnFailed
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.process import Child, SpawnFailed
 from app.errors import ToolError
 from app.tools.search.engine import Command
 from app.tools.search.output_pipe import OutputPipe

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from app.tools.call import ToolCallContext
-from app.tools.project_files import ProjectFiles
-from app.tools.threads import held_open
-from app.tools.view import Verdict, View
+from app.tools.contract.call import ToolCallContext
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.threads import held_open
+from app.tools.project_files.view import Verdict, View
 from app.workspace import Access, Opened
 
 __all__ = ["Scope", "Verdict", "open_scope"]
@@ -100,7 +100,7 @@ def _open(files: ProjectFiles, context: ToolCallContext, path: str, held: ExitSt
     folder, only = opened, None
     if not opened.is_directory:
         file = PurePosixPath(opened.key)
-        free = files.workspace(context, policy=_Anything())
+        free = files.workspace(context, policy=_Anything(), all_scratch=True)
         folder, only = held.enter_context(free.open(str(file.parent))), file.name
     return Scope(
         descriptor=folder.descriptor,

@@ -17,20 +17,20 @@ from typing import Any
 
 import orjson
 
+from app.bridges.processes.child_starter import ChildStarter
 from app.errors import ToolError
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
-from app.tools.output import first_fitting, write_sidecar
-from app.tools.project_files import ProjectFiles
-from app.tools.search.engine import Engine, OutputMode, TextQuery, Walk
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.output import first_fitting, write_sidecar
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.search.engine import OutputMode, Ripgrep, TextQuery, Walk
 from app.tools.search.gathering import Gathering, Row
 from app.tools.search.glob_pattern import parse_glob
-from app.tools.search.ignore_rules import rules_above
-from app.tools.search.inner_engine import InnerRun
 from app.tools.search.kept_lists import KeptLists
 from app.tools.search.long_lines import LongLines
 from app.tools.search.running import Ending, EngineRun
 from app.tools.search.scope import Scope, open_scope
+from app.workspace.ignore_rules import rules_above
 
 SIDECAR_BYTES = 1024 * 1024
 MAX_PATTERN = 20_000
@@ -47,7 +47,7 @@ class Searching:
 
     files: ProjectFiles
     processes: CallProcesses
-    engine: Engine
+    engine: Ripgrep
     kept: KeptLists | None = None
 
 
@@ -137,7 +137,11 @@ async def _gather(
         gathering.begin("inside")
         ending = await inside.read(take)
         gathering.finish()
-    if ending == "whole" and not gathering.more and (context.cage or {}).get("outside") != "none":
+    if (
+        ending == "whole"
+        and not gathering.more
+        and (context.cage is None or context.cage.get("outside") == "mark")
+    ):
         gathering.begin("outside")
         left = max(end - time.monotonic(), 0.0)
         ending = await (await run_of(searching, query, walk, scope, context, left)).read(take)
@@ -193,12 +197,14 @@ async def run_of(
     scope: Scope,
     context: ToolCallContext,
     seconds: float,
-) -> EngineRun | InnerRun:
-    """Return the search for `query`, or for all files, as it can be run for this caller."""
-    if not searching.processes.can_read_for(context):
-        return InnerRun(query, walk, scope.descriptor, scope.real, seconds)
+) -> EngineRun:
+    """Return the search for `query`, or for all files, of this caller. Where there are no cages it runs with
+    the daemon's rights for a caged caller too: ripgrep starts nothing, and its results are judged."""
     command = searching.engine.files(walk) if query is None else searching.engine.text(query, walk)
-    children = await searching.processes.for_reading(context, in_scratch=scope.in_scratch)
+    processes = searching.processes
+    children: ChildStarter = processes.own
+    if processes.has_cages:
+        children = await processes.for_reading(context, in_scratch=scope.in_scratch)
     return EngineRun(children, command, scope.descriptor, context.session_id, seconds)
 
 

@@ -1,6 +1,6 @@
 """`shell.background`: the commands that outlived their call.
 
-Owns: the tool's parameters, result and errors. Never: starting anything.
+Owns: the tool's parameters, result and errors, and the short form of a command. Never: starting anything.
 """
 
 from __future__ import annotations
@@ -9,12 +9,42 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from app.bridges.pty.manager import Command, TerminalManager
+from app.bridges.pty.manager import Command, CommandState, TerminalManager
 from app.errors import ToolError
-from app.tools.call import ToolCallContext
-from app.tools.definition import CapabilityRequirement, Effects, ToolDefinition, ToolParams, ToolResult
-from app.tools.description import load_description
-from app.tools.shell.shown import BackgroundCommand, shown
+from app.messages import Frozen
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
+    CapabilityRequirement,
+    Effects,
+    ToolDefinition,
+    ToolParams,
+    ToolResult,
+    load_description,
+)
+
+SHOWN_CHARACTERS = 200
+
+
+class BackgroundCommand(Frozen):
+    """A command that may outlive its call."""
+
+    id: str = Field(description="For shell.background.")
+    pid: int | None = Field(default=None, description="The process, while there is one.")
+    command: str = Field(description="The command, its first 200 characters.")
+    state: CommandState
+
+
+def shown(command: Command) -> BackgroundCommand:
+    """Return the short form of a command."""
+    return BackgroundCommand(
+        id=command.id, pid=command.pid, command=one_line(command.spec.command), state=command.state
+    )
+
+
+def one_line(command: str) -> str:
+    """Return the first 200 characters of a command, in one line."""
+    return " ".join(command.split())[:SHOWN_CHARACTERS]
+
 
 ACTIONS = ("list", "read", "stop")
 
@@ -46,8 +76,8 @@ def build(terminals: TerminalManager) -> ToolDefinition:
         command = _find(terminals, params.id or "", context)
         if params.action == "stop":
             await terminals.stop(command)
-            told = {"id": command.id, "command": shown(command).command, "caller": context.agent_path}
-            context.ports.audit("shell.stopped", told | {"request_id": context.request_id})
+            data = {"id": command.id, "command": shown(command).command, "caller": context.agent_path}
+            context.ports.audit("shell.stopped", data | {"request_id": context.request_id})
         text, lost = command.read()
         return BackgroundResult(commands=[shown(command)], output=text, lost_bytes=lost or None)
 

@@ -25,9 +25,8 @@ from app.bridges.pty.manager import (
 )
 from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.tools.authorisation.file_policy import fs_policy
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
-from app.tools.definition import (
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
     CapabilityRequirement,
     Effects,
     FsRequirement,
@@ -35,12 +34,14 @@ from app.tools.definition import (
     ToolDefinition,
     ToolParams,
     ToolResult,
+    load_description,
 )
-from app.tools.description import load_description
-from app.tools.output import open_sidecar
-from app.tools.project_files import ProjectFiles
-from app.tools.shell.shown import BackgroundCommand, one_line, shown
-from app.tools.threads import held_open
+from app.tools.contract.output import open_sidecar
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.threads import held_open
+from app.tools.shell.background import BackgroundCommand, one_line, shown
+from app.tools.shell.refusals import refusals
 
 NAME = "shell.bash"
 MAX_COMMAND_BYTES = 64 * 1024
@@ -110,7 +111,7 @@ class BashResult(ToolResult):
     exit_code: int = Field(description="128 + N after signal N; 137 after a timeout.")
     timed_out: bool
     background: list[BackgroundCommand] | None = Field(
-        default=None, description="What the command started and that goes on; see shell.background."
+        default=None, description="Commands left running in the background; see shell.background."
     )
 
 
@@ -137,11 +138,20 @@ class Bash:
             ):
                 with _audited(command, params, context):
                     await self._to_its_end(command, params.seconds, context)
-                return _result(command)
+                return await self._told(_result(command), params, context)
         except SpawnFailed as failure:
             raise _not_started(failure, params) from None
         except TooManyCommands as problem:
             raise _too_many(problem) from None
+
+    async def _told(self, result: BashResult, params: BashParams, context: ToolCallContext) -> BashResult:
+        """Return the result. What a cage has refused is noted beside it."""
+        if context.cage is not None and result.exit_code != 0:
+            found = await asyncio.to_thread(
+                refusals, result.stdout, params.cwd, context, self._environment, self._processes.missing
+            )
+            self._processes.note(context, found)
+        return result
 
     async def _to_its_end(self, command: Command, seconds: float, context: ToolCallContext) -> None:
         live = asyncio.create_task(_show(command, context), name=f"live output of {command.id}")
