@@ -9,8 +9,8 @@ from __future__ import annotations
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.access_scopes import Principal
-from app.access_tokens import AccessControl
+from app.access.scopes import Principal
+from app.access.tokens import AccessControl
 from app.api.access_rules import (
     PUBLIC_PATHS,
     SAFE_METHODS,
@@ -22,11 +22,13 @@ from app.api.access_rules import (
 )
 from app.api.rate_limits import RateLimits
 from app.api.scope_rules import check_scope
+from app.bridges.processes.tcp_peers import PEER_KEY, Peer
 from app.config import Settings
-from app.errors import KagedError, Unauthenticated
+from app.errors import Forbidden, KagedError, Unauthenticated
 
 PRINCIPAL_KEY = "kaged.principal"
 SECRET_KEY = "kaged.secret"
+LAUNCH_PATH = "/launch"
 
 
 class AccessMiddleware:
@@ -55,9 +57,13 @@ class AccessMiddleware:
             raise
         if scope["path"] in PUBLIC_PATHS:
             self._limits.anonymous(scope)
+            if scope["path"] == LAUNCH_PATH:
+                await refuse_descendant(scope)
             return
         services = connection.app.state.services
         principal, secret = await self._known(connection, services.access)
+        if not principal.is_bound:
+            await refuse_descendant(scope)
         await check_scope(principal, connection, services.storage)
         if writes:
             check_write(connection, principal, secret)
@@ -73,3 +79,15 @@ class AccessMiddleware:
             raise
         self._limits.request(principal, connection.scope)
         return principal, secret
+
+
+async def refuse_descendant(scope: Scope) -> None:
+    """Refuse a client that the daemon has started itself: a command of an agent does not speak for the
+    operator. Looked up once for each connection, off the event loop."""
+    peer: Peer = scope.get("state", {}).get(PEER_KEY) or Peer()
+    if await peer.descends(scope.get("client"), scope.get("server")):
+        raise Forbidden(
+            "A process that the daemon has started may not act as the operator. Run the command outside the "
+            "daemon, or give it a token of its agent (`kaged token create NAME --session ID --agent PATH`).",
+            reason="started_by_daemon",
+        )

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 
-from app.access_scopes import Principal
-from app.access_tokens import AccessControl, csrf_token
+from app.access.scopes import Principal
+from app.access.tokens import AccessControl, csrf_token
 from app.config import AuthSettings, Settings
 from app.errors import Forbidden, Unauthenticated
 
@@ -24,7 +24,6 @@ SIGN_IN_FILES = frozenset({"/static/page.css", "/static/icon.svg"})
 PUBLIC_PATHS = SIGN_IN_FILES | {"/healthz", "/readyz", "/api/v1/versions", "/api/v1/dsl/schema", "/launch"}
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-SUBPROTOCOL = "kaged.v1"
 BEARER_SUBPROTOCOL = "kaged.bearer."
 CSRF_HEADER = "x-kaged-csrf"
 USER_HEADER = "x-kaged-user-id"

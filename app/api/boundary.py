@@ -1,12 +1,14 @@
 """The outermost layer of the HTTP interface: what holds for every request and every answer.
 
-Owns: the request id, the security headers, the body limit, refusals of malformed addresses, and
-the last resort for defects. Never: who may ask (`access_middleware`) or what a route does.
+Owns: the request id, the security headers, how large and how slow a body may be, refusals of malformed
+addresses, when to ask again, and the last resort for defects. Never: who may ask (`access_middleware`) or
+what a route does.
 Pure ASGI: bodies and streams pass through in pieces.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Iterator
@@ -18,10 +20,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.utils import ClientDisconnected
 
-from app.api.error_handlers import REQUEST_ID_KEY, error_response, redactor_of, refuse_websocket
-from app.api.web.sign_in import sign_in_page
+from app.api.error_handlers import REQUEST_ID_KEY, RETRY_AFTER, error_response, redactor_of, refuse_websocket
+from app.api.sign_in import sign_in_page
 from app.config import Settings
-from app.errors import BadRequest, InternalError, KagedError, PayloadTooLarge
+from app.errors import BadRequest, InternalError, KagedError, PayloadTooLarge, RequestTooSlow, Unavailable
 from app.ids import new_id
 
 logger = logging.getLogger("kaged.api")
@@ -35,6 +37,12 @@ MAX_IMPORT_BYTES = 256 * 1024 * 1024
 _UPLOAD_PATH = re.compile(r"/api/v1/(uploads|sessions/[^/]+/interactions/[^/]+/files)")
 _AROUND_A_FILE = 64 * 1024
 """What a form has around a file; the file itself is measured where it is written."""
+
+BODY_SECONDS = 20.0
+BODY_BYTES_PER_SECOND = 1_024
+"""A body has that time, and more for what has arrived of it. Files have limits of their own."""
+RETRY_SECONDS = {429: 1, 503: 5}
+"""When to ask again, where nothing better is known."""
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -99,10 +107,16 @@ class BoundaryMiddleware:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                self._decorate(MutableHeaders(raw=message["headers"]), request_id)
+                headers = MutableHeaders(raw=message["headers"])
+                self._decorate(headers, request_id)
+                if message["status"] in RETRY_SECONDS:
+                    headers.setdefault("retry-after", str(RETRY_SECONDS[message["status"]]))
+                if message["status"] == RequestTooSlow.status:
+                    headers["connection"] = "close"
             await send(message)
 
-        body = _BoundedBody(scope, receive, self._limit(scope))
+        in_time = _UPLOAD_PATH.fullmatch(scope["path"]) is None
+        body = _BoundedBody(scope, receive, self._limit(scope), in_time=in_time)
         try:
             _check_address(scope)
             body.check_announced()
@@ -162,14 +176,16 @@ def _warnings(settings: Settings) -> Iterator[str]:
 
 
 class _BoundedBody:
-    """A request's body up to a limit. What a client goes on sending after the answer is read and
-    dropped by the server, so that the answer reaches it."""
+    """A request's body up to a limit, and `in_time`. What a client goes on sending after the answer is read
+    and dropped by the server, so that the answer reaches it."""
 
-    def __init__(self, scope: Scope, receive: Receive, limit: int) -> None:
+    def __init__(self, scope: Scope, receive: Receive, limit: int, *, in_time: bool) -> None:
         announced = Headers(scope=scope).get("content-length", "")
         self._receive = receive
         self._limit = limit
         self._received = 0
+        self._waited = 0.0
+        self._is_awaited = in_time
         self._announced = int(announced) if announced.isdigit() else 0
 
     def check_announced(self) -> None:
@@ -178,12 +194,31 @@ class _BoundedBody:
             raise _too_large(self._limit)
 
     async def receive(self) -> Message:
-        message = await self._receive()
+        if self._is_awaited:
+            message = await self._receive_in_time()
+        else:
+            message = await self._receive()
         if message["type"] == "http.request":
+            self._is_awaited = self._is_awaited and message.get("more_body", False)
             self._received += len(message.get("body", b""))
             if self._received > self._limit:
                 raise _too_large(self._limit)
         return message
+
+    async def _receive_in_time(self) -> Message:
+        clock = asyncio.get_running_loop().time
+        begun = clock()
+        try:
+            async with asyncio.timeout(BODY_SECONDS + self._received / BODY_BYTES_PER_SECOND - self._waited):
+                return await self._receive()
+        except TimeoutError:
+            raise RequestTooSlow(
+                f"The body did not arrive: in {self._waited + clock() - begun:.0f} s there came "
+                f"{self._received} bytes of it.",
+                reason="body_too_slow",
+            ) from None
+        finally:
+            self._waited += clock() - begun
 
 
 def _request_id(scope: Scope) -> str:
@@ -205,7 +240,16 @@ def _too_large(limit: int) -> PayloadTooLarge:
     )
 
 
-def _defect(error: Exception, scope: Scope, request_id: str) -> InternalError:
+def _defect(error: Exception, scope: Scope, request_id: str) -> KagedError:
+    if isinstance(error, MemoryError):
+        logger.warning(
+            "no memory for %s %s (request %s)", scope.get("method", "WS"), scope["path"], request_id
+        )
+        return Unavailable(
+            "There is not enough memory to answer this request. Ask for less at once, or try again later.",
+            reason="out_of_memory",
+            details={RETRY_AFTER: 5},
+        )
     logger.error(
         "unhandled error in %s %s (request %s)",
         scope.get("method", "WS"),

@@ -6,20 +6,19 @@ Owns: which programs, language servers and debuggers are there. Never: starting 
 from __future__ import annotations
 
 import asyncio
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from app.api.schemas.projects import Capability
+from app.api.schemas.projects import Capability, CapabilityKind
 from app.bridges.dap.manager import AdapterTable
 from app.bridges.lsp.manager import ServerTable
 from app.bridges.sandbox.manager import Tier
 from app.config import Settings, child_environment
+from app.daemon.debug_adapters import debug_declarations
+from app.daemon.language_servers import declarations
 from app.errors import ToolError
-from app.harness.debug_adapters import debug_declarations
 from app.harness.dsl.compiled import CompiledProject
-from app.harness.language_servers import declarations
-from app.programs import find_program
+from app.programs import find_program, on_path
 
 
 async def capabilities_of(settings: Settings, tier: Tier, project: CompiledProject) -> list[Capability]:
@@ -33,9 +32,9 @@ def _look(settings: Settings, tier: Tier, project: CompiledProject) -> list[Capa
     found = [_sandbox(tier)]
     found += _language_servers(settings, project, environment)
     found += _debug_adapters(settings, project, environment)
-    programs = {"git": "git"}
-    programs |= {name: str(find_program(name, environment) or name) for name in ("rg", "ast-grep")}
-    found += [_program(name, "program", (command,)) for name, command in programs.items()]
+    root = Path(project.root_dir)
+    found.append(_program("git", on_path("git", environment, outside=root)))
+    found += [_program(name, find_program(name, environment)) for name in ("rg", "ast-grep")]
     return found
 
 
@@ -52,13 +51,7 @@ def _language_servers(
     """Every language, with why there is no server for it and how to get one."""
     declared = declarations(project.lsp, settings.lsp)
     table = ServerTable(declared.project, declared.local, environment, root=Path(project.root_dir))
-    for language in table.languages():
-        reason = None
-        try:
-            table.resolve(language)
-        except ToolError as absent:
-            reason = absent.message
-        yield Capability(name=language, kind="language_server", available=reason is None, reason=reason)
+    return (_resolved(name, "language_server", table.resolve) for name in table.languages())
 
 
 def _debug_adapters(
@@ -67,18 +60,17 @@ def _debug_adapters(
     """Every runtime, with why it cannot be debugged and how to get its adapter."""
     declared = debug_declarations(project.dap, settings.dap)
     table = AdapterTable(declared.project, declared.local, environment, root=Path(project.root_dir))
-    for runtime in table.runtimes():
-        reason = None
-        try:
-            table.resolve(runtime)
-        except ToolError as absent:
-            reason = absent.message
-        yield Capability(name=runtime, kind="debug_adapter", available=reason is None, reason=reason)
+    return (_resolved(name, "debug_adapter", table.resolve) for name in table.runtimes())
 
 
-def _program(name: str, kind: str, command: tuple[str, ...]) -> Capability:
-    path = shutil.which(command[0]) if command else None
-    reason = None if path else f"{command[0] if command else name} is not on the path of the daemon."
-    return Capability.model_validate(
-        {"name": name, "kind": kind, "available": path is not None, "reason": reason}
-    )
+def _resolved(name: str, kind: CapabilityKind, resolve: Callable[[str], object]) -> Capability:
+    try:
+        resolve(name)
+    except ToolError as absent:
+        return Capability(name=name, kind=kind, available=False, reason=absent.message)
+    return Capability(name=name, kind=kind, available=True)
+
+
+def _program(name: str, path: Path | None) -> Capability:
+    reason = None if path else f"{name} is not on the path of the daemon, outside of projects."
+    return Capability(name=name, kind="program", available=path is not None, reason=reason)

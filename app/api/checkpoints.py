@@ -25,21 +25,17 @@ from app.api.schemas.checkpoints import (
 )
 from app.api.schemas.messages import brief
 from app.api.schemas.model import PageOf
+from app.daemon.lifespan import Services
 from app.errors import NotFound
-from app.harness.checkpoints.inspection import Inspected, inspect
-from app.harness.checkpoints.point import Point
-from app.lifespan import Services
+from app.harness.sessions.inspection import Inspected, inspect
+from app.harness.sessions.point import Point
 
 router: APIRouter = noun_router("Checkpoints")
 
 AgentPath = Annotated[str, Path(max_length=1024)]
 
 
-@router.get(
-    "/sessions/{session_id}/checkpoints",
-    operation_id="list_checkpoints",
-    summary="List a session's checkpoints, newest first",
-)
+@router.get("/sessions/{session_id}/checkpoints", summary="List a session's checkpoints, newest first")
 async def list_checkpoints(
     services: ServicesDep, session_id: SessionId, page: PageDep
 ) -> PageOf[CheckpointAnswer]:
@@ -52,8 +48,7 @@ async def list_checkpoints(
 
 @router.get(
     "/sessions/{session_id}/checkpoints/{checkpoint_id}",
-    operation_id="get_checkpoint",
-    summary="Show a checkpoint with the conversation and the prompts of its time",
+    summary="Show a checkpoint with its conversation and prompts",
 )
 async def get_checkpoint(
     services: ServicesDep, session_id: SessionId, checkpoint_id: str
@@ -72,9 +67,7 @@ async def get_checkpoint(
     )
 
 
-@router.get(
-    "/sessions/{session_id}/prompts", operation_id="list_prompts", summary="Show the agents' system prompts"
-)
+@router.get("/sessions/{session_id}/prompts", summary="Show the system prompts of the agents")
 async def list_prompts(services: ServicesDep, session_id: SessionId) -> PromptsAnswer:
     """The text of each agent's prompt, and the whole system prompt that it was really sent last."""
     return PromptsAnswer(prompts=await _prompts(services, session_id))
@@ -82,7 +75,6 @@ async def list_prompts(services: ServicesDep, session_id: SessionId) -> PromptsA
 
 @router.get(
     "/sessions/{session_id}/checkpoints/{checkpoint_id}/prompts/{agent_path}",
-    operation_id="get_checkpoint_prompt",
     summary="Show one agent's prompt at a checkpoint",
 )
 async def get_checkpoint_prompt(
@@ -94,8 +86,7 @@ async def get_checkpoint_prompt(
 
 @router.put(
     "/sessions/{session_id}/checkpoints/{checkpoint_id}/prompts/{agent_path}",
-    operation_id="edit_checkpoint_prompt",
-    summary="Edit an agent's prompt while the session is paused",
+    summary="Edit an agent's prompt at a checkpoint",
 )
 async def edit_checkpoint_prompt(
     services: ServicesDep,
@@ -121,8 +112,7 @@ async def edit_checkpoint_prompt(
 
 @router.delete(
     "/sessions/{session_id}/prompts/{agent_path}",
-    operation_id="remove_prompt_edit",
-    summary="Let the file's text of an agent's prompt hold again",
+    summary="Remove the edit of an agent's prompt",
     status_code=204,
 )
 async def remove_prompt_edit(

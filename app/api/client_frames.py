@@ -14,7 +14,8 @@ from app.api.error_handlers import error_words, validation_error
 from app.api.json_body import parse_json
 from app.api.schemas.interactions import AnswerInteraction, FormValue, GivenTexts
 from app.errors import BadRequest, KagedError
-from app.events import Channel, rfc3339
+from app.events.payload import Channel
+from app.events.union import rfc3339
 from app.ids import now_ms
 from app.observability import Redactor
 
@@ -22,7 +23,7 @@ MAX_FRAME_CHARACTERS = 64 * 1024
 
 
 class ClientFrame(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True, frozen=True)
 
 
 class Ack(ClientFrame):
@@ -130,8 +131,8 @@ def error_text(error: KagedError, redactor: Redactor) -> str:
     """Return what a client is told about a frame that could not be followed."""
     message, details = error_words(error, redactor)
     given: dict[str, Any] = {"details": details} if details else {}
-    told = FrameError(code=error.code, message=message, **given)
-    return _socket_frame("error", told.model_dump(exclude_unset=True))
+    frame = FrameError(code=error.code, message=message, **given)
+    return _socket_frame("error", frame.model_dump(exclude_unset=True))
 
 
 def _socket_frame(frame_type: str, payload: dict[str, Any]) -> str:

@@ -11,19 +11,15 @@ from fastapi import APIRouter
 
 from app.api.dependencies import CommandId, ServicesDep, SessionId
 from app.api.kaged_route import noun_router
-from app.api.schemas.commands import CommandAnswer, CommandOutputAnswer, CommandsAnswer
+from app.api.schemas.tools import CommandAnswer, CommandOutputAnswer, CommandsAnswer
 from app.bridges.pty.manager import Command
+from app.daemon.lifespan import Services
 from app.errors import NotFound
-from app.lifespan import Services
 
 router: APIRouter = noun_router("Commands")
 
 
-@router.get(
-    "/sessions/{session_id}/commands",
-    operation_id="list_commands",
-    summary="List the shell commands of a session, oldest first",
-)
+@router.get("/sessions/{session_id}/commands", summary="List the shell commands of a session, oldest first")
 async def list_commands(services: ServicesDep, session_id: SessionId) -> CommandsAnswer:
     """Those that run, those that outlived their call, and of these the last that ended."""
     await services.sessions.get(session_id)
@@ -32,9 +28,7 @@ async def list_commands(services: ServicesDep, session_id: SessionId) -> Command
 
 
 @router.get(
-    "/sessions/{session_id}/commands/{command_id}",
-    operation_id="get_command",
-    summary="Show a shell command with the end of its output",
+    "/sessions/{session_id}/commands/{command_id}", summary="Show a shell command with the end of its output"
 )
 async def get_command(
     services: ServicesDep, session_id: SessionId, command_id: CommandId
@@ -44,8 +38,7 @@ async def get_command(
 
 @router.delete(
     "/sessions/{session_id}/commands/{command_id}",
-    operation_id="stop_command",
-    summary="Stop a shell command and everything that it started",
+    summary="Stop a shell command and its processes",
 )
 async def stop_command(
     services: ServicesDep, session_id: SessionId, command_id: CommandId

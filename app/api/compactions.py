@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from app.api.dependencies import OperatorDep, PageDep, PrincipalDep, ServicesDep, SessionId
-from app.api.kaged_route import IDEMPOTENT, noun_router
+from app.api.kaged_route import CLAIMED, noun_router
 from app.api.pagination import answer_page
 from app.api.schemas.compactions import (
     CompactAnswer,
@@ -24,7 +24,7 @@ from app.api.schemas.compactions import (
 from app.api.schemas.model import PageOf
 from app.harness.compaction.compactor import Compacted
 from app.harness.compaction.ports import described
-from app.harness.history import user_entry
+from app.harness.conversation.history import user_entry
 
 router: APIRouter = noun_router("Compactions")
 
@@ -34,10 +34,7 @@ _SHOWN_CHARACTERS = 2_000
 
 
 @router.post(
-    "/sessions/{session_id}/compact",
-    operation_id="compact_session",
-    summary="Compact an agent's context now",
-    dependencies=[IDEMPOTENT],
+    "/sessions/{session_id}/compact", summary="Compact an agent's context now", dependencies=[CLAIMED]
 )
 async def compact_session(
     services: ServicesDep,
@@ -56,11 +53,7 @@ async def compact_session(
     return CompactAnswer(outcome=done.outcome, compaction=record)
 
 
-@router.post(
-    "/sessions/{session_id}/compactions/dry-run",
-    operation_id="preview_compaction",
-    summary="Show what a compaction would do",
-)
+@router.post("/sessions/{session_id}/compactions/dry-run", summary="Preview a compaction")
 async def preview_compaction(
     services: ServicesDep,
     principal: OperatorDep,
@@ -76,11 +69,7 @@ async def preview_compaction(
     return CompactionPreview(record=CompactionAnswer.model_validate(done.record), messages=_left(done))
 
 
-@router.get(
-    "/sessions/{session_id}/compactions",
-    operation_id="list_compactions",
-    summary="List a session's compactions, newest first",
-)
+@router.get("/sessions/{session_id}/compactions", summary="List a session's compactions, newest first")
 async def list_compactions(
     services: ServicesDep, session_id: SessionId, page: PageDep
 ) -> PageOf[CompactionAnswer]:
@@ -91,11 +80,7 @@ async def list_compactions(
     return answer_page(found, CompactionAnswer.model_validate)
 
 
-@router.get(
-    "/sessions/{session_id}/compactions/{compaction_id}",
-    operation_id="get_compaction",
-    summary="Show a compaction",
-)
+@router.get("/sessions/{session_id}/compactions/{compaction_id}", summary="Show a compaction")
 async def get_compaction(
     services: ServicesDep, session_id: SessionId, compaction_id: CompactionId
 ) -> CompactionAnswer:
@@ -103,11 +88,7 @@ async def get_compaction(
     return CompactionAnswer.model_validate(found)
 
 
-@router.post(
-    "/sessions/{session_id}/compactions/{compaction_id}/flag",
-    operation_id="flag_compaction",
-    summary="Judge a compaction",
-)
+@router.post("/sessions/{session_id}/compactions/{compaction_id}/flag", summary="Flag a compaction")
 async def flag_compaction(
     services: ServicesDep,
     principal: PrincipalDep,
@@ -123,9 +104,8 @@ async def flag_compaction(
 
 @router.post(
     "/sessions/{session_id}/compactions/{compaction_id}/approve",
-    operation_id="approve_compaction",
-    summary="Carry a proposed compaction out",
-    dependencies=[IDEMPOTENT],
+    summary="Approve a proposed compaction",
+    dependencies=[CLAIMED],
 )
 async def approve_compaction(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, compaction_id: CompactionId
@@ -135,11 +115,7 @@ async def approve_compaction(
     return CompactionAnswer.model_validate(done)
 
 
-@router.post(
-    "/sessions/{session_id}/compactions/{compaction_id}/edit",
-    operation_id="edit_compaction",
-    summary="Change a proposed compaction",
-)
+@router.post("/sessions/{session_id}/compactions/{compaction_id}/edit", summary="Edit a proposed compaction")
 async def edit_compaction(
     services: ServicesDep,
     principal: PrincipalDep,
@@ -155,9 +131,7 @@ async def edit_compaction(
 
 
 @router.post(
-    "/sessions/{session_id}/compactions/{compaction_id}/reject",
-    operation_id="reject_compaction",
-    summary="Refuse a proposed compaction",
+    "/sessions/{session_id}/compactions/{compaction_id}/reject", summary="Reject a proposed compaction"
 )
 async def reject_compaction(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, compaction_id: CompactionId

@@ -12,12 +12,12 @@ from typing import Annotated
 from fastapi import Depends, Path, Query
 from starlette.requests import HTTPConnection
 
-from app.access_scopes import Principal
+from app.access.scopes import Principal
 from app.api.access_middleware import PRINCIPAL_KEY
 from app.api.error_handlers import REQUEST_ID_KEY
+from app.daemon.lifespan import Services
 from app.errors import Forbidden
 from app.harness.issues.author import Author
-from app.lifespan import Services
 
 
 def get_services(connection: HTTPConnection) -> Services:

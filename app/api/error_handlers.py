@@ -19,7 +19,7 @@ from starlette.types import Scope
 from starlette.websockets import WebSocket
 
 from app.api.known_fields import unknown_field
-from app.api.web.sign_in import sign_in_page
+from app.api.sign_in import sign_in_page
 from app.errors import (
     BadRequest,
     KagedError,
@@ -29,6 +29,7 @@ from app.errors import (
     ValidationFailed,
 )
 from app.observability import Redactor
+from app.tools.dispatch.arguments import length_in_words
 
 REQUEST_ID_KEY = "kaged.request_id"
 
@@ -137,6 +138,8 @@ def _sentence(finding: Any, shape: Any, location: list[int | str]) -> str:
             return unknown_field(shape, location)
         case "missing":
             return "is required"
+        case "too_long" | "too_short":
+            return length_in_words(finding) or str(finding["msg"])
         case _:
             return str(finding.get("msg", "is not valid")).removeprefix("Value error, ")
 

@@ -1,7 +1,7 @@
 """The published schema of every frame that a socket sends.
 
 Owns: putting the session's events and the socket's own frames (`client_frames`) into one union.
-Never: the shape of an event (`app.events`).
+Never: the shape of an event (`app.events.union`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from app.api.client_frames import SOCKET_FRAMES
-from app.events import EVENT_TYPES
+from app.events.union import EVENT_TYPES
 
 
 def events_schema() -> dict[str, Any]:

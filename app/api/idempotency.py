@@ -1,10 +1,12 @@
 """`Idempotency-Key`: the same request sent twice happens once and is answered alike.
 
-Owns: the claim on a key before the operation, the stored answer after it, and what a repeat is
-told. Never: which operations take a key (they say so with `IDEMPOTENT`).
+Owns: the key of an operation that is under way, and what a repeat is told. Never: which operations
+take a key (they say so with `IDEMPOTENT` or `CLAIMED`).
 
-A claim is stored before the operation starts, so that a daemon that dies in the middle leaves a
-trace: the repeat is then told that the outcome is not known instead of doing it a second time.
+The effect of most operations is one unit of work, and the key is stored in it with the answer
+(`storage.keyed_effect`): without the row nothing has happened, and a repeat runs. The others are
+claimed: a claim is stored before the operation starts, so that a daemon that dies in the middle leaves
+a trace. The repeat is then told that the outcome is not known instead of doing it a second time.
 """
 
 from __future__ import annotations
@@ -12,13 +14,16 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import xxhash
 from fastapi.exceptions import RequestValidationError
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from app.errors import BadRequest, Conflict, KagedError
 from app.ids import now_ms
+from app.storage.keyed_effect import keyed
 from app.storage.models import IdempotencyKey
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -30,7 +35,7 @@ WAIT_SECONDS = 30.0
 
 _KEY = re.compile(r"^[\x21-\x7e]{1,255}$")
 _RELEASED = 0
-"""The status of a claim that was given up because the operation was refused."""
+"""The status of a claim that an older version gave up because the operation was refused."""
 
 
 class Idempotency:
@@ -47,8 +52,10 @@ class Idempotency:
         key: str,
         body: bytes,
         call: Callable[[], Awaitable[Response]],
+        claimed: bool = False,
     ) -> Response:
-        """Return the answer of `call`, which runs at most once for each `(scope, key)`.
+        """Return the answer of `call`, which takes effect at most once for each `(scope, key)`. It stores its
+        effect with the key, or has none that could happen twice; otherwise it is `claimed` first.
 
         Answers with an error are not kept: a repeat tries again. Raises `BadRequest` for a
         malformed key, `Conflict` when the key was used for another body, is still being worked
@@ -64,26 +71,15 @@ class Idempotency:
         done = asyncio.Event()
         self._under_way[(scope, key)] = done
         try:
-            earlier = await storage.write(lambda uow: _claim(uow, row), durable=True)
+            first = _claim if claimed else _look
+            earlier = await storage.write(lambda uow: first(uow, row), durable=claimed)
             if earlier is not None:
                 return _repeat(earlier, row.body_digest)
-            return await self._run(storage, row, call)
+            return await (_run_claimed if claimed else _run)(storage, row, call)
         finally:
             if self._under_way.get((scope, key)) is done:
                 del self._under_way[(scope, key)]
             done.set()
-
-    async def _run(
-        self, storage: Storage, row: IdempotencyKey, call: Callable[[], Awaitable[Response]]
-    ) -> Response:
-        try:
-            response = await call()
-        except (KagedError, RequestValidationError):  # refused: nothing has happened
-            await storage.write(lambda uow: _finish(uow, row, _RELEASED, None))
-            raise
-        kept = bytes(response.body)
-        await storage.write(lambda uow: _finish(uow, row, response.status_code, kept), durable=True)
-        return response
 
     async def _wait_for_twin(self, identity: tuple[str, str]) -> None:
         try:
@@ -94,16 +90,45 @@ class Idempotency:
             raise Conflict("The first request with this key is not finished.", reason="in_progress") from None
 
 
+async def _run(storage: Storage, row: IdempotencyKey, call: Callable[[], Awaitable[Response]]) -> Response:
+    with keyed(row) as effect:
+        response = await call()
+    kept, stored = bytes(response.body), effect.stored
+    if stored is None or (stored.status, stored.response) != (response.status_code, kept):
+        with suppress(KagedError):  # what was stored with the effect is an answer, too
+            await storage.write(lambda uow: _finish(uow, row, response.status_code, kept))
+    return response
+
+
+async def _run_claimed(
+    storage: Storage, row: IdempotencyKey, call: Callable[[], Awaitable[Response]]
+) -> Response:
+    try:
+        response = await call()
+    except (KagedError, RequestValidationError, ClientDisconnect):  # refused: nothing has happened
+        await storage.write(lambda uow: uow.access.release_key(row.scope, row.key))
+        raise
+    kept = bytes(response.body)
+    await storage.write(lambda uow: _finish(uow, row, response.status_code, kept), durable=True)
+    return response
+
+
+def _look(uow: UnitOfWork, row: IdempotencyKey) -> IdempotencyKey | None:
+    """Return the earlier row of the key; it is looked for behind all that was submitted to the writer."""
+    uow.access.purge_keys(row.created_at - KEEP_MS)
+    earlier = uow.access.get_key(row.scope, row.key)
+    if earlier is not None and earlier.status == _RELEASED:
+        uow.access.release_key(row.scope, row.key)
+        return None
+    return earlier
+
+
 def _claim(uow: UnitOfWork, row: IdempotencyKey) -> IdempotencyKey | None:
     """Store the claim; return the earlier row when the key is taken."""
-    uow.access.purge_keys(row.created_at - KEEP_MS)
-    if uow.access.claim_key(row.model_copy()):
-        return None
-    earlier = uow.access.get_key(row.scope, row.key)
-    if earlier is not None and earlier.status != _RELEASED:
-        return earlier
-    uow.access.put_key(row.model_copy())
-    return None
+    earlier = _look(uow, row)
+    if earlier is None:
+        uow.access.put_key(row.model_copy())
+    return earlier
 
 
 def _finish(uow: UnitOfWork, row: IdempotencyKey, status: int, response: bytes | None) -> None:

@@ -22,15 +22,13 @@ from app.api.schemas.interactions import (
 from app.api.schemas.model import PageOf
 from app.api.schemas.uploads import UploadAnswer
 from app.api.uploads import FILE_BODY, FileName, receive_file
+from app.storage.keyed_effect import answer_with
+from app.storage.models import Interaction
 
 router: APIRouter = noun_router("Interactions")
 
 
-@router.get(
-    "/sessions/{session_id}/interactions",
-    operation_id="list_interactions",
-    summary="List what was asked of humans in a session, newest first",
-)
+@router.get("/sessions/{session_id}/interactions", summary="List a session's questions, newest first")
 async def list_interactions(
     services: ServicesDep,
     session_id: SessionId,
@@ -44,11 +42,7 @@ async def list_interactions(
     return answer_page(found, InteractionAnswer.model_validate)
 
 
-@router.get(
-    "/sessions/{session_id}/interactions/{interaction_id}",
-    operation_id="get_interaction",
-    summary="Show one question and what became of it",
-)
+@router.get("/sessions/{session_id}/interactions/{interaction_id}", summary="Show a question with its answer")
 async def get_interaction(
     services: ServicesDep, session_id: SessionId, interaction_id: InteractionId
 ) -> InteractionAnswer:
@@ -59,8 +53,7 @@ async def get_interaction(
 
 @router.post(
     "/sessions/{session_id}/interactions/{interaction_id}/answer",
-    operation_id="answer_interaction",
-    summary="Answer a question that a call waits for",
+    summary="Answer a question",
     dependencies=[IDEMPOTENT],
 )
 async def answer_interaction(
@@ -73,6 +66,7 @@ async def answer_interaction(
     """Only the first answer counts: a later one is a conflict that says what was answered, and by
     whom. A session that paused for questions goes on when the last of them is answered. `always` also
     answers other requests that the rules it stores allow, as long as a run waits for them."""
+    answer_with(Interaction, lambda row: (200, InteractionAnswer.model_validate(row)))
     answered = await services.sessions.interactions.answer(
         session_id, interaction_id, given_in(body), principal.actor
     )
@@ -81,8 +75,7 @@ async def answer_interaction(
 
 @router.post(
     "/sessions/{session_id}/interactions/{interaction_id}/files",
-    operation_id="upload_interaction_file",
-    summary="Hand in a file for a form",
+    summary="Upload a file for a form",
     status_code=201,
     response_model=UploadAnswer,
     openapi_extra=FILE_BODY,

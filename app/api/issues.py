@@ -6,6 +6,7 @@ their own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
@@ -34,9 +35,12 @@ from app.api.schemas.issues import (
 )
 from app.api.schemas.model import PageOf
 from app.api.schemas.uploads import UploadAnswer
+from app.events.issues import IssueStatus
 from app.harness.issues.editing import NOT_GIVEN
-from app.harness.issues.query import IssueFilter
-from app.issue_events import IssueStatus
+from app.harness.issues.query import IssueFilter, LinkedIssue
+from app.harness.issues.service import Moved
+from app.storage.keyed_effect import answer_with
+from app.storage.models import Issue, IssueUpdate, Upload
 
 router: APIRouter = noun_router("Issues")
 
@@ -44,11 +48,7 @@ IssueNumber = Annotated[int, Path(description="The number of an issue within its
 LinkId = Annotated[str, Path(description="A link's id, `isl_...`.", max_length=64)]
 
 
-@router.get(
-    "/projects/{project_id}/issues",
-    operation_id="list_issues",
-    summary="List the issues of a project, newest first",
-)
+@router.get("/projects/{project_id}/issues", summary="List the issues of a project, newest first")
 async def list_issues(
     services: ServicesDep,
     principal: PrincipalDep,
@@ -84,15 +84,12 @@ async def list_issues(
 
 
 @router.post(
-    "/projects/{project_id}/issues",
-    operation_id="create_issue",
-    summary="File an issue",
-    status_code=201,
-    dependencies=[IDEMPOTENT],
+    "/projects/{project_id}/issues", summary="File an issue", status_code=201, dependencies=[IDEMPOTENT]
 )
 async def create_issue(
     services: ServicesDep, author: AuthorDep, project_id: ProjectId, body: CreateIssue
 ) -> IssueAnswer:
+    answer_with(Issue, lambda issue: (201, IssueAnswer.model_validate(issue)))
     issue = await services.management.issues.create(
         project_id, author, title=body.title, body=body.body, attachments=body.attachments
     )
@@ -101,8 +98,7 @@ async def create_issue(
 
 @router.get(
     "/projects/{project_id}/issues/{number}",
-    operation_id="get_issue",
-    summary="Show an issue with its history, links, files and figures of its checklist",
+    summary="Show an issue with its history, links, files and checklist counts",
 )
 async def get_issue(
     services: ServicesDep, principal: PrincipalDep, project_id: ProjectId, number: IssueNumber
@@ -113,9 +109,7 @@ async def get_issue(
 
 
 @router.patch(
-    "/projects/{project_id}/issues/{number}",
-    operation_id="edit_issue",
-    summary="Change title, text or assignment of an issue",
+    "/projects/{project_id}/issues/{number}", summary="Change title, text or assignment of an issue"
 )
 async def edit_issue(
     services: ServicesDep, author: AuthorDep, project_id: ProjectId, number: IssueNumber, body: EditIssue
@@ -133,7 +127,6 @@ async def edit_issue(
 
 @router.post(
     "/projects/{project_id}/issues/{number}/comments",
-    operation_id="comment_on_issue",
     summary="Add a comment to an issue",
     status_code=201,
     dependencies=[IDEMPOTENT],
@@ -141,6 +134,7 @@ async def edit_issue(
 async def comment_on_issue(
     services: ServicesDep, author: AuthorDep, project_id: ProjectId, number: IssueNumber, body: CommentOnIssue
 ) -> IssueUpdateAnswer:
+    answer_with(IssueUpdate, lambda update: (201, IssueUpdateAnswer.model_validate(update)))
     update = await services.management.issues.comment(
         project_id, number, author, body=body.body, visibility=body.visibility
     )
@@ -149,7 +143,6 @@ async def comment_on_issue(
 
 @router.post(
     "/projects/{project_id}/issues/{number}/transition",
-    operation_id="transition_issue",
     summary="Move an issue to another status",
     dependencies=[IDEMPOTENT],
 )
@@ -162,16 +155,19 @@ async def transition_issue(
 ) -> TransitionedIssue:
     """A move that is not legal is a conflict with `details.legal`. An operator who resolves an issue
     accepts the criteria that are left on its checklist."""
+    answer_with(Moved, lambda moved: (200, _transitioned(moved)))
     moved = await services.management.issues.transition(
         project_id, number, author, to=body.to, comment=body.comment
     )
+    return _transitioned(moved)
+
+
+def _transitioned(moved: Moved) -> TransitionedIssue:
     return TransitionedIssue.model_validate({**fields_of(moved.issue), "previous_status": moved.before})
 
 
 @router.get(
-    "/projects/{project_id}/issues/{number}/updates",
-    operation_id="list_issue_updates",
-    summary="List the history of an issue, newest first",
+    "/projects/{project_id}/issues/{number}/updates", summary="List the history of an issue, newest first"
 )
 async def list_issue_updates(
     services: ServicesDep, principal: PrincipalDep, project_id: ProjectId, number: IssueNumber, page: PageDep
@@ -183,11 +179,7 @@ async def list_issue_updates(
     return answer_page(found, IssueUpdateAnswer.model_validate)
 
 
-@router.get(
-    "/projects/{project_id}/issues/{number}/links",
-    operation_id="list_issue_links",
-    summary="List the links from and to an issue",
-)
+@router.get("/projects/{project_id}/issues/{number}/links", summary="List the links from and to an issue")
 async def list_issue_links(services: ServicesDep, project_id: ProjectId, number: IssueNumber) -> IssueLinks:
     found = await services.management.issues.relations.links(project_id, number)
     return IssueLinks(items=[IssueLinkAnswer.of(link) for link in found])
@@ -195,7 +187,6 @@ async def list_issue_links(services: ServicesDep, project_id: ProjectId, number:
 
 @router.post(
     "/projects/{project_id}/issues/{number}/links",
-    operation_id="link_issue",
     summary="Link an issue with another one",
     status_code=201,
     dependencies=[IDEMPOTENT],
@@ -204,6 +195,7 @@ async def link_issue(
     services: ServicesDep, author: AuthorDep, project_id: ProjectId, number: IssueNumber, body: LinkIssue
 ) -> IssueLinkAnswer:
     """Two issues have one link of a kind, in one direction."""
+    answer_with(LinkedIssue, lambda link: (201, IssueLinkAnswer.of(link)))
     link = await services.management.issues.relations.link(
         project_id, number, author, kind=body.kind, target=body.target
     )
@@ -212,7 +204,6 @@ async def link_issue(
 
 @router.delete(
     "/projects/{project_id}/issues/{number}/links/{link_id}",
-    operation_id="unlink_issue",
     summary="Remove a link from or to an issue",
     status_code=204,
 )
@@ -223,11 +214,7 @@ async def unlink_issue(
     return Response(status_code=204)
 
 
-@router.get(
-    "/projects/{project_id}/issues/{number}/attachments",
-    operation_id="list_issue_attachments",
-    summary="List the files of an issue",
-)
+@router.get("/projects/{project_id}/issues/{number}/attachments", summary="List the files of an issue")
 async def list_issue_attachments(
     services: ServicesDep, project_id: ProjectId, number: IssueNumber
 ) -> IssueAttachments:
@@ -238,7 +225,6 @@ async def list_issue_attachments(
 
 @router.post(
     "/projects/{project_id}/issues/{number}/attachments",
-    operation_id="attach_files_to_issue",
     summary="Attach uploaded files to an issue",
     status_code=201,
     dependencies=[IDEMPOTENT],
@@ -247,14 +233,19 @@ async def attach_files_to_issue(
     services: ServicesDep, author: AuthorDep, project_id: ProjectId, number: IssueNumber, body: AttachFiles
 ) -> IssueAttachments:
     """Upload them first with `POST /uploads`."""
-    files = await services.management.issues.relations.attach(project_id, number, author, body.upload_ids)
+    answer_with(list, lambda files: (201, _attached(files)))
+    return _attached(
+        await services.management.issues.relations.attach(project_id, number, author, body.upload_ids)
+    )
+
+
+def _attached(files: Sequence[Upload]) -> IssueAttachments:
     return IssueAttachments(items=[UploadAnswer.model_validate(file) for file in files])
 
 
 @router.delete(
     "/projects/{project_id}/issues/{number}/attachments/{upload_id}",
-    operation_id="detach_file_from_issue",
-    summary="Take a file away from an issue",
+    summary="Remove a file from an issue",
     status_code=204,
 )
 async def detach_file_from_issue(

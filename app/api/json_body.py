@@ -1,10 +1,11 @@
 """Reading a JSON body strictly, with the position of what is wrong.
 
-Owns: encoding, syntax, size, depth and NUL checks. Never: the meaning of fields (the schemas).
+Owns: encoding, syntax, size, depth, key and NUL checks. Never: the meaning of fields (the schemas).
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
@@ -16,6 +17,9 @@ MAX_VALUES = 100_000
 """Objects, arrays and what they hold: a few megabytes of `{},{},{}` would cost a gigabyte."""
 MAX_KEYS = 5_000
 """Of one object: each that nobody knows is an error of its own, and ninety thousand take half a second."""
+_SHOWN = 100
+_QUICKLY_READ = 100_000
+"""Characters that may be read a second time, slowly, to say what is wrong."""
 
 
 def parse_json(body: bytes, what: str = "body") -> Any:
@@ -38,7 +42,9 @@ def parse_json(body: bytes, what: str = "body") -> Any:
             reason="invalid_json",
             details={"position": error.pos, "line": error.lineno, "column": error.colno},
         ) from None
-    _check_size(value, what)
+    keys = _check_size(value, what)
+    if body.count(b":") > keys:
+        _check_keys(text, keys, what)
     if b"\\u0000" in body:
         _check_nul(value, what)
     return value
@@ -49,10 +55,40 @@ def _check_count(body: bytes, what: str) -> None:
     makes them. What is refused here has too many for certain, if it is JSON at all."""
     if _separators(body) <= MAX_VALUES:
         return
-    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    plain = _without_escapes(body)
     # A text has two quotation marks, and of a value and its key there are two texts.
-    if plain.count(b'"') > 4 * MAX_VALUES or _separators(b"".join(plain.split(b'"')[::2])) > MAX_VALUES:
+    if plain.count(b'"') > 4 * MAX_VALUES or _separators(_without_texts(plain)) > MAX_VALUES:
         raise _too_many(what)
+
+
+def _without_escapes(body: bytes) -> bytes:
+    return body.replace(b"\\\\", b"").replace(b'\\"', b"")
+
+
+def _without_texts(plain: bytes) -> bytes:
+    return b"".join(plain.split(b'"')[::2])
+
+
+def _check_keys(text: str, keys: int, what: str) -> None:
+    """Refuse an object that has a key twice: readers differ in which of the two they take. Outside of texts
+    each key has one colon, and the parser has kept `keys` of them."""
+    if _without_texts(_without_escapes(text.encode())).count(b":") == keys:
+        return
+
+    def unique(pairs: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise BadRequest(
+                    f"An object in the {what} has the key {key[:_SHOWN]!r} more than once.",
+                    reason="duplicate_key",
+                    details={"key": key[:_SHOWN]},
+                )
+            seen.add(key)
+
+    if len(text) <= _QUICKLY_READ:
+        json.loads(text, object_pairs_hook=unique)
+    raise BadRequest(f"An object in the {what} has a key more than once.", reason="duplicate_key")
 
 
 def _separators(body: bytes) -> int:
@@ -63,10 +99,11 @@ def _too_many(what: str) -> BadRequest:
     return BadRequest(f"The {what} has more than {MAX_VALUES} values.", reason="too_many_values")
 
 
-def _check_size(value: Any, what: str) -> None:
-    """Walk the value level by level; a body that nests deeply must not cost the stack."""
+def _check_size(value: Any, what: str) -> int:
+    """Walk the value level by level; a body that nests deeply must not cost the stack. Returns how many keys
+    its objects have."""
     level = [value]
-    seen = 0
+    seen = keys = 0
     for _ in range(MAX_DEPTH):
         seen += sum(len(item) for item in level if isinstance(item, dict | list))
         if seen > MAX_VALUES:
@@ -75,6 +112,7 @@ def _check_size(value: Any, what: str) -> None:
             raise BadRequest(
                 f"An object in the {what} has more than {MAX_KEYS} keys.", reason="too_many_keys"
             )
+        keys += sum(len(item) for item in level if isinstance(item, dict))
         below: list[Any] = []
         for item in level:
             if isinstance(item, dict):
@@ -83,7 +121,7 @@ def _check_size(value: Any, what: str) -> None:
                 below.extend(item)
         level = [item for item in below if isinstance(item, dict | list)]
         if not level:
-            return
+            return keys
     raise BadRequest(f"The {what} nests deeper than {MAX_DEPTH} levels.", reason="too_deep")
 
 

@@ -37,16 +37,29 @@ async def _declare_idempotency_key(idempotency_key: IdempotencyKeyHeader = None)
     """Puts the header into the OpenAPI document; `KagedRoute` is what acts on it."""
 
 
+async def _declare_claimed_key(idempotency_key: IdempotencyKeyHeader = None) -> None:
+    """As above, for `CLAIMED`."""
+
+
 IDEMPOTENT = Depends(_declare_idempotency_key)
+"""Of an operation that stores its effect with its key (`storage.keyed_effect`), or that has the same effect
+when it is done again."""
+CLAIMED = Depends(_declare_claimed_key)
+"""Of an operation with more than one effect, or with one outside the database: its key is claimed first."""
 
 
 class KagedRoute(APIRoute):
-    """Parses JSON bodies strictly, and runs operations marked `IDEMPOTENT` once for each key."""
+    """Parses JSON bodies strictly, and runs operations marked `IDEMPOTENT` or `CLAIMED` once for each key.
+    An operation's id is the name of its function."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **{**options, "operation_id": endpoint.__name__})
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
         takes_json = self.body_field is not None
-        idempotent = IDEMPOTENT in self.dependencies
+        claimed = CLAIMED in self.dependencies
+        idempotent = claimed or IDEMPOTENT in self.dependencies
         operation = self.operation_id or self.name
 
         async def noted(request: Request) -> Response:
@@ -71,6 +84,7 @@ class KagedRoute(APIRoute):
                 key=key,
                 body=body + b"?" + request.scope["query_string"],
                 call=lambda: handler(request),
+                claimed=claimed,
             )
             # Only now: were it not stored, the key would be given back for what has happened.
             await note_operation(request, operation, answer)

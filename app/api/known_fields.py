@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from app.tools.naming import closest
+from app.tools.contract.naming import closest
 
 
 def unknown_field(shape: Any, place: Sequence[int | str]) -> str:

@@ -11,10 +11,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from app.access_tokens import BROWSER_SESSION_DAYS, csrf_token
+from app.access.tokens import BROWSER_SESSION_DAYS, csrf_token
 from app.api.access_rules import cookie_names
 from app.api.dependencies import ServicesDep
 from app.api.kaged_route import noun_router
+from app.api.sign_in import asks_first, sign_in_button
 from app.errors import Unauthenticated
 
 router: APIRouter = noun_router("Access")
@@ -24,8 +25,7 @@ _COOKIE_SECONDS = BROWSER_SESSION_DAYS * 24 * 60 * 60
 
 @router.get(
     "/launch",
-    operation_id="launch",
-    summary="Sign a browser in with the launch link",
+    summary="Sign in a browser with the launch link",
     response_class=RedirectResponse,
     status_code=303,
 )
@@ -35,10 +35,13 @@ async def launch(
     token: Annotated[str, Query(max_length=200, description="The code from the launch link.")] = "",
 ) -> Response:
     """Trades the code for an HttpOnly session cookie and a CSRF cookie that pages can read, then
-    goes on to `/`. A code is good for one exchange."""
+    goes on to `/`. A code is good for one exchange. When another site has opened the link
+    (`Sec-Fetch-Site`), the answer is a page with a button, and the code stays good."""
     answer = RedirectResponse("/", status_code=303)
     if services.access.settings.mode != "token":
         return answer
+    if asks_first(request.headers):
+        return sign_in_button(token)
     try:
         created = await services.access.exchange(token)
     except Unauthenticated:

@@ -13,9 +13,11 @@ from app.api.dependencies import MessageId, PageDep, PrincipalDep, ServicesDep, 
 from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.runs import run_answer
-from app.api.schemas.messages import MessageAnswer, PostedMessageAnswer, PostMessage, brief
+from app.api.schemas.messages import EditMessage, MessageAnswer, PostedMessageAnswer, PostMessage, brief
 from app.api.schemas.model import PageOf
 from app.errors import NotFound, ValidationFailed
+from app.harness.conversation.session_rows import PostedMessage
+from app.storage.keyed_effect import answer_with
 
 router: APIRouter = noun_router("Messages")
 
@@ -24,7 +26,6 @@ Mode = Literal["queue", "steer", "reject"]
 
 @router.post(
     "/sessions/{session_id}/messages",
-    operation_id="post_message",
     summary="Post a message to a session",
     status_code=201,
     dependencies=[IDEMPOTENT],
@@ -44,6 +45,7 @@ async def post_message(
         raise ValidationFailed(
             "The mode is given twice.", fields={"mode": "differs between address and body"}
         )
+    answer_with(PostedMessage, _posted)
     posted = await services.sessions.post_message(
         session_id,
         body.content,
@@ -52,17 +54,20 @@ async def post_message(
         mode=mode or body.mode or "queue",
         actor=principal.actor,
     )
-    response.status_code = 202 if posted.queued else 201
-    return PostedMessageAnswer(
+    response.status_code, answer = _posted(posted)
+    return answer
+
+
+def _posted(posted: PostedMessage) -> tuple[int, PostedMessageAnswer]:
+    answer = PostedMessageAnswer(
         message=MessageAnswer.model_validate(posted.message),
         run=run_answer(posted.run) if posted.run is not None else None,
         queued=posted.queued,
     )
+    return 202 if posted.queued else 201, answer
 
 
-@router.get(
-    "/sessions/{session_id}/messages", operation_id="list_messages", summary="List a session's messages"
-)
+@router.get("/sessions/{session_id}/messages", summary="List a session's messages")
 async def list_messages(
     services: ServicesDep,
     session_id: SessionId,
@@ -91,12 +96,29 @@ async def list_messages(
     return answer_page(found, brief)
 
 
-@router.get(
-    "/sessions/{session_id}/messages/{message_id}", operation_id="get_message", summary="Show one message"
-)
+@router.get("/sessions/{session_id}/messages/{message_id}", summary="Show one message")
 async def get_message(services: ServicesDep, session_id: SessionId, message_id: MessageId) -> MessageAnswer:
     """The whole of it, also of a tool result that a frame was too small for (`contentRef`)."""
     found = await services.storage.read(lambda uow: uow.messages.get(message_id))
     if found is None or found.session_id != session_id:
         raise NotFound(f"The session has no message {message_id}.")
     return MessageAnswer.model_validate(found)
+
+
+@router.patch("/sessions/{session_id}/messages/{message_id}", summary="Edit a queued message")
+async def edit_message(
+    services: ServicesDep, session_id: SessionId, message_id: MessageId, body: EditMessage
+) -> MessageAnswer:
+    """`409 not_waiting` once it is in the conversation."""
+    return MessageAnswer.model_validate(
+        await services.sessions.queued_messages.edit(session_id, message_id, body.content)
+    )
+
+
+@router.delete(
+    "/sessions/{session_id}/messages/{message_id}", summary="Remove a queued message", status_code=204
+)
+async def remove_message(services: ServicesDep, session_id: SessionId, message_id: MessageId) -> Response:
+    """`409 not_waiting` once it is in the conversation: `rollback` takes it out of that."""
+    await services.sessions.queued_messages.remove(session_id, message_id)
+    return Response(status_code=204)

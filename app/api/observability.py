@@ -16,26 +16,21 @@ from app.api.dependencies import PageDep, ServicesDep
 from app.api.kaged_route import noun_router
 from app.api.operations import milliseconds
 from app.api.pagination import answer_page
-from app.api.schemas.log_records import SEVERITIES, Level, LogRecord
 from app.api.schemas.model import PageOf
+from app.api.schemas.operations import SEVERITIES, Level, LogRecord
 from app.observability.metrics import Snapshot
 
 router: APIRouter = noun_router("Operations")
 
 
-@router.get(
-    "/metrics",
-    operation_id="get_metrics",
-    summary="Read the metrics as Prometheus does",
-    response_class=PlainTextResponse,
-)
+@router.get("/metrics", summary="Get the metrics in the Prometheus format", response_class=PlainTextResponse)
 async def get_metrics(services: ServicesDep) -> Response:
     """Counters begin at zero when the daemon starts. Names begin with `kaged_`."""
     content, media_type = await asyncio.to_thread(_exposition, services.metrics.snapshot())
     return Response(content, media_type=media_type)
 
 
-@router.get("/logs", operation_id="list_logs", summary="List the daemon's log, newest first")
+@router.get("/logs", summary="List the daemon's log, newest first")
 async def list_logs(
     services: ServicesDep,
     page: PageDep,

@@ -31,7 +31,7 @@ _TAGS = (
     ("Messages", "What is said in a session."),
     ("Runs", "The agents' work on messages, and steering it."),
     ("Checkpoints", "Where a session paused, the prompts in force, going back and forking."),
-    ("Compactions", "What was taken out of an agent's context, and what came in its place."),
+    ("Compactions", "Compactions of an agent's context, with their summaries."),
     ("Interactions", "What is asked of humans, and their answers."),
     ("Issues", "What is to be done in a project: its issues, their history, links and files."),
     ("Uploads", "Files that are handed in first and named later, by a form, an issue or a workflow."),
@@ -49,13 +49,14 @@ _ERROR_TEXTS = {
     "401": "There is no valid token.",
     "403": "The token, the Host or the Origin may not do this.",
     "404": "There is no such thing.",
+    "408": "The body does not arrive in time.",
     "409": "It is not possible in the present state (`details.state`).",
-    "410": "It was there, and is no more.",
+    "410": "The resource existed and was removed.",
     "413": "The body is too large.",
     "422": "The project file has errors (`details.diagnostics`).",
     "429": "Too much at once, or too often (`details.reason`); `Retry-After` says when to ask again.",
     "500": "The daemon failed; its log has the request id.",
-    "503": "The daemon cannot work now.",
+    "503": "The daemon cannot work now; `Retry-After` says when to ask again.",
     "507": "The disk of the daemon's data folder is full.",
 }
 
@@ -104,6 +105,8 @@ _SECURITY_SCHEMES = {
 }
 
 _NOT_CONFLICTING = frozenset({"validate_dsl", "create_launch_link", "test_provider"})
+_NAMING_OTHERS = frozenset({"create_session", "load_project", "sync_sessions", "validate_dsl"})
+"""What they are about stands in the query or the body, and may not be there."""
 _READ_WHEN_IDLE = frozenset({"export_session"})
 _TAKING_FILES = frozenset({"upload_file", "upload_interaction_file"})
 _COMPILING = frozenset({"load_project", "reload_project"})
@@ -165,13 +168,13 @@ def _error_statuses(path: str, method: str, operation: dict[str, Any]) -> list[s
     statuses = ["400", "403", "429", "500"]
     if path not in PUBLIC_PATHS or path == "/launch":
         statuses.append("401")
-    if "{" in path or operation["operationId"] in ("create_session", "load_project", "sync_sessions"):
+    if "{" in path or operation["operationId"] in _NAMING_OTHERS:
         statuses.append("404")
     changes = method not in SAFE_METHODS and operation["operationId"] not in _NOT_CONFLICTING
     if changes or operation["operationId"] in _READ_WHEN_IDLE:
         statuses.append("409")
     if "requestBody" in operation:
-        statuses.append("413")
+        statuses += ["408", "413"]
     if operation["operationId"] in _COMPILING:
         statuses.append("422")
     if path not in PUBLIC_PATHS:

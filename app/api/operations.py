@@ -31,7 +31,7 @@ _MAX_SEQ = 2**62
 _SEQ = re.compile(r"[0-9]{1,19}")
 
 
-@router.get("/audit", operation_id="list_audit", summary="List the audit trail, newest first")
+@router.get("/audit", summary="List the audit trail, newest first")
 async def list_audit(
     services: ServicesDep,
     page: PageDep,
@@ -59,12 +59,7 @@ async def list_audit(
     return answer_page(found, AuditEntry.model_validate)
 
 
-@router.get(
-    "/sync",
-    operation_id="sync_sessions",
-    summary="Catch up with many sessions at once",
-    response_model=CatchUp,
-)
+@router.get("/sync", summary="Get the missed events of several sessions", response_model=CatchUp)
 async def sync_sessions(
     services: ServicesDep,
     sessions: Annotated[str, Query(min_length=1, max_length=8_000, examples=["ses_01J...:12,ses_01K...:0"])],

@@ -13,17 +13,22 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.access_scopes import Principal
+from app.access.scopes import Principal
 from app.api.access_middleware import PRINCIPAL_KEY
 from app.api.access_rules import SAFE_METHODS
 from app.api.error_handlers import REQUEST_ID_KEY
 from app.api.idempotency import REPLAYED_HEADER
-from app.ids import is_id, now_ms
+from app.ids import Prefix, is_id, now_ms
 from app.storage.models import AuditEvent
 from app.storage.storage import Storage
+from app.storage.unit_of_work import UnitOfWork
 
 _NOTED_ELSEWHERE = frozenset({"post_message", "call_tool", "validate_dsl", "sync_sessions"})
 _SIGNS_IN = "launch"
+_COLUMNS: dict[Prefix, str] = {"ses": "session_id", "prj": "project_id"}
+"""The columns of an audit row for what has an id of a kind."""
+NOTED = "noted"
+"""The attribute of a request's state with ids that only the operation knows, by their names."""
 
 
 async def note_operation(request: Request, operation: str, answer: Response) -> None:
@@ -35,9 +40,13 @@ async def note_operation(request: Request, operation: str, answer: Response) -> 
         return  # noted when it happened
     principal: Principal | None = request.scope.get(PRINCIPAL_KEY)
     named = {name: str(value) for name, value in request.path_params.items()}
+    named |= getattr(request.state, NOTED, {})
     made = _made(answer)
-    if made is not None:
-        named.setdefault("session_id" if is_id(made, "ses") else "id", made)
+    if isinstance(made.get("id"), str):
+        column = next((name for kind, name in _COLUMNS.items() if is_id(made["id"], kind)), "id")
+        named.setdefault(column, made["id"])
+    if isinstance(made.get("project_id"), str):
+        named.setdefault("project_id", made["project_id"])
     await note(
         request.app.state.services.storage,
         principal.actor if principal is not None else "launch link",
@@ -55,7 +64,8 @@ async def note(
     *,
     request_id: str | None = None,
 ) -> None:
-    """Store one row `operator.<operation>`; ids that have a column of their own go there."""
+    """Store one row `operator.<operation>`; ids that have a column of their own go there, and the project
+    of a session beside it."""
     columns = {name: data.get(name) for name in ("project_id", "session_id", "run_id")}
     row = AuditEvent(
         created_at=now_ms(),
@@ -65,14 +75,20 @@ async def note(
         data={name: value for name, value in data.items() if name not in columns},
         **columns,
     )
-    await storage.write(lambda uow: uow.audit.add_many([row]))
+
+    def store(uow: UnitOfWork) -> None:
+        session = uow.sessions.get(row.session_id) if row.session_id and not row.project_id else None
+        if session is not None:
+            row.project_id = session.project_id
+        uow.audit.add_many([row])
+
+    await storage.write(store)
 
 
-def _made(answer: Response) -> str | None:
-    """Return the id in a short JSON answer: of what was made, or of what was changed."""
+def _made(answer: Response) -> dict[str, Any]:
+    """Return a short JSON answer, which names what was made or changed; empty when it is something else."""
     body = getattr(answer, "body", b"")
     if not body or len(body) > 65_536 or "json" not in answer.headers.get("content-type", ""):
-        return None
+        return {}
     value = orjson.loads(body)
-    found = value.get("id") if isinstance(value, dict) else None
-    return found if isinstance(found, str) else None
+    return value if isinstance(value, dict) else {}

@@ -15,13 +15,14 @@ from app.api.kaged_route import IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.schemas.model import PageOf
 from app.api.schemas.permissions import CreatePermission, PermissionAnswer, RuleAnswer
+from app.daemon.lifespan import Services
 from app.harness.dsl.compiled import CompiledProject
-from app.harness.permissions import RuleScope
-from app.harness.rule_effect import overruled_by
-from app.lifespan import Services
+from app.harness.projects.permissions import RuleScope
+from app.harness.projects.rule_effect import overruled_by
+from app.storage.keyed_effect import answer_with
 from app.storage.models import PermissionRuleRow
 from app.tools.agents.definition import agent_tool_name
-from app.tools.authorisation.rules import check_permission_name
+from app.tools.contract.rules import check_permission_name
 
 router: APIRouter = noun_router("Permissions")
 
@@ -30,11 +31,7 @@ _EXISTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get(
-    "/projects/{project_id}/permissions",
-    operation_id="list_project_permissions",
-    summary="List the rules of a project, newest first",
-)
+@router.get("/projects/{project_id}/permissions", summary="List a project's permission rules, newest first")
 async def list_project_permissions(
     services: ServicesDep, project_id: ProjectId, page: PageDep
 ) -> PageOf[PermissionAnswer]:
@@ -47,8 +44,7 @@ async def list_project_permissions(
 
 @router.post(
     "/projects/{project_id}/permissions",
-    operation_id="create_project_permission",
-    summary="Make a rule for every session of a project",
+    summary="Create a permission rule for a project",
     status_code=201,
     responses=_EXISTS,
     dependencies=[IDEMPOTENT],
@@ -67,8 +63,7 @@ async def create_project_permission(
 
 @router.delete(
     "/projects/{project_id}/permissions/{rule_id}",
-    operation_id="delete_project_permission",
-    summary="Delete a rule of a project",
+    summary="Delete a permission rule of a project",
     status_code=204,
 )
 async def delete_project_permission(
@@ -79,11 +74,7 @@ async def delete_project_permission(
     return Response(status_code=204)
 
 
-@router.get(
-    "/sessions/{session_id}/permissions",
-    operation_id="list_session_permissions",
-    summary="List a session's own rules, newest first",
-)
+@router.get("/sessions/{session_id}/permissions", summary="List a session's permission rules, newest first")
 async def list_session_permissions(
     services: ServicesDep, session_id: SessionId, page: PageDep
 ) -> PageOf[PermissionAnswer]:
@@ -95,8 +86,7 @@ async def list_session_permissions(
 
 @router.post(
     "/sessions/{session_id}/permissions",
-    operation_id="create_session_permission",
-    summary="Make a rule for one session",
+    summary="Create a permission rule for a session",
     status_code=201,
     responses=_EXISTS,
     dependencies=[IDEMPOTENT],
@@ -115,8 +105,7 @@ async def create_session_permission(
 
 @router.delete(
     "/sessions/{session_id}/permissions/{rule_id}",
-    operation_id="delete_session_permission",
-    summary="Delete a rule of a session",
+    summary="Delete a permission rule of a session",
     status_code=204,
 )
 async def delete_session_permission(
@@ -147,6 +136,7 @@ async def _create(
         names |= {agent_tool_name(agent.key) for agent in compiled.agents()}
         names |= await services.hooks.tool_names(scope.project_id, compiled)
     check_permission_name(body.permission, names)
+    answer_with(tuple, lambda made: (201 if made[1] else 200, _answer(made[0], compiled)))
     row, new = await services.permissions.add(scope, body.permission, body.pattern, body.action, actor)
     if new:
         await services.sessions.consents.apply_rules(scope, actor, row.id)

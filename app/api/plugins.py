@@ -13,10 +13,10 @@ from app.api.dependencies import ProjectId, ServicesDep
 from app.api.kaged_route import noun_router
 from app.api.schemas.plugins import EnabledAnswer, PluginAnswer, PluginsAnswer
 from app.bridges.plugins.manager import PluginDeclaration, PluginProblem
+from app.daemon.lifespan import Services
 from app.errors import NotFound
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.hooks.agent_plugins import declarations
-from app.lifespan import Services
 from app.states import PluginState
 
 router: APIRouter = noun_router("Plugins")
@@ -24,11 +24,7 @@ router: APIRouter = noun_router("Plugins")
 PluginName = Annotated[str, Path(description="A plugin's name.", max_length=64)]
 
 
-@router.get(
-    "/projects/{project_id}/plugins",
-    operation_id="list_plugins",
-    summary="List the plugins of a project's agents",
-)
+@router.get("/projects/{project_id}/plugins", summary="List the plugins of a project's agents")
 async def list_plugins(services: ServicesDep, project_id: ProjectId) -> PluginsAnswer:
     """Each with its state, the reason when it cannot be used, and the last lines of its log. One that no
     session has used yet is `stopped`."""
@@ -37,8 +33,7 @@ async def list_plugins(services: ServicesDep, project_id: ProjectId) -> PluginsA
 
 @router.post(
     "/projects/{project_id}/plugins/{name}/enable",
-    operation_id="enable_plugin",
-    summary="Have a disabled plugin started again at its next use",
+    summary="Enable a disabled plugin",
 )
 async def enable_plugin(services: ServicesDep, project_id: ProjectId, name: PluginName) -> EnabledAnswer:
     """A plugin that failed five times in ten minutes is disabled. Its failures are forgotten."""

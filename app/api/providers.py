@@ -5,42 +5,34 @@ Owns: parsing and answering. Never: calling a model (`harness.providers.router` 
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from fastapi import APIRouter
 
-from app.api.dependencies import ServicesDep
+from app.api.dependencies import PageDep, ServicesDep
 from app.api.kaged_route import noun_router
-from app.api.schemas.providers import (
-    ModelAnswer,
-    ModelsAnswer,
-    ProviderAnswer,
-    ProvidersAnswer,
-    ProviderTestAnswer,
-    TestProvider,
-)
+from app.api.pagination import answer_page, page_by_name
+from app.api.schemas.model import PageOf
+from app.api.schemas.providers import ModelAnswer, ProviderAnswer, ProviderTestAnswer, TestProvider
 
 router: APIRouter = noun_router("Providers")
 
 
-@router.get(
-    "/models", operation_id="list_models", summary="List the names that project files may use for models"
-)
-async def list_models(services: ServicesDep) -> ModelsAnswer:
-    """Aliases of the local configuration. A project file may also write `provider:model`."""
-    return ModelsAnswer(
-        models=[ModelAnswer.model_validate(entry) for entry in services.providers.list_models()]
-    )
+@router.get("/models", summary="List the model aliases")
+async def list_models(services: ServicesDep, page: PageDep) -> PageOf[ModelAnswer]:
+    """Aliases of the local configuration, by name. A project file may also write `provider:model`."""
+    found = page_by_name("models", services.providers.list_models(), attrgetter("alias"), page)
+    return answer_page(found, ModelAnswer.model_validate)
 
 
-@router.get("/providers", operation_id="list_providers", summary="List the configured providers")
-async def list_providers(services: ServicesDep) -> ProvidersAnswer:
-    """No credential is ever shown, only whether one is missing."""
-    entries = services.providers.list_providers()
-    return ProvidersAnswer(providers=[ProviderAnswer.model_validate(entry) for entry in entries])
+@router.get("/providers", summary="List the configured providers")
+async def list_providers(services: ServicesDep, page: PageDep) -> PageOf[ProviderAnswer]:
+    """By name. No credential is ever shown, only whether one is missing."""
+    found = page_by_name("providers", services.providers.list_providers(), attrgetter("name"), page)
+    return answer_page(found, ProviderAnswer.model_validate)
 
 
-@router.post(
-    "/providers/{name}/test", operation_id="test_provider", summary="Make one real call to a provider"
-)
+@router.post("/providers/{name}/test", summary="Make one real call to a provider")
 async def test_provider(
     services: ServicesDep, name: str, body: TestProvider | None = None
 ) -> ProviderTestAnswer:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from starlette.types import Scope
 
-from app.access_scopes import Principal
+from app.access.scopes import Principal
 from app.api.error_handlers import RETRY_AFTER
 from app.config import LimitSettings
 from app.errors import RateLimited

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
-from app.api.kaged_route import IDEMPOTENT, noun_router
+from app.api.kaged_route import CLAIMED, IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.schemas.checkpoints import (
     FileChangeAnswer,
@@ -21,10 +21,12 @@ from app.api.schemas.checkpoints import (
 )
 from app.api.schemas.model import PageOf
 from app.api.schemas.sessions import SessionDetail
-from app.api.session_detail import session_detail
-from app.harness.checkpoints.file_rollback import StagedFiles
-from app.harness.checkpoints.rollback import RollbackWish
+from app.api.session_detail import new_session_detail
+from app.harness.sessions.file_rollback import StagedFiles
+from app.harness.sessions.rollback import RollbackWish
+from app.storage.keyed_effect import answer_with
 from app.storage.models import Rollback
+from app.storage.models import Session as SessionRow
 
 router: APIRouter = noun_router("Checkpoints")
 
@@ -59,12 +61,11 @@ def staged_answer(staged: StagedFiles) -> StagedRollbackAnswer:
 
 @router.post(
     "/sessions/{session_id}/rollback",
-    operation_id="roll_back_session",
-    summary="Take a session back to a checkpoint or a message",
+    summary="Rewind a session to a checkpoint or a message",
     status_code=201,
     response_model=RollbackAnswer,
     responses={200: {"model": StagedRollbackAnswer, "description": "Staged: nothing was changed."}},
-    dependencies=[IDEMPOTENT],
+    dependencies=[CLAIMED],
 )
 async def roll_back_session(
     services: ServicesDep,
@@ -84,8 +85,7 @@ async def roll_back_session(
 
 @router.post(
     "/sessions/{session_id}/fork",
-    operation_id="fork_session",
-    summary="Open a session with the conversation up to a message",
+    summary="Fork a session at a message",
     status_code=201,
     dependencies=[IDEMPOTENT],
 )
@@ -94,15 +94,12 @@ async def fork_session(
 ) -> SessionDetail:
     """With the messages as they were then, also those that were superseded since, the same overrides, the
     project as it was compiled, and edited prompts. The session that is forked stays as it is."""
+    answer_with(SessionRow, lambda session: (201, new_session_detail(session)))
     made = await services.sessions.fork(session_id, body.message_id, actor=principal.actor)
-    return await session_detail(services, made)
+    return new_session_detail(made)
 
 
-@router.get(
-    "/sessions/{session_id}/rollbacks",
-    operation_id="list_rollbacks",
-    summary="List a session's rollbacks, newest first",
-)
+@router.get("/sessions/{session_id}/rollbacks", summary="List a session's rollbacks, newest first")
 async def list_rollbacks(
     services: ServicesDep, session_id: SessionId, page: PageDep
 ) -> PageOf[RollbackAnswer]:
@@ -115,9 +112,8 @@ async def list_rollbacks(
 
 @router.post(
     "/sessions/{session_id}/rollbacks/{rollback_id}/undo",
-    operation_id="undo_rollback",
-    summary="Bring back what a rollback took out",
-    dependencies=[IDEMPOTENT],
+    summary="Undo a rollback",
+    dependencies=[CLAIMED],
 )
 async def undo_rollback(
     services: ServicesDep,

@@ -5,13 +5,13 @@ Owns: parsing and answering. Never: what a run does (`harness.session`).
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Path, Query, Response
 
 from app.api.dependencies import PageDep, PrincipalDep, RunId, ServicesDep, SessionId
-from app.api.kaged_route import IDEMPOTENT, noun_router
+from app.api.kaged_route import CLAIMED, IDEMPOTENT, noun_router
 from app.api.pagination import answer_page
 from app.api.schemas.model import PageOf
 from app.api.schemas.runs import (
@@ -28,22 +28,29 @@ from app.api.schemas.runs import (
 from app.api.schemas.sessions import SessionDetail
 from app.api.session_detail import session_detail
 from app.errors import NotFound
-from app.harness.sent_request import sent_request
+from app.harness.sessions.sent_request import sent_request
 from app.messages import Usage
+from app.storage.keyed_effect import answer_with
 from app.storage.models import Run, Step, ToolCall
+from app.storage.pages import Page
+from app.storage.repositories.runs import RunTotals
 from app.storage.unit_of_work import UnitOfWork
 
 router: APIRouter = noun_router("Runs")
 
 
-def run_answer(row: Run) -> RunAnswer:
-    """Return a run as clients see it."""
-    return RunAnswer.model_validate({**row.model_dump(), "usage": Usage.model_validate(row.model_dump())})
+def run_answer(row: Run, totals: RunTotals | None = None) -> RunAnswer:
+    """Return a run as clients see it; without `totals` there is nothing below it."""
+    return RunAnswer.model_validate({**row.model_dump(), **_used(row, totals)})
 
 
-@router.get(
-    "/sessions/{session_id}/runs", operation_id="list_runs", summary="List a session's runs, newest first"
-)
+def _used(row: Run, totals: RunTotals | None) -> dict[str, Any]:
+    usage = Usage.model_validate(row.model_dump())
+    total = totals or RunTotals(usage, row.cost_usd)
+    return {"usage": usage, "total_usage": total.usage, "total_cost_usd": total.cost_usd}
+
+
+@router.get("/sessions/{session_id}/runs", summary="List a session's runs, newest first")
 async def list_runs(
     services: ServicesDep,
     session_id: SessionId,
@@ -53,22 +60,28 @@ async def list_runs(
     ] = False,
 ) -> PageOf[RunAnswer]:
     await services.sessions.get(session_id)
-    found = await services.storage.read(
-        lambda uow: uow.runs.list(session_id, roots_only=not every, limit=page.limit, cursor=page.cursor)
-    )
-    return answer_page(found, run_answer)
+
+    def read(uow: UnitOfWork) -> tuple[Page[Run], dict[str, RunTotals]]:
+        listed = uow.runs.list(session_id, roots_only=not every, limit=page.limit, cursor=page.cursor)
+        return listed, uow.runs.totals([run.id for run in listed.items])
+
+    found, totals = await services.storage.read(read)
+    return answer_page(found, lambda run: run_answer(run, totals.get(run.id)))
 
 
-@router.get("/runs/{run_id}", operation_id="get_run", summary="Show a run with its steps and tool calls")
+@router.get("/runs/{run_id}", summary="Show a run with its steps and tool calls")
 async def get_run(services: ServicesDep, run_id: RunId) -> RunDetail:
-    def read(uow: UnitOfWork) -> tuple[Run | None, list[Step], list[ToolCall], list[Run]]:
-        runs = uow.runs
-        return runs.get(run_id), runs.steps(run_id), uow.tool_calls.for_run(run_id), runs.below(run_id)
+    def read(
+        uow: UnitOfWork,
+    ) -> tuple[Run | None, list[Step], list[ToolCall], list[Run], dict[str, RunTotals]]:
+        runs, below = uow.runs, uow.runs.below(run_id)
+        totals = runs.totals([run_id, *(run.id for run in below)])
+        return runs.get(run_id), runs.steps(run_id), uow.tool_calls.for_run(run_id), below, totals
 
-    run, steps, calls, below = await services.storage.read(read)
+    run, steps, calls, below, totals = await services.storage.read(read)
     if run is None:
         raise NotFound(f"There is no run {run_id}.")
-    answer = run_answer(run)
+    answer = run_answer(run, totals.get(run.id))
     return RunDetail(
         **{name: getattr(answer, name) for name in RunAnswer.model_fields},
         cost_incomplete=any(step.stats.get("usage") and "cost" not in step.stats for step in steps),
@@ -82,8 +95,8 @@ async def get_run(services: ServicesDep, run_id: RunId) -> RunDetail:
                 background=child.background,
                 state=child.state,
                 reason=child.reason,
-                usage=Usage.model_validate(child.model_dump()),
                 cost_usd=child.cost_usd,
+                **_used(child, totals.get(child.id)),
             )
             for child in below
         ],
@@ -92,8 +105,7 @@ async def get_run(services: ServicesDep, run_id: RunId) -> RunDetail:
 
 @router.get(
     "/runs/{run_id}/steps/{number}/request",
-    operation_id="get_sent_request",
-    summary="Show exactly what a model call was sent",
+    summary="Show the exact request of a model call",
     response_model=SentRequestAnswer,
 )
 async def get_sent_request(
@@ -116,7 +128,24 @@ async def get_sent_request(
     return Response(orjson.dumps(answer), media_type="application/json")
 
 
-@router.post("/sessions/{session_id}/pause", operation_id="pause_session", summary="Pause the active run")
+@router.post("/runs/{run_id}/cancel", summary="Cancel one run")
+async def cancel_run(services: ServicesDep, principal: PrincipalDep, run_id: RunId) -> RunAnswer:
+    """Also the run of a subagent, whose caller is told and goes on. The runs below it end with it, and what
+    waits in the session runs next: cancel the session to hold that back."""
+    run = await services.sessions.one_run.cancel(run_id, principal.actor)
+    totals = await services.storage.read(lambda uow: uow.runs.totals([run.id]))
+    return run_answer(run, totals.get(run.id))
+
+
+@router.post("/runs/{run_id}/retry", summary="Retry a failed run", status_code=201, dependencies=[IDEMPOTENT])
+async def retry_run(services: ServicesDep, principal: PrincipalDep, run_id: RunId) -> RunAnswer:
+    """A new run with the same message, which has `retry_of`. It must be the session's newest run. What the
+    failed one has done stays in the conversation."""
+    answer_with(Run, lambda run: (201, run_answer(run)))
+    return run_answer(await services.sessions.one_run.retry(run_id, principal.actor))
+
+
+@router.post("/sessions/{session_id}/pause", summary="Pause the active run")
 async def pause_session(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId, body: PauseSession | None = None
 ) -> SessionDetail:
@@ -128,11 +157,10 @@ async def pause_session(
 
 @router.post(
     "/sessions/{session_id}/resume",
-    operation_id="resume_session",
-    summary="Go on from a checkpoint",
+    summary="Resume from a checkpoint",
     status_code=201,
     responses={200: {"model": ResumedAnswer, "description": "Nothing was left to do; the session is idle."}},
-    dependencies=[IDEMPOTENT],
+    dependencies=[CLAIMED],
 )
 async def resume_session(
     services: ServicesDep,
@@ -147,7 +175,7 @@ async def resume_session(
     return ResumedAnswer(run=run_answer(run) if run is not None else None)
 
 
-@router.post("/sessions/{session_id}/cancel", operation_id="cancel_session", summary="Stop the active run")
+@router.post("/sessions/{session_id}/cancel", summary="Cancel the active run")
 async def cancel_session(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId
 ) -> SessionDetail:
@@ -157,8 +185,7 @@ async def cancel_session(
 
 @router.post(
     "/sessions/{session_id}/continue",
-    operation_id="continue_session",
-    summary="Go on after an answer that was cut off",
+    summary="Continue after a truncated answer",
     status_code=201,
     dependencies=[IDEMPOTENT],
 )
@@ -166,5 +193,6 @@ async def continue_session(
     services: ServicesDep, principal: PrincipalDep, session_id: SessionId
 ) -> ResumedAnswer:
     """For a run whose last answer stopped with the reason `length`."""
+    answer_with(Run, lambda run: (201, ResumedAnswer(run=run_answer(run))))
     run = await services.sessions.continue_run(session_id, actor=principal.actor)
     return ResumedAnswer(run=run_answer(run))

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import HTTPConnection
 
-from app.access_scopes import Principal
+from app.access.scopes import Principal
 from app.errors import Forbidden
 from app.storage.storage import Storage
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.api.schemas.sessions import ContextUse, CostSplit, SessionAnswer, SessionDetail, Tokens
-from app.lifespan import Services
+from app.api.schemas.sessions import ContextUse, CostSplit, LastRun, SessionAnswer, SessionDetail, Tokens
+from app.daemon.lifespan import Services
+from app.harness.compaction.threshold import FALLBACK_WINDOW
 from app.storage.models import Run, Session, Step
 from app.storage.unit_of_work import UnitOfWork
 
@@ -16,28 +17,47 @@ from app.storage.unit_of_work import UnitOfWork
 async def session_detail(services: Services, session: Session) -> SessionDetail:
     """Return the answer for one session, from its row and what is stored below it."""
 
-    def read(uow: UnitOfWork) -> tuple[list[tuple[Run, Step]], bool, int, int, list[str], int]:
-        return (
-            _last_steps(uow, session.id),
-            uow.runs.has_unpriced_steps(session.id) or uow.compactions.has_unpriced(session.id),
-            len(uow.messages.queued(session.id)),
-            uow.interactions.count_pending(session.id),
-            [run.id for run in uow.runs.in_background(session.id)],
-            max(uow.events.last_seq(session.id), session.trimmed_through_seq),
-        )
+    def read(uow: UnitOfWork) -> dict[str, Any]:
+        active = uow.runs.active(session.id)
+        unpriced = uow.runs.has_unpriced_steps(session.id) or uow.compactions.has_unpriced(session.id)
+        return {
+            "cost_usd": _cost(session, incomplete=unpriced),
+            "context": _last_steps(uow, session.id),
+            "queued_messages": len(uow.messages.queued(session.id)),
+            "pending_interactions": uow.interactions.count_pending(session.id),
+            "last_run": LastRun.of(uow.runs.newest_roots([session.id]).get(session.id)),
+            "active_run": None if active is None else active.id,
+            "background_runs": [run.id for run in uow.runs.in_background(session.id)],
+            "last_seq": max(uow.events.last_seq(session.id), session.trimmed_through_seq),
+        }
 
-    last_steps, unpriced, queued, pending, background, last_seq = await services.storage.read(read)
+    found = await services.storage.read(read)
+    found["context"] = [_context_use(services, run, step) for run, step in found["context"]]
+    return _detail(session, found)
+
+
+def new_session_detail(session: Session) -> SessionDetail:
+    """Return the answer for a session that is stored just now: nothing has run in it."""
+    nothing: dict[str, Any] = {
+        "cost_usd": _cost(session, incomplete=False),
+        "context": [],
+        "queued_messages": 0,
+        "pending_interactions": 0,
+        "last_run": None,
+        "active_run": None,
+        "background_runs": [],
+        "last_seq": 0,
+    }
+    return _detail(session, nothing)
+
+
+def _detail(session: Session, found: dict[str, Any]) -> SessionDetail:
     answer = SessionAnswer.model_validate(session)
     return SessionDetail(
         **{name: getattr(answer, name) for name in SessionAnswer.model_fields},
         overrides=session.overrides,
         tokens=_tokens(session),
-        cost_usd=_cost(session, incomplete=unpriced),
-        context=[_context_use(services, run, step) for run, step in last_steps],
-        queued_messages=queued,
-        pending_interactions=pending,
-        background_runs=background,
-        last_seq=last_seq,
+        **found,
     )
 
 
@@ -69,8 +89,8 @@ def _last_steps(uow: UnitOfWork, session_id: str) -> list[tuple[Run, Step]]:
     """Return each agent's newest finished step, with its run."""
     found = []
     for run in uow.runs.newest_of_each_agent(session_id):
-        finished = [step for step in uow.runs.steps(run.id) if step.ended_at is not None]
-        found += [(run, step) for step in finished[-1:]]
+        step = uow.runs.newest_finished_step(run.id)
+        found += [] if step is None else [(run, step)]
     return found
 
 
@@ -78,11 +98,13 @@ def _context_use(services: Services, run: Run, step: Step) -> ContextUse:
     usage: dict[str, Any] = step.stats.get("usage") or {}
     counted = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
     tokens = sum(int(usage.get(name, 0)) for name in counted)
-    window = services.providers.catalog.context_window(step.provider, step.model)
+    known = services.providers.catalog.context_window(step.provider, step.model)
+    window = known or FALLBACK_WINDOW
     return ContextUse(
         agent_path=run.agent_path,
         model=f"{step.provider}:{step.model}",
         tokens=tokens,
         window=window,
-        fraction=round(tokens / window, 4) if window else None,
+        window_assumed=known is None,
+        fraction=round(tokens / window, 4),
     )

@@ -15,17 +15,22 @@ from starlette.responses import Response, StreamingResponse
 
 from app.api.dependencies import PageDep, PrincipalDep, ServicesDep, SessionId
 from app.api.kaged_route import IDEMPOTENT, noun_router
+from app.api.operator_audit import NOTED
 from app.api.pagination import answer_page
 from app.api.schemas.model import PageOf
 from app.api.schemas.sessions import (
     ChangeSession,
     CreateSession,
+    ImportedSessionDetail,
+    LastRun,
     ListedSession,
     SessionDetail,
     SessionStateName,
 )
-from app.api.session_detail import session_detail
+from app.api.session_detail import new_session_detail, session_detail
 from app.errors import KagedError
+from app.harness.transfer import transfer
+from app.storage.keyed_effect import answer_with
 from app.storage.models import Session as SessionRow
 
 log = logging.getLogger("kaged.api")
@@ -33,16 +38,11 @@ log = logging.getLogger("kaged.api")
 router: APIRouter = noun_router("Sessions")
 
 
-@router.post(
-    "/sessions",
-    operation_id="create_session",
-    summary="Open a session in a project",
-    status_code=201,
-    dependencies=[IDEMPOTENT],
-)
+@router.post("/sessions", summary="Create a session", status_code=201, dependencies=[IDEMPOTENT])
 async def create_session(
     services: ServicesDep, principal: PrincipalDep, body: CreateSession
 ) -> SessionDetail:
+    answer_with(SessionRow, lambda session: (201, new_session_detail(session)))
     session = await services.sessions.create(
         body.project_id,
         title=body.title,
@@ -51,10 +51,10 @@ async def create_session(
         overrides=body.overrides.model_dump(exclude_none=True) if body.overrides is not None else None,
         created_by=principal.actor,
     )
-    return await session_detail(services, session)
+    return new_session_detail(session)
 
 
-@router.get("/sessions", operation_id="list_sessions", summary="List sessions, newest first")
+@router.get("/sessions", summary="List sessions, newest first")
 async def list_sessions(
     services: ServicesDep,
     page: PageDep,
@@ -63,6 +63,7 @@ async def list_sessions(
     kind: Annotated[str | None, Query(max_length=32)] = None,
     issue_number: Annotated[int | None, Query(ge=1, le=2**31)] = None,
     text: Annotated[str | None, Query(max_length=200, description="Part of the title.")] = None,
+    asks: Annotated[bool, Query(description="Only sessions in which a question waits.")] = False,
 ) -> PageOf[ListedSession]:
     found = await services.sessions.list(
         project_id=project_id,
@@ -70,56 +71,53 @@ async def list_sessions(
         kind=kind,
         issue_number=issue_number,
         text=text,
+        asks=asks,
         limit=page.limit,
         cursor=page.cursor,
     )
     ids = [row.id for row in found.items]
-    pending = await services.storage.read(lambda uow: uow.interactions.pending_counts(ids))
+    pending, runs = await services.storage.read(
+        lambda uow: (uow.interactions.pending_counts(ids), uow.runs.newest_roots(ids))
+    )
 
     def listed(row: SessionRow) -> ListedSession:
-        waits = {"pending_interactions": pending.get(row.id, 0)}
-        return ListedSession.model_validate(row).model_copy(update=waits)
+        more = {"pending_interactions": pending.get(row.id, 0), "last_run": LastRun.of(runs.get(row.id))}
+        return ListedSession.model_validate(row).model_copy(update=more)
 
     return answer_page(found, listed)
 
 
-@router.post(
-    "/sessions/import", operation_id="import_session", summary="Import an exported session", status_code=201
-)
-async def import_session(request: Request, services: ServicesDep, principal: PrincipalDep) -> SessionDetail:
-    """The body is the file that an export gave (JSON lines); it is read as it arrives."""
-    session = await services.sessions.import_lines(request.stream(), principal.actor)
-    return await session_detail(services, session)
+@router.post("/sessions/import", summary="Import an exported session", status_code=201)
+async def import_session(
+    request: Request, services: ServicesDep, principal: PrincipalDep
+) -> ImportedSessionDetail:
+    """The body is the file that an export gave (JSON lines); it is read as it arrives. A file that was cut
+    off or changed is refused by the count and digest in its last line."""
+    imported = await services.imports.take(request.stream(), principal.actor)
+    detail = await session_detail(services, imported.session)
+    return ImportedSessionDetail(**dict(detail), warnings=imported.warnings)
 
 
-@router.get("/sessions/{session_id}", operation_id="get_session", summary="Show a session")
+@router.get("/sessions/{session_id}", summary="Show a session")
 async def get_session(services: ServicesDep, session_id: SessionId) -> SessionDetail:
     """Tokens, the cost by who spent it, and how full each agent's context is."""
     return await session_detail(services, await services.sessions.get(session_id))
 
 
-@router.patch(
-    "/sessions/{session_id}",
-    operation_id="update_session",
-    summary="Rename a session, or bind it to an issue",
-)
+@router.patch("/sessions/{session_id}", summary="Rename a session, or bind it to an issue")
 async def update_session(services: ServicesDep, session_id: SessionId, body: ChangeSession) -> SessionDetail:
     """`not_found` with the reason `issue_not_found` when the project has no such issue."""
     return await session_detail(services, await services.sessions.change(session_id, **body.values()))
 
 
-@router.delete(
-    "/sessions/{session_id}",
-    operation_id="delete_session",
-    summary="Delete a session and everything in it",
-    status_code=204,
-)
-async def delete_session(services: ServicesDep, session_id: SessionId) -> Response:
+@router.delete("/sessions/{session_id}", summary="Delete a session and everything in it", status_code=204)
+async def delete_session(request: Request, services: ServicesDep, session_id: SessionId) -> Response:
+    setattr(request.state, NOTED, {"project_id": (await services.sessions.get(session_id)).project_id})
     await services.sessions.delete(session_id)
     return Response(status_code=204)
 
 
-@router.post("/sessions/{session_id}/archive", operation_id="archive_session", summary="Archive a session")
+@router.post("/sessions/{session_id}/archive", summary="Archive a session")
 async def archive_session(services: ServicesDep, session_id: SessionId) -> SessionDetail:
     """An archived session can be read and exported; it takes no messages."""
     return await session_detail(services, await services.sessions.archive(session_id))
@@ -127,14 +125,13 @@ async def archive_session(services: ServicesDep, session_id: SessionId) -> Sessi
 
 @router.get(
     "/sessions/{session_id}/export",
-    operation_id="export_session",
     summary="Export a session as one file of JSON lines",
     response_class=StreamingResponse,
 )
 async def export_session(services: ServicesDep, session_id: SessionId) -> StreamingResponse:
     """A session that is running, or has a task in the background, cannot be exported. One that changes
     while it is exported breaks off: the file is not whole."""
-    lines = services.sessions.export_lines(session_id)
+    lines = transfer.export_session(services.storage, await services.sessions.get(session_id))
     # What can be refused is refused with the first line, while a status can still be sent.
     first = await anext(lines)
 

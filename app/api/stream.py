@@ -16,7 +16,7 @@ from typing import Annotated, Protocol
 from fastapi import APIRouter, Query, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
-from app.access_scopes import Principal
+from app.access.scopes import Principal
 from app.api.access_middleware import SECRET_KEY
 from app.api.client_frames import (
     Answer,
@@ -43,15 +43,14 @@ from app.api.error_handlers import (
 from app.api.operator_audit import note
 from app.api.rate_limits import Allowance, RateLimits
 from app.api.schemas.interactions import given_in
-from app.errors import BadRequest, Forbidden, KagedError
-from app.harness.frames import HubClosed, SessionDeleted, TooSlow
-from app.lifespan import Services
+from app.daemon.lifespan import Services
+from app.errors import BadRequest, Forbidden, KagedError, StorageError
+from app.harness.stream.frames import HubClosed, SessionDeleted, TooSlow
 
 router = APIRouter()
 
 MAX_BAD_FRAMES = 10
 SEND_STALL_SECONDS = 30.0
-CLOSE_SECONDS = 5.0
 CLOSE_UNSUPPORTED_DATA = 1003
 CLOSE_POLICY = 1008
 
@@ -156,10 +155,9 @@ class _Socket:
 
     async def _close(self, closing: _Closing) -> None:
         try:
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await self._websocket.close(closing.code, closing.reason)
-        except (TimeoutError, RuntimeError, WebSocketDisconnect):
-            # The client has stopped reading or is gone: there is nobody to tell the code to.
+            await self._websocket.close(closing.code, closing.reason)
+        except (RuntimeError, WebSocketDisconnect):
+            # The client is gone: there is nobody to tell the code to.
             return
 
     async def _send(self) -> None:
@@ -176,6 +174,8 @@ class _Socket:
             raise _Closing(CLOSE_RESTART, "restart") from None
         except SessionDeleted:
             raise _Closing(CLOSE_NOT_FOUND, "deleted") from None
+        except StorageError:
+            raise _Closing(CLOSE_RESTART, "unavailable") from None
 
     async def _send_text(self, text: str) -> None:
         self._sending_since = time.monotonic()

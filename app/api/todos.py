@@ -22,6 +22,8 @@ from app.api.schemas.todos import (
     ProposalStateName,
     TodoAnswer,
 )
+from app.harness.issues.todos import ChecklistState
+from app.storage.keyed_effect import answer_with
 
 router: APIRouter = noun_router("Issues")
 
@@ -32,7 +34,7 @@ _LIST = "/projects/{project_id}/issues/{number}/todos"
 _PROPOSALS = "/sessions/{session_id}/todo-proposals"
 
 
-@router.get(_LIST, operation_id="list_todos", summary="Show the checklist of an issue")
+@router.get(_LIST, summary="Show the checklist of an issue")
 async def list_todos(
     services: ServicesDep,
     project_id: ProjectId,
@@ -45,16 +47,15 @@ async def list_todos(
 
 
 @router.post(
-    _LIST,
-    operation_id="create_todo",
-    summary="Add an entry to the checklist of an issue",
-    status_code=201,
-    dependencies=[IDEMPOTENT],
+    _LIST, summary="Add an entry to the checklist of an issue", status_code=201, dependencies=[IDEMPOTENT]
 )
 async def create_todo(
     services: ServicesDep, author: AuthorDep, project_id: ProjectId, number: IssueNumber, body: CreateTodo
 ) -> TodoAnswer:
     """`conflict` with the reason `todo_exists` when an open entry has the same text."""
+    answer_with(
+        ChecklistState, lambda state: (201, TodoAnswer.model_validate(state.entry(state.changed or "")))
+    )
     row = await services.management.todos.add(
         project_id,
         number,
@@ -67,11 +68,7 @@ async def create_todo(
     return TodoAnswer.model_validate(row)
 
 
-@router.patch(
-    f"{_LIST}/{{todo_id}}",
-    operation_id="edit_todo",
-    summary="Change an entry of a checklist, accept a criterion or reject its claim",
-)
+@router.patch(f"{_LIST}/{{todo_id}}", summary="Update a checklist entry; accept or reject a criterion")
 async def edit_todo(
     services: ServicesDep,
     author: AuthorDep,
@@ -86,12 +83,7 @@ async def edit_todo(
     return TodoAnswer.model_validate(row)
 
 
-@router.delete(
-    f"{_LIST}/{{todo_id}}",
-    operation_id="delete_todo",
-    summary="Drop an entry of a checklist, a criterion too",
-    status_code=204,
-)
+@router.delete(f"{_LIST}/{{todo_id}}", summary="Drop a checklist entry", status_code=204)
 async def delete_todo(
     services: ServicesDep, author: AuthorDep, project_id: ProjectId, number: IssueNumber, todo_id: TodoId
 ) -> Response:
@@ -100,11 +92,7 @@ async def delete_todo(
     return Response(status_code=204)
 
 
-@router.get(
-    _PROPOSALS,
-    operation_id="list_todo_proposals",
-    summary="List what the subagents of a session have proposed, newest first",
-)
+@router.get(_PROPOSALS, summary="List the checklist proposals of a session's subagents, newest first")
 async def list_todo_proposals(
     services: ServicesDep, session_id: SessionId, page: PageDep, state: ProposalStateName | None = None
 ) -> PageOf[ProposalAnswer]:
@@ -118,8 +106,7 @@ async def list_todo_proposals(
 
 @router.post(
     f"{_PROPOSALS}/{{proposal_id}}/accept",
-    operation_id="accept_todo_proposal",
-    summary="Put a proposal on the checklist of the session's issue",
+    summary="Accept a proposal for the checklist of the session's issue",
 )
 async def accept_todo_proposal(
     services: ServicesDep, author: AuthorDep, session_id: SessionId, proposal_id: ProposalId
@@ -129,11 +116,7 @@ async def accept_todo_proposal(
     return ProposalAnswer.model_validate(row)
 
 
-@router.post(
-    f"{_PROPOSALS}/{{proposal_id}}/reject",
-    operation_id="reject_todo_proposal",
-    summary="Refuse a proposal",
-)
+@router.post(f"{_PROPOSALS}/{{proposal_id}}/reject", summary="Reject a proposal")
 async def reject_todo_proposal(
     services: ServicesDep, author: AuthorDep, session_id: SessionId, proposal_id: ProposalId
 ) -> ProposalAnswer:

@@ -6,17 +6,19 @@ Owns: parsing and answering. Never: how tokens work (`access_tokens`).
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from operator import attrgetter
 
 from fastapi import APIRouter, Request
 
-from app.access_scopes import UNBOUND, Binding
-from app.api.dependencies import OperatorDep, ServicesDep
+from app.access.scopes import UNBOUND, Binding
+from app.api.dependencies import OperatorDep, PageDep, ServicesDep
 from app.api.kaged_route import noun_router
+from app.api.pagination import answer_page, page_by_name
 from app.api.schemas.model import PageOf
 from app.api.schemas.operations import CreatedTokenAnswer, CreateToken, LaunchLink, TokenAnswer
+from app.daemon.lifespan import Services
 from app.errors import ValidationFailed
 from app.ids import now_ms
-from app.lifespan import Services
 
 router: APIRouter = noun_router("Access")
 
@@ -24,15 +26,14 @@ _LATEST = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp() * 1000)
 """What comes after it has no date in some time zone."""
 
 
-@router.get("/tokens", operation_id="list_tokens", summary="List access tokens")
-async def list_tokens(services: ServicesDep, operator: OperatorDep) -> PageOf[TokenAnswer]:
-    """Revoked and expired tokens are listed too. All of them are in one page."""
-    tokens = await services.access.tokens()
-    items = [TokenAnswer.model_validate(token) for token in tokens]
-    return PageOf(items=items, next_cursor=None, total=len(items))
+@router.get("/tokens", summary="List access tokens")
+async def list_tokens(services: ServicesDep, operator: OperatorDep, page: PageDep) -> PageOf[TokenAnswer]:
+    """The oldest first. Revoked and expired tokens are listed too."""
+    found = page_by_name("tokens", await services.access.tokens(), attrgetter("id"), page)
+    return answer_page(found, TokenAnswer.model_validate)
 
 
-@router.post("/tokens", operation_id="create_token", summary="Create an access token", status_code=201)
+@router.post("/tokens", summary="Create an access token", status_code=201)
 async def create_token(services: ServicesDep, operator: OperatorDep, body: CreateToken) -> CreatedTokenAnswer:
     """A token of the scope `agent` calls one agent's tools in one session and reads that session; one of
     the scope `plugin` reads the sessions of one project. Neither approves, mints tokens, loads projects
@@ -77,16 +78,12 @@ async def _binding(services: Services, body: CreateToken) -> Binding:
     return UNBOUND
 
 
-@router.delete("/tokens/{token_id}", operation_id="revoke_token", summary="Revoke an access token")
+@router.delete("/tokens/{token_id}", summary="Revoke an access token")
 async def revoke_token(services: ServicesDep, operator: OperatorDep, token_id: str) -> TokenAnswer:
     return TokenAnswer.model_validate(await services.access.revoke(token_id))
 
 
-@router.post(
-    "/tokens/launch-link",
-    operation_id="create_launch_link",
-    summary="Make a link that signs a browser in",
-)
+@router.post("/tokens/launch-link", summary="Create a link that signs in a browser")
 async def create_launch_link(request: Request, services: ServicesDep, operator: OperatorDep) -> LaunchLink:
     """The link of the daemon's start works once; this one is for the next browser."""
     return LaunchLink(url=services.access.launch_url(str(request.base_url).rstrip("/")))

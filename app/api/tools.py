@@ -5,47 +5,75 @@ Owns: parsing and answering. Never: running a tool (the session does, as it does
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+import asyncio
+from collections.abc import Coroutine
+from operator import attrgetter
+from typing import Any, TypeVar
 
-from app.access_scopes import Principal
-from app.api.dependencies import PrincipalDep, ProjectId, ServicesDep, SessionId
-from app.api.kaged_route import IDEMPOTENT, noun_router
+from fastapi import APIRouter, Request
+from starlette.requests import ClientDisconnect
+
+from app.access.scopes import Principal
+from app.api.dependencies import PageDep, PrincipalDep, ProjectId, ServicesDep, SessionId
+from app.api.kaged_route import CLAIMED, noun_router
+from app.api.pagination import answer_page, page_by_name
+from app.api.schemas.model import PageOf
 from app.api.schemas.tools import (
     AgentToolAnswer,
-    AgentToolsAnswer,
     CallTool,
     ToolAnswer,
     ToolEnvelopeAnswer,
-    ToolsAnswer,
 )
+from app.daemon.lifespan import Services
 from app.errors import Forbidden, NotFound
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.hooks.agent_plugins import Caller
-from app.harness.run_factory import child_tools
-from app.lifespan import Services
-from app.tools.definition import ToolDefinition
-from app.tools.registry import spec_of
-from app.tools.schema import result_schema
+from app.harness.loop.run_factory import child_tools
+from app.tools.contract.definition import ToolDefinition
+from app.tools.contract.schema import result_schema
+from app.tools.dispatch.registry import spec_of
+
+T = TypeVar("T")
+
+
+async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Return what `work` returns; cancel it when the client leaves. The request's body must have been read.
+
+    Raises ClientDisconnect once the work has ended because of that."""
+    running = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait({running, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            return running.result()
+        raise ClientDisconnect
+    finally:
+        for one in (running, leaving):
+            one.cancel()
+        await asyncio.gather(running, leaving, return_exceptions=True)
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
 
 router: APIRouter = noun_router("Tools")
 
 
-@router.get("/tools", operation_id="list_tools", summary="List the tools that exist")
-async def list_tools(services: ServicesDep) -> ToolsAnswer:
-    """With the JSON Schemas of their parameters and results. Existing does not mean being
+@router.get("/tools", summary="List the tools")
+async def list_tools(services: ServicesDep, page: PageDep) -> PageOf[ToolAnswer]:
+    """By name, with the JSON Schemas of their parameters and results. Existing does not mean being
     enabled for an agent."""
-    return ToolsAnswer(tools=[_tool(services, definition) for definition in services.registry.definitions()])
+    found = page_by_name("tools", services.registry.definitions(), attrgetter("name"), page)
+    return answer_page(found, lambda definition: _tool(services, definition))
 
 
-@router.get(
-    "/projects/{project_id}/agents/{agent_path}/tools",
-    operation_id="list_agent_tools",
-    summary="List what one agent of a project has",
-)
+@router.get("/projects/{project_id}/agents/{agent_path}/tools", summary="List the tools of an agent")
 async def list_agent_tools(
-    services: ServicesDep, principal: PrincipalDep, project_id: ProjectId, agent_path: str
-) -> AgentToolsAnswer:
-    """Each tool with the rule that decided, and exactly the parameters that the model is shown."""
+    services: ServicesDep, principal: PrincipalDep, project_id: ProjectId, agent_path: str, page: PageDep
+) -> PageOf[AgentToolAnswer]:
+    """By name, each tool with the rule that decided, and exactly the parameters that the model is shown."""
     agent = _agent(services.projects.compiled(project_id), agent_path)
     allowed = _allowed(agent)
     tools = []
@@ -74,22 +102,27 @@ async def list_agent_tools(
                 parameters=spec.parameters,
             )
         )
-    return AgentToolsAnswer(agent_path=agent_path, tools=tools)
+    return answer_page(page_by_name("agent tools", tools, attrgetter("name"), page), lambda tool: tool)
 
 
 @router.post(
     "/sessions/{session_id}/tools/{name}",
-    operation_id="call_tool",
     summary="Call a tool as one of the session's agents",
-    dependencies=[IDEMPOTENT],
+    dependencies=[CLAIMED],
 )
 async def call_tool(
-    services: ServicesDep, principal: PrincipalDep, session_id: SessionId, name: str, body: CallTool
+    request: Request,
+    services: ServicesDep,
+    principal: PrincipalDep,
+    session_id: SessionId,
+    name: str,
+    body: CallTool,
 ) -> ToolEnvelopeAnswer:
     """The same validation, permissions and audit as a model's call. A tool that fails answers 200
     with `type` `error`. An operator's call is that operator's consent, once; what an agent's token calls
-    and what would be asked of people is denied."""
-    envelope = await services.sessions.call_tool(
+    and what would be asked of people is denied. A call of a tool that only reads ends when its client
+    leaves."""
+    call = services.sessions.call_tool(
         session_id,
         name,
         body.params,
@@ -97,6 +130,9 @@ async def call_tool(
         actor=principal.actor,
         consents=principal.may_write,
     )
+    definition = services.registry.get(name)
+    reads = definition is not None and definition.read_only
+    envelope = await while_connected(request, call) if reads else await call
     return ToolEnvelopeAnswer.model_validate(envelope)
 
 
@@ -112,18 +148,23 @@ def _caller(principal: Principal, body: CallTool) -> str:
 
 def _tool(services: Services, definition: ToolDefinition) -> ToolAnswer:
     spec = services.registry.spec(definition.name)
-    return ToolAnswer(
-        name=definition.name,
-        wire_name=spec.wire_name,
-        title=definition.title,
-        description=spec.description,
-        parameters=spec.parameters,
-        result=result_schema(definition.result),
-        read_only=definition.read_only,
-        destructive=definition.destructive,
-        principal_scope=definition.principal_scope,
-        actions=list(definition.actions),
-        version=definition.version,
+    return ToolAnswer.model_validate(
+        {
+            "name": definition.name,
+            "namespace": definition.namespace,
+            "source": definition.source,
+            "requires": definition.requires,
+            "wire_name": spec.wire_name,
+            "title": definition.title,
+            "description": spec.description,
+            "parameters": spec.parameters,
+            "result": result_schema(definition.result),
+            "read_only": definition.read_only,
+            "destructive": definition.destructive,
+            "principal_scope": definition.principal_scope,
+            "actions": definition.actions,
+            "version": definition.version,
+        }
     )
 
 

@@ -23,6 +23,7 @@ from app.api.schemas.uploads import UploadAnswer
 from app.errors import ValidationFailed
 from app.harness.uploads.content import too_large
 from app.harness.uploads.service import ReceivedFile
+from app.storage.keyed_effect import answer_with
 from app.storage.models import Upload
 
 router: APIRouter = noun_router("Uploads")
@@ -54,8 +55,7 @@ FileName = Annotated[
 
 @router.post(
     "/uploads",
-    operation_id="upload_file",
-    summary="Hand a file in, to be named later",
+    summary="Upload a file",
     status_code=201,
     response_model=UploadAnswer,
     openapi_extra=FILE_BODY,
@@ -101,6 +101,7 @@ async def receive_file(
         media_type = form.media_type if form is not None else content_type
 
         async def keep() -> Response:
+            answer_with(Upload, lambda row: (201, UploadAnswer.model_validate(row)))
             row = await services.management.uploads.keep(
                 received, project_id=project_id, name=chosen, media_type=media_type, created_by=created_by
             )
@@ -118,15 +119,14 @@ async def receive_file(
         )
 
 
-@router.get("/uploads/{upload_id}", operation_id="get_upload", summary="Show what was handed in")
+@router.get("/uploads/{upload_id}", summary="Show an uploaded file")
 async def get_upload(services: ServicesDep, upload_id: UploadId) -> UploadAnswer:
     return UploadAnswer.model_validate(await services.management.uploads.get(upload_id))
 
 
 @router.get(
     "/uploads/{upload_id}/content",
-    operation_id="get_upload_content",
-    summary="Fetch a file that was handed in",
+    summary="Download an uploaded file",
     response_class=Response,
     responses={
         200: {"content": {"*/*": {"schema": _BINARY}}, "description": "The file, of its own type."},
@@ -144,12 +144,7 @@ async def get_upload_content(services: ServicesDep, upload_id: UploadId) -> Resp
     return _Download(path, row)
 
 
-@router.delete(
-    "/uploads/{upload_id}",
-    operation_id="delete_upload",
-    summary="Take back a file that nothing uses",
-    status_code=204,
-)
+@router.delete("/uploads/{upload_id}", summary="Delete an unused upload", status_code=204)
 async def delete_upload(services: ServicesDep, upload_id: UploadId) -> Response:
     await services.management.uploads.delete(upload_id)
     return Response(status_code=204)

@@ -5,13 +5,15 @@ Owns: parsing and answering. Never: what a run does (`harness.workflows`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
 from app.api.dependencies import AuthorDep, PageDep, ProjectId, ServicesDep
 from app.api.kaged_route import IDEMPOTENT, noun_router
-from app.api.pagination import answer_page
+from app.api.pagination import answer_page, page_by_name
 from app.api.schemas.model import PageOf
 from app.api.schemas.workflows import (
     InvokeWorkflow,
@@ -20,9 +22,13 @@ from app.api.schemas.workflows import (
     WorkflowRunStateName,
     WorkflowRunSummary,
 )
+from app.daemon.lifespan import Services
+from app.harness.dsl.compiled import CompiledWorkflow
 from app.harness.workflows.schedule import next_slot
 from app.ids import now_ms
 from app.states import WorkflowRunState
+from app.storage.keyed_effect import answer_with
+from app.storage.models import WorkflowRun
 
 router: APIRouter = noun_router("Workflows")
 
@@ -30,36 +36,35 @@ WorkflowName = Annotated[str, Path(description="A workflow's name in the project
 WorkflowRunId = Annotated[str, Path(description="A workflow run's id, `wfr_...`.", max_length=64)]
 
 
-@router.get(
-    "/projects/{project_id}/workflows",
-    operation_id="list_workflows",
-    summary="List a project's workflows",
-)
-async def list_workflows(services: ServicesDep, project_id: ProjectId) -> PageOf[WorkflowAnswer]:
-    """All of them, with their inputs, as the project file has them now."""
+@router.get("/projects/{project_id}/workflows", summary="List a project's workflows")
+async def list_workflows(
+    services: ServicesDep, project_id: ProjectId, page: PageDep
+) -> PageOf[WorkflowAnswer]:
+    """By name, with their inputs, as the project file has them now."""
     known = services.management.workflows.workflows(project_id)
+    found = page_by_name("workflows", known.items(), itemgetter(0), page)
     queued, running = await services.storage.read(
         lambda uow: (
             uow.workflow_runs.count_by_workflow(WorkflowRunState.QUEUED.value),
             uow.workflow_runs.count_by_workflow(WorkflowRunState.RUNNING.value),
         )
     )
-    items = [
-        WorkflowAnswer.of(
+
+    def answer(named: tuple[str, CompiledWorkflow]) -> WorkflowAnswer:
+        name, workflow = named
+        return WorkflowAnswer.of(
             name,
             workflow,
             next_at=None if workflow.schedule is None else next_slot(workflow.schedule, now_ms()),
             queued=queued[project_id, name],
             running=running[project_id, name],
         )
-        for name, workflow in known.items()
-    ]
-    return PageOf(items=items, next_cursor=None, total=len(items))
+
+    return answer_page(found, answer)
 
 
 @router.post(
     "/projects/{project_id}/workflows/{workflow}/invoke",
-    operation_id="invoke_workflow",
     summary="Start a workflow",
     status_code=201,
     dependencies=[IDEMPOTENT],
@@ -73,13 +78,14 @@ async def invoke_workflow(
 ) -> WorkflowRunAnswer:
     """The run is stored when this answers. It is `queued` while as many runs of the workflow go on as may.
     What is wrong with an input is told as `inputs.<name>`."""
+    answer_with(WorkflowRun, lambda run: (201, WorkflowRunAnswer.of(run, None, 0)))
     run = await services.management.workflows.invoke(
         project_id, workflow, body.inputs, author, issue_number=body.issue_number
     )
-    return WorkflowRunAnswer.of(run)
+    return await _answer(services, run)
 
 
-@router.get("/workflow-runs", operation_id="list_workflow_runs", summary="List workflow runs, newest first")
+@router.get("/workflow-runs", summary="List workflow runs, newest first")
 async def list_workflow_runs(
     services: ServicesDep,
     page: PageDep,
@@ -98,24 +104,35 @@ async def list_workflow_runs(
         limit=page.limit,
         cursor=page.cursor,
     )
-    return answer_page(found, WorkflowRunSummary.of)
+    work = await _work(services, found.items)
+    return answer_page(found, lambda run: WorkflowRunSummary.of(run, *work[run.id]))
 
 
-@router.get(
-    "/workflow-runs/{workflow_run_id}", operation_id="get_workflow_run", summary="Show a workflow run"
-)
+@router.get("/workflow-runs/{workflow_run_id}", summary="Show a workflow run")
 async def get_workflow_run(services: ServicesDep, workflow_run_id: WorkflowRunId) -> WorkflowRunAnswer:
     """With its inputs and, once it has ended, output, duration, cost and error."""
-    return WorkflowRunAnswer.of(await services.management.workflows.get(workflow_run_id))
+    return await _answer(services, await services.management.workflows.get(workflow_run_id))
 
 
-@router.post(
-    "/workflow-runs/{workflow_run_id}/cancel",
-    operation_id="cancel_workflow_run",
-    summary="Cancel a workflow run",
-)
+@router.post("/workflow-runs/{workflow_run_id}/cancel", summary="Cancel a workflow run")
 async def cancel_workflow_run(
     services: ServicesDep, author: AuthorDep, workflow_run_id: WorkflowRunId
 ) -> WorkflowRunAnswer:
     """Its session is stopped when this answers. A run that has ended already is a conflict."""
-    return WorkflowRunAnswer.of(await services.management.workflows.cancel(workflow_run_id, author))
+    run = await services.management.workflows.cancel(workflow_run_id, author)
+    return await _answer(services, run)
+
+
+async def _answer(services: Services, run: WorkflowRun) -> WorkflowRunAnswer:
+    work = await _work(services, [run])
+    return WorkflowRunAnswer.of(run, *work[run.id])
+
+
+async def _work(services: Services, runs: Sequence[WorkflowRun]) -> dict[str, tuple[str | None, int]]:
+    """Return the state of each run's session and how many of its questions wait, by the run's id."""
+    ids = [run.session_id for run in runs if run.session_id is not None]
+    states, pending = await services.storage.read(
+        lambda uow: (uow.sessions.states(ids), uow.interactions.pending_counts(ids))
+    )
+    sessions = {run.id: run.session_id or "" for run in runs}
+    return {run: (states.get(session), pending.get(session, 0)) for run, session in sessions.items()}

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from app.cli.answering import interaction_path, send_answer
 from app.cli.client import DaemonClient
 from app.cli.connected import Connected, in_project
 from app.cli.conversation import find_session, session_path
@@ -25,17 +24,18 @@ from app.cli.dialogs import (
     visible,
 )
 from app.cli.output import CommandFailed, print_json, print_table, print_text
+from app.cli.questions import interaction_path, send_answer
 from app.cli.terminal_dialog import ask_at_terminal
 
-_WAITING_STATES = ("paused", "running")
 _WORDS = ("once", "always", "reject")
+_LINE_END = " ⏎ "
 
 
 @click.command(name="answer")
 @click.argument("interaction", required=False)
 @click.argument("values", nargs=-1)
-@click.option("--session", help="Only of this session: its id, or `last`.")
-@click.option("--file", "-f", "files", multiple=True, metavar="FIELD=PATH", help="A file of a form.")
+@click.option("--session", help="Only this session: its id, or `last`.")
+@click.option("--file", "-f", "files", multiple=True, metavar="FIELD=PATH", help="A file for a form field.")
 @click.option("--comment", "-m", help="With reject: why; the agent reads it.")
 @in_project
 def command(
@@ -46,7 +46,7 @@ def command(
     files: tuple[str, ...],
     comment: str | None,
 ) -> None:
-    """Answer INTERACTION (itx_...); without it list what waits.
+    """Answer INTERACTION (itx_...); without it list the open questions.
 
     \b
     kaged answer itx_... once|always|reject [-m WHY]      a call that needs consent
@@ -69,10 +69,7 @@ def command(
         return await send_answer(client, path, body)
 
     closed = daemon.run(work)
-    if daemon.as_json:
-        print_json(closed)
-    else:
-        print_text(f"{closed['id']} {closed['state']}")
+    daemon.show(closed, f"{closed['id']} {closed['state']}")
 
 
 def _list(daemon: Connected, session: str | None) -> None:
@@ -94,16 +91,12 @@ def _list(daemon: Connected, session: str | None) -> None:
 async def _waiting(
     client: DaemonClient, daemon: Connected, session: str | None
 ) -> AsyncIterator[dict[str, Any]]:
-    """Yield what waits in one session, or in all that may have something open."""
+    """Yield what waits in one session, or in all."""
     if session is not None:
         ids = [(await find_session(client, session, daemon.project))["id"]]
     else:
-        ids = [
-            one["id"]
-            for state in _WAITING_STATES
-            async for one in client.items("/sessions", params={"state": state})
-        ]
-    for session_id in dict.fromkeys(ids):
+        ids = [one["id"] async for one in client.items("/sessions", params={"asks": "true"})]
+    for session_id in ids:
         path = f"{session_path(session_id)}/interactions"
         async for one in client.items(path, params={"state": "pending"}):
             yield one
@@ -112,11 +105,7 @@ async def _waiting(
 async def _find(
     client: DaemonClient, daemon: Connected, interaction_id: str, session: str | None
 ) -> dict[str, Any]:
-    if session is not None:
-        session_id = (await find_session(client, session, daemon.project))["id"]
-        found: dict[str, Any] = await client.request("GET", interaction_path(session_id, interaction_id))
-        return found
-    async for one in _waiting(client, daemon, None):
+    async for one in _waiting(client, daemon, session):
         if one["id"] == interaction_id:
             return one
     raise CommandFailed(
@@ -135,7 +124,7 @@ def _body(
     try:
         match kind:
             case "permission":
-                return _consent(values, comment)
+                return _consent(request, values, comment)
             case "form":
                 return {"values": _form(request["fields"], values, files)}
             case _:
@@ -145,9 +134,11 @@ def _body(
         raise click.UsageError(f"{problem}.") from None
 
 
-def _consent(values: Sequence[str], comment: str | None) -> dict[str, Any]:
+def _consent(request: Mapping[str, Any], values: Sequence[str], comment: str | None) -> dict[str, Any]:
     if len(values) != 1 or values[0] not in _WORDS:
         raise click.UsageError(f"say one of {', '.join(_WORDS)}.")
+    if values[0] == "always" and not request["suggestions"]:
+        raise click.UsageError("no rule can allow this always; say once or reject.")
     if comment is not None and values[0] != "reject":
         raise click.UsageError("--comment goes with reject.")
     return {"answer": values[0]} | ({"comment": comment} if comment is not None else {})
@@ -197,7 +188,8 @@ def _what(one: Mapping[str, Any]) -> str:
     asked = one["request"]
     match one["kind"]:
         case "permission":
-            text = f"{asked['tool']} {' '.join(map(str, asked['subjects']))}"
+            # Two commands must not look like one.
+            text = f"{asked['tool']} {_LINE_END.join(map(str, asked['subjects']))}".replace("\n", _LINE_END)
         case "form":
             text = f"{asked['summary']} ({', '.join(field['name'] for field in asked['fields'])})"
         case _:

@@ -15,9 +15,8 @@ from typing import Any
 import click
 
 from app.cli.client import DaemonClient, ReceivedFrame
+from app.cli.connected import Connected, connected
 from app.cli.conversation import LAST, find_session, session_path, show_missed
-from app.cli.daemon_address import daemon_options, find_daemon
-from app.cli.output import json_option
 from app.cli.questions import ANSWERED, Questions
 from app.cli.stream_view import StreamView
 from app.cli.streams import write_data
@@ -26,40 +25,27 @@ from app.cli.streams import write_data
 @click.command(name="attach")
 @click.argument("session", default=LAST)
 @click.option(
-    "--after-seq", type=click.IntRange(min=0), help="Begin after this event (default: show the history)."
+    "--after-seq", type=click.IntRange(min=0), help="Start after this event (default: show the history)."
 )
-@click.option("--until-idle", is_flag=True, help="Leave when no run is active and nothing is asked here.")
+@click.option("--until-idle", is_flag=True, help="Exit when no run is active and no question is open.")
 @click.option(
     "--project", type=click.Path(path_type=Path), help="With `last`: the newest session of this project."
 )
-@daemon_options
-@json_option
-def command(
-    session: str,
-    after_seq: int | None,
-    until_idle: bool,
-    project: Path | None,
-    url: str | None,
-    token: str | None,
-    data_dir: Path | None,
-    config_file: Path | None,
-    as_json: bool,
-) -> int:
-    """Follow SESSION (an id, or `last`). Ctrl-C leaves; the session goes on.
+@connected
+def command(daemon: Connected, session: str, after_seq: int | None, until_idle: bool) -> int:
+    """Follow SESSION (an id, or `last`). Ctrl-C leaves; the session continues.
 
     With --json every frame is a line, from --after-seq or from the first one.
     """
-    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
 
-    async def run() -> None:
-        async with DaemonClient(address) as client:
-            detail = await find_session(client, session, project)
-            following = asyncio.ensure_future(_follow(client, detail, after_seq, until_idle, as_json))
-            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, following.cancel)
-            with suppress(asyncio.CancelledError):
-                await following
+    async def run(client: DaemonClient) -> None:
+        detail = await find_session(client, session, daemon.project)
+        following = asyncio.ensure_future(_follow(client, detail, after_seq, until_idle, daemon.as_json))
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, following.cancel)
+        with suppress(asyncio.CancelledError):
+            await following
 
-    asyncio.run(run())
+    daemon.run(run)
     return 0
 
 
@@ -85,7 +71,7 @@ async def _follow(
         view.finish()
 
 
-async def _show_live(
+async def _show_live(  # noqa: C901
     client: DaemonClient,
     view: StreamView,
     session_id: str,

@@ -6,6 +6,7 @@ Owns: the two protocols as commands use them. Never: arguments or terminal outpu
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -19,6 +20,35 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 
 from app.cli.daemon_address import DaemonAddress
 from app.cli.output import CommandFailed
+
+_ID = r"[^\s/]+"
+_COMMANDS = (
+    (
+        rf"PATCH /api/v1/sessions/{_ID} with (?:\{{[^}}]*\}}|issue_number)",
+        "begin one with `kaged send --issue N`",
+    ),
+    (
+        rf"POST /api/v1/projects/{_ID}/workflows/([^\s/]+)/invoke and `issue_number`",
+        r"`kaged run \1 --issue N`",
+    ),
+    (rf"POST /api/v1/projects/{_ID}/workflows/([^\s/]+)/invoke", r"`kaged run \1`"),
+    (rf"POST /api/v1/sessions/{_ID}/(pause|resume|cancel)", r"`kaged session \1`"),
+    (r"POST /api/v1/projects/load", "`kaged send --project FOLDER`"),
+    (r"GET /api/v1/projects", "the page"),
+    (r"GET /api/v1/workflow-runs", "`kaged runs list`"),
+    (r"GET /api/v1/sessions", "`kaged session list`"),
+    (r"POST /api/v1/uploads", "--file NAME=PATH"),
+    (r"/api/v1/ws and GET /api/v1/sync", "`kaged attach`"),
+)
+"""Patterns of routes, the longer ones first, and what does the same in a terminal."""
+
+
+def in_commands(text: str) -> str:
+    """Return what the daemon says with commands in place of routes."""
+    for route, command in _COMMANDS:
+        text = re.sub(route, command, text)
+    return text
+
 
 API = "/api/v1"
 MAX_FRAME_BYTES = 16 * 1024 * 1024
@@ -58,7 +88,12 @@ class DaemonClient:
         headers = {"authorization": f"Bearer {address.token}"} if address.token else {}
         self._headers = headers
         self._http = httpx2.AsyncClient(
-            base_url=address.url, headers=headers, timeout=httpx2.Timeout(60.0, connect=5.0), trust_env=False
+            base_url=address.url,
+            headers=headers,
+            timeout=httpx2.Timeout(60.0, connect=5.0),
+            trust_env=False,
+            # To load certificates takes tens of milliseconds: only for a daemon that speaks TLS.
+            verify=not address.url.startswith("http:"),
         )
 
     async def __aenter__(self) -> DaemonClient:
@@ -110,6 +145,11 @@ class DaemonClient:
             cursor = page["next_cursor"]
             if cursor is None:
                 return
+
+    async def whole_list(self, path: str) -> dict[str, Any]:
+        """Return a whole list in the shape of one page."""
+        items = [item async for item in self.items(path)]
+        return {"items": items, "next_cursor": None, "total": len(items)}
 
     async def download(self, path: str) -> AsyncGenerator[bytes, None]:
         """Yield the body of an answer piece by piece."""
@@ -201,6 +241,7 @@ def _refusal(status: int, body: bytes) -> CommandFailed:
         code, message, details = str(error["code"]), str(error["message"]), error.get("details") or {}
     except (orjson.JSONDecodeError, KeyError, TypeError):
         code, message, details = "failed", f"the daemon answered with status {status}", {}
+    message = in_commands(message)
     if status == 401:
         message += " Give a token with --token, or use the data folder of the daemon with --data-dir."
     return CommandFailed(code, message, details=details)

@@ -18,7 +18,7 @@ import click
 from app.cli.client import DaemonClient
 from app.cli.conversation import open_project
 from app.cli.daemon_address import daemon_options, find_daemon
-from app.cli.output import json_option
+from app.cli.output import json_option, print_json, print_text
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
@@ -46,6 +46,13 @@ class Connected:
                 return await work(client)
 
         return asyncio.run(connected())
+
+    def show(self, answer: Any, text: str) -> None:
+        """Print what came of it: all of it as JSON, or else the one line for people."""
+        if self.as_json:
+            print_json(answer)
+        else:
+            print_text(text)
 
     async def project_id(self, client: DaemonClient) -> str:
         """Return the id of the project that `--project`, or the folder one is in, names."""
@@ -76,7 +83,9 @@ def connected(command: Decorated) -> Callable[..., Any]:
 def in_project(command: Decorated) -> Callable[..., Any]:
     """As `connected`, with the option `--project`."""
     option = click.option(
-        "--project", type=click.Path(path_type=Path), help="The project's folder (default: where you are)."
+        "--project",
+        type=click.Path(path_type=Path),
+        help="The project's folder (default: the current folder).",
     )
     return option(connected(command))
 

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from app.cli.client import DaemonClient
-from app.cli.daemon_address import DaemonAddress, find_project_root, require_project_root
+from app.cli.daemon_address import find_project_root, require_project_root
 from app.cli.output import CommandFailed, print_warning
 from app.cli.stream_view import StreamView
 
@@ -89,13 +89,12 @@ async def open_session(
 
 
 async def post_to_session(
-    address: DaemonAddress, session: str, path: str, body: dict[str, Any] | None
+    client: DaemonClient, session: str, path: str, body: dict[str, Any] | None
 ) -> tuple[str, dict[str, Any]]:
     """Post below the address of a session (an id, or `last`); return its id and the answer."""
-    async with DaemonClient(address) as client:
-        session_id: str = (await find_session(client, session, None))["id"]
-        answer: dict[str, Any] = await client.request("POST", f"{session_path(session_id)}{path}", body=body)
-        return session_id, answer
+    session_id: str = (await find_session(client, session, None))["id"]
+    answer: dict[str, Any] = await client.request("POST", f"{session_path(session_id)}{path}", body=body)
+    return session_id, answer
 
 
 def session_path(session_id: str) -> str:

@@ -78,9 +78,9 @@ def find_data_dir(*, data_dir: Path | None, config_file: Path | None) -> Path:
     return load_settings(config_file=config_file).daemon.data_dir
 
 
-def find_project_root(start: Path | None = None) -> Path | None:
-    """Return the nearest folder at or above `start` (default: here) that has a project file."""
-    here = (start or Path.cwd()).absolute()
+def find_project_root() -> Path | None:
+    """Return the nearest folder at or above this one that has a project file."""
+    here = Path.cwd().absolute()
     return next((folder for folder in (here, *here.parents) if (folder / PROJECT_FILE).is_file()), None)
 
 

@@ -12,19 +12,19 @@ from typing import Any
 import click
 
 from app.cli.daemon_address import local_options
-from app.cli.output import json_option, print_json, print_text
+from app.cli.output import CommandGroup, json_option, print_json, print_text
 
 
-@click.group(name="db")
+@click.group(name="db", cls=CommandGroup)
 def command() -> None:
-    """Look after the database."""
+    """Back up, restore, check and migrate the database."""
 
 
 @command.command(name="upgrade")
 @local_options
 @json_option
 def upgrade(data_dir: Path | None, config_file: Path | None, as_json: bool) -> None:
-    """Bring the schema to the one of this version; an embedded file is copied first."""
+    """Migrate the schema to this version; an embedded database is backed up first."""
     from app.storage import backup as maintenance  # SQLAlchemy, which other commands do without
 
     report = asyncio.run(maintenance.upgrade(*_database(data_dir, config_file)))
@@ -45,7 +45,7 @@ def upgrade(data_dir: Path | None, config_file: Path | None, as_json: bool) -> N
 @local_options
 @json_option
 def backup(file: Path, data_dir: Path | None, config_file: Path | None, as_json: bool) -> None:
-    """Write every row to FILE; a running daemon goes on."""
+    """Back up every row to FILE, also while a daemon runs."""
     from app.storage import backup as maintenance
 
     report = asyncio.run(maintenance.backup(*_database(data_dir, config_file), file))
@@ -54,11 +54,11 @@ def backup(file: Path, data_dir: Path | None, config_file: Path | None, as_json:
 
 @command.command(name="restore")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @local_options
 @json_option
 def restore(file: Path, yes: bool, data_dir: Path | None, config_file: Path | None, as_json: bool) -> None:
-    """Replace the whole content of the database by that of FILE.
+    """Replace the content of the database with that of FILE.
 
     Stop the daemon first. An embedded file is kept beside the new one.
     """
@@ -78,7 +78,7 @@ def restore(file: Path, yes: bool, data_dir: Path | None, config_file: Path | No
 @local_options
 @json_option
 def check(data_dir: Path | None, config_file: Path | None, as_json: bool) -> int:
-    """Look for damage, broken references and a wrong schema; exits with 1 when there is any."""
+    """Check for damage, broken references and a wrong schema; exit with 1 when there is any."""
     from app.storage import backup as maintenance
 
     report = asyncio.run(maintenance.check(*_database(data_dir, config_file)))

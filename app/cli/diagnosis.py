@@ -1,4 +1,5 @@
-"""What is present on this machine, found by looking: nothing is started and nothing is changed.
+"""What is present on this machine, found by looking: nothing is started, and nothing is changed but the note
+of what is told once.
 
 Owns: the findings of `kaged doctor`. Never: their layout, or the value of any credential.
 """
@@ -20,8 +21,8 @@ from app import __version__
 from app.bridges.dap.manager import AdapterTable
 from app.bridges.lsp.manager import ServerTable
 from app.bridges.plugins.manager import PluginProblem, installed_plugins
-from app.bridges.process import ChildProcesses
 from app.cli.install_advice import how_to_install
+from app.cli.toolchains import hidden_toolchains
 from app.config import (
     ProviderSettings,
     Settings,
@@ -30,17 +31,19 @@ from app.config import (
     settings_not_in_effect,
     without_credentials,
 )
+from app.daemon.cage_setup import look_for_tier
+from app.daemon.debug_adapters import debug_declarations
+from app.daemon.language_servers import declarations
+from app.daemon.trace_destinations import trace_findings
 from app.errors import KagedError, ToolError
-from app.harness.cage_setup import tier_of_machine
-from app.harness.debug_adapters import debug_declarations
-from app.harness.language_servers import declarations
-from app.harness.trace_destinations import trace_findings
-from app.programs import find_program
+from app.programs import find_program, on_path
 from app.storage import backup
+from app.storage.engine import sqlite_version
 from app.storage.lock import read_lock
-from app.storage.versions import sqlite_version
 
 Status = Literal["ok", "absent", "problem"]
+
+TOLD_OF_TRUST = "told-of-trusted-projects"
 
 _CONNECT_SECONDS = 1.0
 _LOW_DISK_BYTES = 1024**3
@@ -68,7 +71,9 @@ async def diagnose(settings: Settings) -> list[Finding]:
         *_system(),
         *_daemon(settings),
         await _storage(settings),
+        *await _trusted_by_upgrade(settings),
         *await _sandbox(settings),
+        *await asyncio.to_thread(_toolchains, settings),
         *_traces(settings),
         *await asyncio.gather(*(_provider(name, entry) for name, entry in settings.providers.items())),
         *await asyncio.to_thread(_language_servers, settings),
@@ -91,17 +96,9 @@ def _system() -> Iterator[Finding]:
     yield Finding("system", "kaged", "ok", __version__)
     yield Finding("system", "python", "ok", f"{platform.python_version()} at {sys.executable}")
     yield Finding("system", "sqlite", "ok", sqlite_version())
-    yield _program("system", "git", "git")
-    yield _search_engine()
-    yield _program("system", "ast-grep", str(find_program("ast-grep", child_environment()) or "ast-grep"))
-
-
-def _search_engine() -> Finding:
-    program = find_program("rg", child_environment())
-    if program is not None:
-        return Finding("system", "ripgrep", "ok", str(program))
-    slower = "not found: search.grep and search.glob use the built-in engine, which is slower"
-    return Finding("system", "ripgrep", "absent", slower, how_to_install("rg"))
+    yield _program("git", on_path("git", child_environment()))
+    yield _program("ripgrep", find_program("rg", child_environment()))
+    yield _program("ast-grep", find_program("ast-grep", child_environment()))
 
 
 def _daemon(settings: Settings) -> Iterator[Finding]:
@@ -164,13 +161,25 @@ async def _storage(settings: Settings) -> Finding:
     return Finding("storage", "postgresql", "ok", f"{report.database}, schema {report.schema}")
 
 
+async def _trusted_by_upgrade(settings: Settings) -> list[Finding]:
+    """Return the projects that an upgrade trusted, once: what is told is noted in the data folder."""
+    stamp, url = settings.daemon.data_dir / TOLD_OF_TRUST, settings.storage.url
+    if await asyncio.to_thread(stamp.exists):
+        return []
+    try:
+        address = url.get_secret_value() if url is not None else None
+        roots = await backup.trusted_by_upgrade(address, settings.daemon.data_dir)
+        if roots:
+            await asyncio.to_thread(stamp.touch, mode=0o600)
+    except (KagedError, OSError):
+        return []  # the storage's own finding says what is wrong
+    detail = "loaded before there was trust, so it is trusted as it was then"
+    return [Finding("projects", root, "ok", detail, f"kaged trust --remove {root}") for root in roots]
+
+
 async def _sandbox(settings: Settings) -> list[Finding]:
     """Make a cage and try it, as a daemon does at its start."""
-    children = ChildProcesses()
-    try:
-        tier = await tier_of_machine(children, settings)
-    finally:
-        await children.aclose()
+    tier = await look_for_tier(settings)
     group = "sandbox"
     wanted = settings.sandbox.mode in ("full", "landlock")
     status: Status = "ok" if tier.name in ("full", "landlock") else "problem" if wanted else "absent"
@@ -183,6 +192,16 @@ async def _sandbox(settings: Settings) -> list[Finding]:
         hint = how_to_install("bwrap") if absent else None
         found.append(Finding(group, name, "absent" if absent else "ok", seen, hint))
     return found
+
+
+def _toolchains(settings: Settings) -> list[Finding]:
+    """Return the toolchains that no cage shows. Blocks: looks for programs."""
+    if settings.sandbox.mode == "off":
+        return []
+    hidden = hidden_toolchains(child_environment(), settings.sandbox.read_only, home=Path.home())
+    return [
+        Finding("sandbox", one.name, "absent", f"{one.program} is in no cage", one.advice()) for one in hidden
+    ]
 
 
 async def _provider(name: str, provider: ProviderSettings) -> Finding:
@@ -256,11 +275,10 @@ def _debug_adapters(settings: Settings) -> list[Finding]:
     return found
 
 
-def _program(group: str, name: str, program: str) -> Finding:
-    path = shutil.which(program)
+def _program(name: str, path: Path | None) -> Finding:
     if path is None:
-        return Finding(group, name, "absent", f"{program} is not on the path", how_to_install(program))
-    return Finding(group, name, "ok", path)
+        return Finding("system", name, "absent", f"{name} is not on the path", how_to_install(name))
+    return Finding("system", name, "ok", str(path))
 
 
 def _text(path: str) -> str:

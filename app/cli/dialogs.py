@@ -44,21 +44,17 @@ class Dialog(Protocol):
 
     def opening(self) -> list[Line]:
         """Return what is asked, whole."""
-        ...
 
     def prompt(self) -> list[Line]:
         """Return what is to be typed next."""
-        ...
 
     def take(self, typed: str) -> Mapping[str, Any] | None:
         """Take one line; return the body of the answer once it is complete, else None.
 
         Raises NotUnderstood, and stays where it was."""
-        ...
 
     def restart(self) -> None:
         """Begin anew, after the daemon has refused the answer."""
-        ...
 
 
 def dialog_of(kind: str, request: Mapping[str, Any]) -> Dialog:
@@ -74,6 +70,7 @@ def dialog_of(kind: str, request: Mapping[str, Any]) -> Dialog:
 
 _WORDS = {"y": "once", "a": "always", "n": "reject"}
 _HELP = "type y (once), a (always) or n (no; you may add why), then Enter"
+_ONCE_HELP = "type y (once) or n (no; you may add why), then Enter; no rule can allow it always"
 
 
 class ConsentDialog:
@@ -81,6 +78,7 @@ class ConsentDialog:
 
     def __init__(self, request: Mapping[str, Any]) -> None:
         self._request = request
+        self._help = _HELP if request["suggestions"] else _ONCE_HELP
         self.name = str(request["tool"])
 
     def opening(self) -> list[Line]:
@@ -93,13 +91,13 @@ class ConsentDialog:
     def prompt(self) -> list[Line]:
         rules = ", ".join(f"{rule['permission']} {rule['pattern']}" for rule in self._request["suggestions"])
         offered = [Line(f"  always would allow {visible(rules)}", dim=True)] if rules else []
-        return [*offered, Line(f"  {_HELP}", asks=True)]
+        return [*offered, Line(f"  {self._help}", asks=True)]
 
     def take(self, typed: str) -> Mapping[str, Any] | None:
         word, _, rest = typed.strip().partition(" ")
         answer = _WORDS.get(word.lower())
-        if answer is None:
-            raise NotUnderstood(_HELP)
+        if answer is None or (answer == "always" and not self._request["suggestions"]):
+            raise NotUnderstood(self._help)
         return {"answer": answer} | ({"comment": rest.strip()} if answer == "reject" and rest.strip() else {})
 
     def restart(self) -> None:

@@ -6,13 +6,17 @@ Owns: the command and its layout. Never: looking (`diagnosis`).
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from app.cli.daemon_address import local_options
 from app.cli.output import json_option, print_json, print_text
+
+if TYPE_CHECKING:
+    from app.cli.diagnosis import Finding
 
 _MARKS = {"ok": ("✓", "green"), "absent": ("–", None), "problem": ("✗", "red")}
 
@@ -21,7 +25,7 @@ _MARKS = {"ok": ("✓", "green"), "absent": ("–", None), "problem": ("✗", "r
 @local_options
 @json_option
 def command(data_dir: Path | None, config_file: Path | None, as_json: bool) -> int:
-    """Say what is present on this machine, and how to install what is not.
+    """Check this machine: what is installed, what is missing, and how to install it.
 
     Exits with 1 when something keeps kaged from working; what is merely absent does not count.
     """
@@ -44,4 +48,23 @@ def command(data_dir: Path | None, config_file: Path | None, as_json: bool) -> i
         print_text(f"  {mark} {finding.name.ljust(width)}  {finding.detail}", color=color)
         if finding.advice is not None:
             print_text(f"    {' ' * width}  → {finding.advice}", dim=True)
+    _print_summary(findings)
     return 0 if healthy else 1
+
+
+def _print_summary(findings: Sequence[Finding]) -> None:
+    """Say at the end, where a person looks first, what matters of many lines."""
+    problems = [finding for finding in findings if finding.status == "problem"]
+    absent = sum(finding.status == "absent" for finding in findings)
+    present = len(findings) - len(problems) - absent
+    cages = next((finding.detail for finding in findings if finding.name == "cages"), None)
+    providers = [one.name for one in findings if one.group == "providers" and one.status == "ok"]
+    print_text("summary", bold=True)
+    for problem in problems:
+        print_text(f"  ✗ {problem.group}, {problem.name}: {problem.detail}", color="red")
+    if not problems:
+        print_text("  ✓ no problems found", color="green")
+    print_text(f"  {present} present, {absent} absent; what is absent is missed only by what uses it")
+    if cages is not None:
+        print_text(f"  cages: {cages}")
+    print_text(f"  models: {', '.join(providers) or 'no provider has a credential'}")

@@ -1,16 +1,24 @@
-"""`kaged init`: write a commented starter project.
+"""`kaged init`: write a commented starter project, and trust what was written.
 
-Owns: the command. Never: what is in the starter (`app.harness.dsl.starter`). It needs no daemon.
+Owns: the command. Never: what is in the starter (`app.harness.dsl.starter`), or what trust means. It needs no
+daemon.
 """
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from app.cli.daemon_address import PROJECT_FILE
 from app.cli.output import CommandFailed, json_option, print_json, print_text
+from app.cli.trust import decide
+from app.errors import KagedError
+
+if TYPE_CHECKING:
+    from app.config import Settings
 
 
 @click.command(name="init")
@@ -24,21 +32,51 @@ def command(folder: Path, model: str | None, as_json: bool) -> None:
         raise CommandFailed(
             "conflict", f"{root / PROJECT_FILE} exists already; look at it with `kaged check {folder}`"
         )
+    if not root.parent.is_dir():
+        raise CommandFailed(
+            "not_found",
+            f"{root.parent} is no folder, so {root.name} cannot be made there; correct the path, or make the "
+            f"folder with `mkdir -p {root.parent}`",
+        )
+    from app.config import load_settings
+    from app.daemon.cage_setup import look_for_tier
     from app.harness.dsl.starter import DEFAULT_MODEL, write_starter
 
+    settings = load_settings()
+    tier = asyncio.run(look_for_tier(settings))
+    without_cage = None if tier.name == "full" else f"{tier.name}: {tier.reason}"
+    was_there = (root / PROJECT_FILE.parent).exists()
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        result = write_starter(root, model=model or DEFAULT_MODEL)
+        root.mkdir(exist_ok=True)
+        result = write_starter(root, model=model or DEFAULT_MODEL, without_cage=without_cage)
     except OSError as error:
         raise CommandFailed(
             "failed", f"{error.filename or root} cannot be written: {error.strerror}"
         ) from error
+    # What was there before may be somebody else's: the operator looks at it first.
+    untrusted = f"{PROJECT_FILE.parent} was there before" if was_there else _trust(settings, root)
     if as_json:
         written, kept = ([str(path) for path in paths] for paths in (result.written, result.kept))
-        print_json({"root": str(root), "files": written, "kept": kept})
+        cages = {"tier": tier.name, "reason": tier.reason}
+        print_json(
+            {"root": str(root), "files": written, "kept": kept, "cages": cages, "trusted": untrusted is None}
+        )
         return
     for path in result.written:
         print_text(f"wrote {path}", dim=True)
     for path in result.kept:
         print_text(f"kept {path}, which was there", dim=True)
+    if without_cage is not None:
+        print_text(f"no cage: the root agent has all rights of your user here ({without_cage})")
+    if untrusted is not None:
+        print_text(f"not trusted yet ({untrusted}): kaged trust {root}", color="yellow")
     print_text(f"next: look at {root / PROJECT_FILE}, then `kaged serve` there")
+
+
+def _trust(settings: Settings, root: Path) -> str | None:
+    """Trust what was just written; return why that could not be stored."""
+    try:
+        asyncio.run(decide(settings, root, "grant"))
+    except (CommandFailed, KagedError) as problem:
+        return str(problem)
+    return None

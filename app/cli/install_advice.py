@@ -16,7 +16,7 @@ _MANAGERS: Mapping[str, str] = {
     "zypper": "sudo zypper install {}",
     "brew": "brew install {}",
 }
-_PACKAGES: Mapping[str, str] = {"git": "git", "rg": "ripgrep", "bwrap": "bubblewrap"}
+_PACKAGES: Mapping[str, str] = {"bwrap": "bubblewrap"}
 _COMMANDS: Mapping[str, str] = {
     "ollama": "install Ollama and start it with `ollama serve`",
 }

@@ -17,12 +17,12 @@ from app.cli.file_upload import checked_file, upload_all
 from app.cli.issue_changes import CHANGES
 from app.cli.issue_checklist import CHECKLIST
 from app.cli.issue_view import STATUSES, issue_path, print_issue, print_issue_line
-from app.cli.output import CommandFailed, print_json, print_table, print_text
+from app.cli.output import CommandFailed, CommandGroup, print_json, print_table, print_text
 
 _ALIASES = {"create": "new", "view": "show", "close": "resolve", "ls": "list"}
 
 
-class _IssueGroup(click.Group):
+class _IssueGroup(CommandGroup):
     """Knows the names that other tools have for the same commands."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -45,8 +45,8 @@ def command() -> None:
     "--status", "-s", "statuses", multiple=True, type=click.Choice(STATUSES), help="May be repeated."
 )
 @click.option("--search", "-S", help='Words in title, text or comments; "a phrase", prefix*, -without.')
-@click.option("--assignment", "-a", help="Only those assigned to `primary`, workflow:NAME or session:ID.")
-@click.option("--all", "every", is_flag=True, help="Also those that are resolved or rejected.")
+@click.option("--assignment", "-a", help="Only issues assigned to `primary`, workflow:NAME or session:ID.")
+@click.option("--all", "every", is_flag=True, help="Include resolved and rejected issues.")
 @click.option("--limit", "-L", type=click.IntRange(1, 1000), default=30, show_default=True)
 @in_project
 def list_issues(
@@ -57,7 +57,7 @@ def list_issues(
     every: bool,
     limit: int,
 ) -> None:
-    """List issues: the newest first, or with --search the best first."""
+    """List issues, newest first; with --search, best match first."""
     if every and statuses:
         raise click.UsageError("give --status or --all, not both.")
     chosen = statuses or (
@@ -85,7 +85,7 @@ def list_issues(
         print_text(f"{len(items)} of {total}; more with --limit", dim=True)
 
 
-@command.command(name="show", short_help="Show an issue with all that belongs to it.")
+@command.command(name="show", short_help="Show an issue with its history, links, files and checklist.")
 @click.argument("number", type=click.IntRange(min=1))
 @in_project
 def show(daemon: Connected, number: int) -> None:
@@ -106,11 +106,11 @@ def show(daemon: Connected, number: int) -> None:
 
 @command.command(name="new", short_help="File an issue.")
 @click.argument("title", required=False)
-@click.option("--title", "-t", "title_option", help="Another way to give TITLE.")
-@click.option("--body", "-b", help="Its text, in Markdown; `-` reads standard input.")
-@click.option("--body-file", "-F", help="A file with the text; `-` is standard input.")
+@click.option("--title", "-t", "title_option", help="The title, instead of TITLE.")
+@click.option("--body", "-b", help="The description in Markdown; `-` reads standard input.")
+@click.option("--body-file", "-F", help="A file with the description; `-` is standard input.")
 @click.option("--attach", "files", multiple=True, type=click.Path(path_type=Path), help="May be repeated.")
-@click.option("--assign", help="`primary`, workflow:NAME or session:ID; the work begins at once.")
+@click.option("--assign", help="`primary`, workflow:NAME or session:ID; work starts at once.")
 @in_project
 def new(
     daemon: Connected,
@@ -155,14 +155,14 @@ async def _assigned(client: DaemonClient, project_id: str, number: int, target: 
     return changed
 
 
-@command.command(name="edit", short_help="Change title or text of an issue.")
+@command.command(name="edit", short_help="Change title or description of an issue.")
 @click.argument("number", type=click.IntRange(min=1))
 @click.option("--title", "-t")
-@click.option("--body", "-b", help="Its text, in Markdown; `-` reads standard input.")
-@click.option("--body-file", "-F", help="A file with the text; `-` is standard input.")
+@click.option("--body", "-b", help="The description in Markdown; `-` reads standard input.")
+@click.option("--body-file", "-F", help="A file with the description; `-` is standard input.")
 @in_project
 def edit(daemon: Connected, number: int, title: str | None, body: str | None, body_file: str | None) -> None:
-    """Change title or text of issue NUMBER; the first text is kept."""
+    """Change title or description of issue NUMBER; the original text is kept."""
     text = text_or_file(body, body_file, name="text")
     changes = {name: value for name, value in {"title": title, "body": text}.items() if value is not None}
     if not changes:

@@ -24,9 +24,9 @@ Number = click.IntRange(min=1)
 @click.command(name="comment", short_help="Add a comment.")
 @click.argument("number", type=Number)
 @click.argument("text", required=False)
-@click.option("--body", "-b", help="Another way to give TEXT.")
+@click.option("--body", "-b", help="The comment, instead of TEXT.")
 @click.option("--body-file", "-F", help="A file with the text; `-` is standard input.")
-@click.option("--internal", is_flag=True, help="For operators and agents only, not for guests.")
+@click.option("--internal", is_flag=True, help="Visible to operators and agents only.")
 @in_project
 def comment(
     daemon: Connected,
@@ -44,10 +44,7 @@ def comment(
         raise click.UsageError("say what the comment is: TEXT or --body-file.")
     sent = {"body": said, "visibility": "operator_only" if internal else "all"}
     made = _send(daemon, "POST", number, "/comments", sent)
-    if daemon.as_json:
-        print_json(made)
-    else:
-        print_text(f"commented on #{number}")
+    daemon.show(made, f"commented on #{number}")
 
 
 def _moved(daemon: Connected, number: int, to: str, said: str | None) -> None:
@@ -62,7 +59,7 @@ def _moved(daemon: Connected, number: int, to: str, said: str | None) -> None:
 @click.command(name="move", short_help="Move an issue to another status.")
 @click.argument("number", type=Number)
 @click.argument("status", type=click.Choice(STATUSES))
-@click.option("--comment", "-m", "said", help="Why; needed for resolved and rejected.")
+@click.option("--comment", "-m", "said", help="The reason; required for resolved and rejected.")
 @in_project
 def move(daemon: Connected, number: int, status: str, said: str | None) -> None:
     """Move issue NUMBER to STATUS."""
@@ -74,13 +71,13 @@ def move(daemon: Connected, number: int, status: str, said: str | None) -> None:
 @click.option("--comment", "-m", "-c", "said", required=True, help="What was done.")
 @in_project
 def resolve(daemon: Connected, number: int, said: str) -> None:
-    """Resolve issue NUMBER; criteria that are left on its checklist are accepted with it."""
+    """Resolve issue NUMBER and accept the remaining criteria of its checklist."""
     _moved(daemon, number, "resolved", said)
 
 
 @click.command(name="reject", short_help="Reject an issue: it will not be done.")
 @click.argument("number", type=Number)
-@click.option("--comment", "-m", "-c", "said", required=True, help="Why it will not be done.")
+@click.option("--comment", "-m", "-c", "said", required=True, help="The reason for the rejection.")
 @in_project
 def reject(daemon: Connected, number: int, said: str) -> None:
     """Reject issue NUMBER: it will not be done."""
@@ -92,17 +89,17 @@ def reject(daemon: Connected, number: int, said: str) -> None:
 @click.option("--comment", "-m", "-c", "said", help="Why.")
 @in_project
 def reopen(daemon: Connected, number: int, said: str | None) -> None:
-    """Reopen issue NUMBER, which was resolved or rejected."""
+    """Reopen the resolved or rejected issue NUMBER."""
     _moved(daemon, number, "reopened", said)
 
 
-@click.command(name="assign", short_help="Assign an issue, which begins the work.")
+@click.command(name="assign", short_help="Assign an issue and start the work.")
 @click.argument("number", type=Number)
 @click.argument("target", required=False)
-@click.option("--none", "nobody", is_flag=True, help="Take the assignment away; what has begun goes on.")
+@click.option("--none", "nobody", is_flag=True, help="Remove the assignment; running work continues.")
 @in_project
 def assign(daemon: Connected, number: int, target: str | None, nobody: bool) -> None:
-    """Assign issue NUMBER to TARGET, which begins the work: `primary` (a new session), workflow:NAME,
+    """Assign issue NUMBER to TARGET and start the work: `primary` (a new session), workflow:NAME,
     or session:ID."""
     if (target is None) != nobody:
         raise click.UsageError("name a TARGET, or take the assignment away with --none.")
@@ -113,27 +110,24 @@ def assign(daemon: Connected, number: int, target: str | None, nobody: bool) -> 
         print_issue_line(issue, f"assigned to {target}" if target else "assigned to nobody")
 
 
-@click.command(name="link", short_help="Say that an issue blocks, relates to or duplicates another.")
+@click.command(name="link", short_help="Link an issue: blocks, relates to or duplicates another.")
 @click.argument("number", type=Number)
 @click.argument("kind", type=click.Choice(LINK_KINDS))
 @click.argument("other", type=Number)
 @in_project
 def link(daemon: Connected, number: int, kind: str, other: int) -> None:
-    """Say that issue NUMBER blocks, relates to or duplicates issue OTHER."""
+    """Link issue NUMBER to issue OTHER: blocks, relates to or duplicates."""
     made = _send(daemon, "POST", number, "/links", {"kind": kind, "target": other})
-    if daemon.as_json:
-        print_json(made)
-    else:
-        print_text(f"#{number} {kind} #{other} {made['title']}")
+    daemon.show(made, f"#{number} {kind} #{other} {made['title']}")
 
 
-@click.command(name="unlink", short_help="Take a link back.")
+@click.command(name="unlink", short_help="Remove a link.")
 @click.argument("number", type=Number)
 @click.argument("kind", type=click.Choice(LINK_KINDS))
 @click.argument("other", type=Number)
 @in_project
 def unlink(daemon: Connected, number: int, kind: str, other: int) -> None:
-    """Take back that issue NUMBER blocks, relates to or duplicates issue OTHER."""
+    """Remove a link from issue NUMBER to issue OTHER."""
 
     async def remove(client: DaemonClient) -> dict[str, Any]:
         path = issue_path(await daemon.project_id(client), number)
@@ -144,10 +138,7 @@ def unlink(daemon: Connected, number: int, kind: str, other: int) -> None:
         raise CommandFailed("not_found", f"#{number} has no link `{kind}` to #{other}")
 
     removed = daemon.run(remove)
-    if daemon.as_json:
-        print_json(removed)
-    else:
-        print_text(f"#{number} no longer {kind} #{other}")
+    daemon.show(removed, f"#{number} no longer {kind} #{other}")
 
 
 @click.command(name="attach", short_help="Attach files to an issue.")
@@ -174,12 +165,12 @@ def attach(daemon: Connected, number: int, files: tuple[Path, ...]) -> None:
         print_text(f"{file['name']}  {readable_size(file['size_bytes'])}  {file['id']}")
 
 
-@click.command(name="detach", short_help="Take a file away from an issue.")
+@click.command(name="detach", short_help="Remove a file from an issue.")
 @click.argument("number", type=Number)
 @click.argument("file")
 @in_project
 def detach(daemon: Connected, number: int, file: str) -> None:
-    """Take FILE (its name or id) away from issue NUMBER."""
+    """Remove FILE (its name or id) from issue NUMBER."""
 
     async def remove(client: DaemonClient) -> dict[str, Any]:
         path = issue_path(await daemon.project_id(client), number)
@@ -188,19 +179,21 @@ def detach(daemon: Connected, number: int, file: str) -> None:
         return found
 
     removed = daemon.run(remove)
-    if daemon.as_json:
-        print_json(removed)
-    else:
-        print_text(f"{removed['name']} is no longer with #{number}")
+    daemon.show(removed, f"{removed['name']} is no longer with #{number}")
 
 
-@click.command(name="download", short_help="Fetch a file of an issue.")
+@click.command(name="download", short_help="Download a file of an issue.")
 @click.argument("number", type=Number)
 @click.argument("file")
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="Where to (default: its name, here).")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="The target (default: its name in the current folder).",
+)
 @in_project
 def download(daemon: Connected, number: int, file: str, output: Path | None) -> None:
-    """Fetch FILE (its name or id) of issue NUMBER."""
+    """Download FILE (its name or id) of issue NUMBER."""
 
     async def fetch(client: DaemonClient) -> tuple[dict[str, Any], Path]:
         path = issue_path(await daemon.project_id(client), number)
@@ -213,10 +206,7 @@ def download(daemon: Connected, number: int, file: str, output: Path | None) -> 
         return found, to
 
     found, to = daemon.run(fetch)
-    if daemon.as_json:
-        print_json({**found, "path": str(to)})
-    else:
-        print_text(f"{to}  {readable_size(found['size_bytes'])}")
+    daemon.show({**found, "path": str(to)}, f"{to}  {readable_size(found['size_bytes'])}")
 
 
 CHANGES = (

@@ -24,8 +24,8 @@ _ACTIONS = ("add", *_STATUS_OF, "note", "edit", "list")
 @click.argument("number", type=click.IntRange(min=1))
 @click.argument("action", type=click.Choice(_ACTIONS), default="list")
 @click.argument("words", nargs=-1)
-@click.option("--criterion", is_flag=True, help="With add: a criterion of acceptance, not a step.")
-@click.option("--phase", help="With add: the phase that the entries belong to.")
+@click.option("--criterion", is_flag=True, help="With add: an acceptance criterion instead of a step.")
+@click.option("--phase", help="With add: the phase of the entries.")
 @in_project
 def todo(
     daemon: Connected,
@@ -68,23 +68,25 @@ def todo(
 @click.command(name="accept", short_help="Sign off a criterion of the checklist.")
 @click.argument("number", type=click.IntRange(min=1))
 @click.argument("entry")
-@click.option("--resolve", "-r", metavar="COMMENT", help="The last one: resolve the issue, too, saying this.")
+@click.option(
+    "--resolve", "-r", metavar="COMMENT", help="With the last criterion: resolve the issue with this comment."
+)
 @in_project
 def accept(daemon: Connected, number: int, entry: str, resolve: str | None) -> None:
-    """Sign off the criterion ENTRY of issue NUMBER: it holds."""
+    """Accept the criterion ENTRY of issue NUMBER."""
     changes: dict[str, Any] = {"accept": True}
     if resolve is not None:
         changes["resolve"] = {"comment": resolve}
     _settle(daemon, number, entry, changes)
 
 
-@click.command(name="decline", short_help="Give a criterion back: it does not hold yet.")
+@click.command(name="decline", short_help="Decline a criterion that is not met yet.")
 @click.argument("number", type=click.IntRange(min=1))
 @click.argument("entry")
-@click.option("--comment", "-m", "said", required=True, help="What is missing; the agent reads it.")
+@click.option("--comment", "-m", "said", required=True, help="What is missing; the agent reads this.")
 @in_project
 def decline(daemon: Connected, number: int, entry: str, said: str) -> None:
-    """Give the criterion ENTRY of issue NUMBER back: it does not hold yet."""
+    """Decline the criterion ENTRY of issue NUMBER: it is not met yet."""
     _settle(daemon, number, entry, {"reject": {"comment": said}})
 
 

@@ -1,6 +1,6 @@
 """`kaged openapi`: print or write the description of the interface.
 
-Owns: the command. Never: the documents (`app.api.openapi_document`, `app.events`). It needs no daemon.
+Owns: the command. Never: the documents (`app.api.openapi_document`, `app.events.union`). It needs no daemon.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ EVENTS_FILE = "events.schema.json"
 
 
 @click.command(name="openapi")
-@click.option("--events", is_flag=True, help="The JSON Schema of the WebSocket frames instead.")
+@click.option("--events", is_flag=True, help="Print the JSON Schema of the WebSocket frames instead.")
 @click.option(
-    "--write", "folder", type=click.Path(path_type=Path, file_okay=False), help="Write both into a folder."
+    "--write", "folder", type=click.Path(path_type=Path, file_okay=False), help="Write both to a folder."
 )
 @json_option
 def command(events: bool, folder: Path | None, as_json: bool) -> None:

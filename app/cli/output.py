@@ -1,6 +1,6 @@
 """What commands print: results for people or programs, and failures.
 
-Owns: `--json`, tables, failure texts. Never: the live view of a session (`stream_view`).
+Owns: `--json`, tables, lists of commands, failure texts. Never: the live view of a session (`stream_view`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,12 @@ def json_option(command: Decorated) -> Decorated:
         return value
 
     option = click.option(
-        "--json", "as_json", is_flag=True, is_eager=True, callback=remember, help="Print JSON for programs."
+        "--json",
+        "as_json",
+        is_flag=True,
+        is_eager=True,
+        callback=remember,
+        help="Print machine-readable JSON.",
     )
     return option(command)
 
@@ -111,3 +116,21 @@ def printable(text: str) -> str:
 
 def _columns(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+_NEVER_CUT = 10_000
+
+
+class CommandGroup(click.Group):
+    """Lists its commands with their whole first sentence, over several lines where it is long."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [
+            (name, one.get_short_help_str(limit=_NEVER_CUT))
+            for name, one in found
+            if one is not None and not one.hidden
+        ]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)

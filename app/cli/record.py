@@ -5,16 +5,15 @@ Owns: the command. Never: the transcript's format (`app.harness.providers`).
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import click
 
 from app.cli.client import DaemonClient
+from app.cli.connected import Connected, connected
 from app.cli.conversation import find_session, session_path
-from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
-from app.cli.output import CommandFailed, json_option, print_json, print_text
+from app.cli.output import CommandFailed
 from app.cli.streams import write_data
 from app.storage.private_file import private
 
@@ -24,29 +23,19 @@ from app.storage.private_file import private
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), help="The file to write (default: standard output)."
 )
-@daemon_options
-@json_option
-def command(
-    session: str,
-    output: Path | None,
-    url: str | None,
-    token: str | None,
-    data_dir: Path | None,
-    config_file: Path | None,
-    as_json: bool,
-) -> None:
+@connected
+def command(daemon: Connected, session: str, output: Path | None) -> None:
     """Write SESSION (an id, or `last`) as a transcript for the driver `replay`.
 
     Look it over before you share it: it holds what was said and what tools were asked to do.
     """
     if output is not None and output.exists():
         raise click.UsageError(f"{output} exists already; name another file.")
-    if as_json and output is None:
+    if daemon.as_json and output is None:
         raise click.UsageError(
             "--json needs --output: without a file the transcript goes to standard output."
         )
-    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
-    detail, messages = asyncio.run(_read(address, session))
+    detail, messages = daemon.run(lambda client: _read(client, session))
 
     from app.harness.providers.recording import transcript_from_messages
 
@@ -59,14 +48,13 @@ def command(
             file.write(text)
     except OSError as error:
         raise CommandFailed("failed", f"{output} cannot be written: {error.strerror}") from error
-    if as_json:
-        print_json({"session_id": detail["id"], "file": str(output), "messages": len(messages)})
-    else:
-        print_text(f"{output}: {len(messages)} messages of {detail['id']}")
+    daemon.show(
+        {"session_id": detail["id"], "file": str(output), "messages": len(messages)},
+        f"{output}: {len(messages)} messages of {detail['id']}",
+    )
 
 
-async def _read(address: DaemonAddress, session: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    async with DaemonClient(address) as client:
-        detail = await find_session(client, session, None)
-        path = f"{session_path(detail['id'])}/messages"
-        return detail, [item async for item in client.items(path, params={"agent_path": "primary"})]
+async def _read(client: DaemonClient, session: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    detail = await find_session(client, session, None)
+    path = f"{session_path(detail['id'])}/messages"
+    return detail, [item async for item in client.items(path, params={"agent_path": "primary"})]

@@ -20,19 +20,21 @@ from app.errors import KagedError
 
 COMMANDS: dict[str, str] = {
     "serve": "Start the daemon.",
-    "send": "Post a message and watch the answer.",
+    "send": "Post a message and stream the answer.",
     "attach": "Follow a session.",
-    "session": "List, export, import, roll back and fork sessions.",
+    "session": "List, export, import, rewind and fork sessions.",
     "run": "Start a workflow and follow it.",
     "runs": "List, show, follow and cancel runs of workflows.",
-    "answer": "List and answer what waits for a human.",
+    "answer": "List and answer open questions and permission requests.",
     "issue": "List, file, discuss and close issues.",
     "init": "Write a starter project.",
     "check": "Check a project file.",
-    "doctor": "Say what is present and what is missing.",
-    "db": "Look after the database.",
+    "trust": "Trust a project, or revoke its trust.",
+    "project": "Update the folder of a moved project.",
+    "doctor": "Check the machine: programs, cages, models, settings.",
+    "db": "Back up, restore, check and migrate the database.",
     "record": "Write a replay transcript from a session.",
-    "openapi": "Print the description of the interface.",
+    "openapi": "Print the OpenAPI description.",
     "token": "Create, list and revoke access tokens.",
 }
 """Name to summary; the command itself is the attribute `command` of `app.cli.<name>`."""
@@ -67,7 +69,7 @@ class LazyGroup(click.Group):
 def kaged() -> None:
     """kaged: a self-hosted daemon for coding agents.
 
-    Every command takes --json for output that programs read.
+    Every command accepts --json for machine-readable output.
     """
 
 
@@ -104,8 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         abandon_output()
         return 1
     except UnicodeEncodeError:
-        told = "an argument or the text on standard input is not UTF-8; convert it first"
-        print_failure(CommandFailed("usage", told, exit_code=2), flag)
+        message = "an argument or the text on standard input is not UTF-8; convert it first"
+        print_failure(CommandFailed("usage", message, exit_code=2), flag)
         return 2
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""

@@ -46,8 +46,8 @@ def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     callback=_pairs,
     help="NAME=PATH: the file itself, or the text in it where the input is a text. May be repeated.",
 )
-@click.option("--issue", "issue_number", type=click.IntRange(min=1), help="The issue that the run works on.")
-@click.option("--detach", "-d", is_flag=True, help="Only start it; see it with `kaged runs`.")
+@click.option("--issue", "issue_number", type=click.IntRange(min=1), help="The issue of the run.")
+@click.option("--detach", "-d", is_flag=True, help="Start the run and exit; `kaged runs` shows it.")
 @in_project
 def command(
     daemon: Connected,
@@ -102,8 +102,7 @@ def command(
 def _list(daemon: Connected) -> int:
     async def ask(client: DaemonClient) -> dict[str, Any]:
         path = f"/projects/{quote(await daemon.project_id(client), safe='')}/workflows"
-        page: dict[str, Any] = await client.request("GET", path)
-        return page
+        return await client.whole_list(path)
 
     page = daemon.run(ask)
     if daemon.as_json:
@@ -125,8 +124,8 @@ def _inputs(declared: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 async def _workflow(client: DaemonClient, project_id: str, name: str) -> dict[str, Any]:
-    page = await client.request("GET", f"/projects/{quote(project_id, safe='')}/workflows")
-    known = {one["name"]: one for one in page["items"]}
+    path = f"/projects/{quote(project_id, safe='')}/workflows"
+    known = {one["name"]: one async for one in client.items(path)}
     if name not in known:
         there = ", ".join(known) or "none"
         raise CommandFailed("workflow_not_found", f"there is no workflow {name!r}; the project's: {there}")

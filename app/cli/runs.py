@@ -11,13 +11,13 @@ import click
 
 from app.cli.client import DaemonClient
 from app.cli.connected import Connected, connected, in_project
-from app.cli.output import print_json, print_table, print_text
+from app.cli.output import CommandGroup, print_json, print_table, print_text
 from app.cli.run_view import ENDED, FollowedRun, print_result, print_run, run_line, run_path
 
 _STATES = ("queued", "running", *ENDED)
 
 
-@click.group(name="runs")
+@click.group(name="runs", cls=CommandGroup)
 def command() -> None:
     """List, show, follow and cancel runs of workflows."""
 
@@ -31,7 +31,7 @@ def command() -> None:
 def list_runs(
     daemon: Connected, workflow: str | None, state: str | None, issue_number: int | None, limit: int
 ) -> None:
-    """List a project's runs, the newest first."""
+    """List a project's runs, newest first."""
 
     async def ask(client: DaemonClient) -> dict[str, Any]:
         params = {
@@ -87,7 +87,7 @@ def show(daemon: Connected, run_id: str) -> None:
 @click.argument("run_id", metavar="RUN")
 @connected
 def follow(daemon: Connected, run_id: str) -> int:
-    """Follow RUN (wfr_...) to its end, as `kaged run` does. Ctrl-C leaves; the run goes on."""
+    """Follow RUN (wfr_...) to its end, as `kaged run` does. Ctrl-C leaves; the run continues."""
 
     async def watch(client: DaemonClient) -> tuple[dict[str, Any], bool]:
         run = await client.request("GET", run_path(run_id))
@@ -106,7 +106,7 @@ def follow(daemon: Connected, run_id: str) -> int:
 @click.argument("run_id", metavar="RUN")
 @connected
 def cancel(daemon: Connected, run_id: str) -> None:
-    """Cancel RUN (wfr_...), whether it waits or works."""
+    """Cancel RUN (wfr_...), queued or running."""
 
     async def stop(client: DaemonClient) -> dict[str, Any]:
         run: dict[str, Any] = await client.request("POST", f"{run_path(run_id)}/cancel")

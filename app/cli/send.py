@@ -16,9 +16,9 @@ from typing import Any
 import click
 
 from app.cli.client import DaemonClient, ReceivedFrame
+from app.cli.connected import Connected, connected
 from app.cli.conversation import find_session, open_session, session_path, show_missed
-from app.cli.daemon_address import daemon_options, find_daemon
-from app.cli.output import CommandFailed, json_option
+from app.cli.output import CommandFailed
 from app.cli.questions import ANSWERED, Questions
 from app.cli.stream_view import StreamView
 from app.cli.streams import write_data
@@ -44,37 +44,29 @@ class Posting:
 
 @click.command(name="send")
 @click.argument("text")
-@click.option("--session", help="The session's id, or `last`; a new session without it.")
+@click.option("--session", help="A session id, or `last` (default: a new session).")
 @click.option(
-    "--project", type=click.Path(path_type=Path), help="The project's folder (default: where you are)."
+    "--project", type=click.Path(path_type=Path), help="The project's folder (default: the current folder)."
 )
 @click.option("--title", help="The title of a new session.")
-@click.option(
-    "--issue", "issue_number", type=click.IntRange(min=1), help="The issue that a new session works on."
-)
-@click.option("--model", help="An alias or provider:model, for this message alone.")
+@click.option("--issue", "issue_number", type=click.IntRange(min=1), help="The issue of a new session.")
+@click.option("--model", help="An alias or provider:model, for this message only.")
 @click.option(
     "--mode",
     type=click.Choice(["queue", "steer", "reject"]),
-    help="While a run is active: wait (queue), enter it (steer), or be refused (reject).",
+    help="During an active run: queue the message, steer the run, or reject the message.",
 )
-@daemon_options
-@json_option
+@connected
 def command(
+    daemon: Connected,
     text: str,
     session: str | None,
-    project: Path | None,
     title: str | None,
     issue_number: int | None,
     model: str | None,
     mode: str | None,
-    url: str | None,
-    token: str | None,
-    data_dir: Path | None,
-    config_file: Path | None,
-    as_json: bool,
 ) -> int:
-    """Post TEXT and watch the answer; `-` reads it from standard input.
+    """Post TEXT and stream the answer; `-` reads standard input.
 
     Ctrl-C cancels the run; a second one leaves at once. With --json every frame is a line.
     """
@@ -89,14 +81,12 @@ def command(
         raise click.UsageError("--title is for a new session; leave out --session or --title.")
     if session is not None and issue_number is not None:
         raise click.UsageError("--issue is for a new session; leave out --session or --issue.")
-    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
 
-    async def run() -> int:
-        async with DaemonClient(address) as client:
-            posting = Posting(text, session, project, title, model, mode, issue_number)
-            return await _Answer(client, posting, StreamView(), as_json).follow()
+    async def run(client: DaemonClient) -> int:
+        posting = Posting(text, session, daemon.project, title, model, mode, issue_number)
+        return await _Answer(client, posting, StreamView(), daemon.as_json).follow()
 
-    return asyncio.run(run())
+    return daemon.run(run)
 
 
 @dataclass(slots=True)
@@ -173,6 +163,10 @@ class _Answer:
             await self.questions.take(frame)
         if frame.of_subagent:
             return None
+        if frame.type == "message.removed" and frame.payload["message_id"] == self.message_id:
+            if not self.as_json:
+                self.view.note("the message was taken away before it was run", dim=True)
+            return 1
         if frame.type == "run.started":
             self._started(frame.payload)
         if self.waiting and frame.type in ANSWERED and frame.payload.get("state") != "answered":
@@ -213,7 +207,7 @@ class _Answer:
         if self.interrupts > 1:
             raise SystemExit(1)
         if not self.as_json:
-            self.view.note("cancelling; Ctrl-C again leaves at once", dim=True)
+            self.view.cancelling()
         task = asyncio.get_running_loop().create_task(self._cancel())
         self.background.add(task)
         task.add_done_callback(self.background.discard)

@@ -12,6 +12,7 @@ import click
 
 from app.cli.daemon_address import find_project_root, local_options, require_project_root
 from app.cli.output import json_option
+from app.cli.trust_question import ask_for_trust, at_terminal
 
 
 @click.command(name="serve")
@@ -22,23 +23,31 @@ from app.cli.output import json_option
     multiple=True,
     help="A project to load, repeatable (default: the folder at or above this one that has a .kaged/).",
 )
+@click.option(
+    "--trust", is_flag=True, help="Trust the projects loaded at the start, in their present version."
+)
 @click.option("--host", help="The address to listen on (default 127.0.0.1).")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 takes a free one.")
-@click.option("--auth", type=click.Choice(["token", "proxy", "insecure"]), help="Who may talk to the daemon.")
-@click.option("--allow-insecure-remote", is_flag=True, help="With --auth insecure: also beyond this machine.")
+@click.option("--auth", type=click.Choice(["token", "proxy", "insecure"]), help="Who may use the daemon.")
+@click.option(
+    "--allow-insecure-remote", is_flag=True, help="With --auth insecure: also listen beyond this machine."
+)
 @click.option(
     "--no-sandbox",
     is_flag=True,
     help="Run what caged agents start without a cage, with the daemon's own rights; every answer warns.",
 )
 @click.option(
-    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much is logged."
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    help="The lowest level that is logged.",
 )
-@click.option("--log-format", type=click.Choice(["auto", "json", "human"]), help="How a log line looks.")
+@click.option("--log-format", type=click.Choice(["auto", "json", "human"]), help="The format of log lines.")
 @local_options
 @json_option
 def command(
     projects: tuple[Path, ...],
+    trust: bool,
     host: str | None,
     port: int | None,
     auth: str | None,
@@ -79,4 +88,5 @@ def command(
 
     from app.main import run_server  # the whole daemon; no other command pays for it
 
-    return run_server(settings, project_paths=roots, json_ready=as_json)
+    asks = None if as_json or not at_terminal() else ask_for_trust
+    return run_server(settings, project_paths=roots, json_ready=as_json, trust=trust, when_ready=asks)

@@ -19,15 +19,17 @@ from app.cli.output import print_json, print_table, print_text
 @click.command(name="proposals")
 @click.argument("session", default="last")
 @click.option(
-    "--accept", "accepted", multiple=True, metavar="ID", help="Put it on the list; may be repeated."
+    "--accept", "accepted", multiple=True, metavar="ID", help="Accept this proposal; may be repeated."
 )
-@click.option("--reject", "rejected", multiple=True, metavar="ID", help="Refuse it; may be repeated.")
-@click.option("--all", "every", is_flag=True, help="Also those that are decided.")
+@click.option(
+    "--reject", "rejected", multiple=True, metavar="ID", help="Reject this proposal; may be repeated."
+)
+@click.option("--all", "every", is_flag=True, help="Include decided proposals.")
 @in_project
 def proposals(
     daemon: Connected, session: str, accepted: tuple[str, ...], rejected: tuple[str, ...], every: bool
 ) -> None:
-    """List what subagents of SESSION (an id, or `last`) have proposed for the checklist of its issue."""
+    """List what subagents of SESSION (an id, or `last`) proposed for the checklist of its issue."""
 
     async def work(client: DaemonClient) -> list[dict[str, Any]]:
         found = await find_session(client, session, daemon.project)

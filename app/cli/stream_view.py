@@ -18,6 +18,7 @@ import click
 from app.cli.client import ReceivedFrame
 from app.cli.output import printable
 from app.cli.streams import dumb_terminal
+from app.cli.subagent_view import SubagentView, indented, short_name
 
 _ARGUMENT_NAMES = (
     *("path", "file", "pattern", "query", "script", "expression", "expand"),
@@ -51,6 +52,8 @@ class StreamView:
     _at_line_start: bool = True
     _status: bool = False
     _failed_with: str | None = None
+    _cancelling: bool = False
+    _subagents: SubagentView = field(default_factory=SubagentView)
 
     def show(self, frame: ReceivedFrame) -> None:
         """Draw one frame."""
@@ -94,31 +97,35 @@ class StreamView:
 
     def _subagent(self, frame: ReceivedFrame) -> None:
         """Show what a subagent says, each message whole and indented: several may speak at once."""
-        payload, name = frame.payload, str(frame.agent_path).rpartition(".")[2]
+        payload, speakers, lines = frame.payload, self._subagents, list[str]()
         said = payload.get("messageId", "")
         if said in self.hidden_messages:
             return
         match frame.type:
             case "message.delta" if payload["kind"] == "text":
-                self._shown.setdefault(said, _Shown()).text += payload["delta"]
+                speakers.text(said, payload["delta"])
             case "message.snapshot":
-                self._shown[said] = _Shown(text=payload.get("text", ""))
+                speakers.whole(said, payload.get("text", ""))
             case "message.tool_call":
-                self.note(f"  {name} │ {payload['name']} {_summary(payload.get('arguments'))}", dim=True)
+                speakers.call(said, f"{payload['name']} {_summary(payload.get('arguments'))}".rstrip())
             case "message.end":
-                self._indented(name, self._shown.pop(said, _Shown()).text)
-            case "run.ended" if payload.get("state") != "succeeded":
-                self.note(f"  {name} │ {payload.get('state')}: {payload.get('reason')}", dim=True)
-
-    def _indented(self, name: str, text: str) -> None:
-        for line in text.strip().splitlines():
-            self.note(f"  {name} │ {line}", dim=True)
+                lines = speakers.end(frame, said)
+            case "run.ended":
+                failed = payload.get("state") != "succeeded"
+                lines = speakers.over(
+                    frame, f"{payload.get('state')}: {payload.get('reason')}" if failed else None
+                )
+        for line in lines:
+            self.note(line, dim=True)
 
     def past(self, message: Mapping[str, Any]) -> None:
         """Show a stored message whole; frames about it are then ignored."""
         if message.get("agent_path", "primary") != "primary":
             if message["role"] == "primary":
-                self._indented(message["agent_path"].rpartition(".")[2], message["content"])
+                for line in indented(
+                    short_name(message["agent_path"]), message["content"].strip().splitlines()
+                ):
+                    self.note(line, dim=True)
             self.hidden_messages.add(message["id"])
             return
         details = message["details"]
@@ -152,6 +159,16 @@ class StreamView:
         self._leave("note")
         self._aside(text, dim=dim, color=color)
 
+    def cancelling(self) -> None:
+        """Say that the run is being cancelled. What is still on its way of the answer is not drawn: it would
+        begin in the middle of a word. On a terminal Ctrl-C has left its own mark in the line."""
+        self._cancelling = True
+        self._erase_status()
+        if self.interactive:
+            self._write("\n", aside=False)
+            self._at_line_start = True
+        self.note("cancelling; Ctrl-C again leaves at once", dim=True)
+
     def finish(self) -> None:
         """End the last line, so that the prompt begins on its own."""
         self._leave("")
@@ -170,6 +187,8 @@ class StreamView:
         parts.append(f"{tokens:,} tokens")
         if payload.get("cost_usd") is not None:
             parts.append(f"${payload['cost_usd']:.4f}")
+        if (payload.get("total_cost_usd") or 0) > (payload.get("cost_usd") or 0):
+            parts.append(f"${payload['total_cost_usd']:.4f} with subagents")
         if payload.get("duration_ms") is not None:
             parts.append(_duration(payload["duration_ms"]))
         error = payload.get("error") or {}
@@ -204,6 +223,8 @@ class StreamView:
             shown.thinking += text
         else:
             shown.text += text
+        if self._cancelling:
+            return
         self._leave(kind)
         text = printable(text)
         self._write(text, aside=self._is_aside(kind))

@@ -5,24 +5,22 @@ Owns: those four commands. Never: how tokens work, which is the daemon's.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import click
 
 from app.cli.client import DaemonClient
+from app.cli.connected import Connected, connected
 from app.cli.conversation import LAST, find_session
-from app.cli.daemon_address import DaemonAddress, daemon_options, find_daemon
-from app.cli.output import json_option, print_json, print_table, print_text
+from app.cli.output import CommandGroup, print_json, print_table, print_text
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-@click.group(name="token")
+@click.group(name="token", cls=CommandGroup)
 def command() -> None:
     """Create, list and revoke access tokens; sign a browser in."""
 
@@ -38,15 +36,15 @@ def _lifetime(ctx: click.Context, parameter: click.Parameter, value: str | None)
 
 @command.command(name="create")
 @click.argument("name")
-@click.option("--read-only", is_flag=True, help="A token that may look but not change anything.")
-@click.option("--session", "session_id", help="A token of one agent: the session that it acts in, or `last`.")
-@click.option("--agent", "agent_path", help="With --session: the agent whose tools it calls.")
-@click.option("--project-id", help="A token of one plugin: the project whose sessions it reads.")
+@click.option("--read-only", is_flag=True, help="A token that can read but not change anything.")
+@click.option("--session", "session_id", help="An agent's token: the session it acts in, or `last`.")
+@click.option("--agent", "agent_path", help="With --session: the agent whose tools the token calls.")
+@click.option("--project-id", help="A plugin's token: the project whose sessions it reads.")
 @click.option("--plugin", help="With --project-id: the plugin's name.")
-@click.option("--expires-in", callback=_lifetime, help="A lifetime such as 12h or 30d (default: for ever).")
-@daemon_options
-@json_option
+@click.option("--expires-in", callback=_lifetime, help="A lifetime such as 12h or 30d (default: unlimited).")
+@connected
 def create(
+    daemon: Connected,
     name: str,
     read_only: bool,
     session_id: str | None,
@@ -54,42 +52,35 @@ def create(
     project_id: str | None,
     plugin: str | None,
     expires_in: timedelta | None,
-    url: str | None,
-    token: str | None,
-    data_dir: Path | None,
-    config_file: Path | None,
-    as_json: bool,
 ) -> None:
-    """Make a token called NAME and print it; it is shown this once.
+    """Create a token called NAME and print it; it is shown only once.
 
     It may do everything, unless an option says otherwise: look only (--read-only), act as one agent in
     one session (--session and --agent), or read one project's sessions (--project-id and --plugin).
     """
     bound = {"session_id": session_id, "agent_path": agent_path, "project_id": project_id, "plugin": plugin}
     scope = _scope(read_only, bound)
-    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
     body = {
         "name": name,
         "scope": scope,
         "expires_at": (datetime.now(UTC) + expires_in).isoformat() if expires_in is not None else None,
         **{field: value for field, value in bound.items() if value is not None},
     }
-    created = asyncio.run(_create(address, body))
-    if as_json:
+    created = daemon.run(lambda client: _create(client, body))
+    if daemon.as_json:
         print_json(created)
         return
     print_text(created["token"])
     click.secho(
-        f"{created['id']} ({created['scope']}): keep it now, it is not shown again", dim=True, err=True
+        f"{created['id']} ({created['scope']}): store it now; it is not shown again", dim=True, err=True
     )
 
 
-async def _create(address: DaemonAddress, body: dict[str, Any]) -> dict[str, Any]:
-    async with DaemonClient(address) as client:
-        if body.get("session_id") == LAST:
-            body = {**body, "session_id": (await find_session(client, LAST, None))["id"]}
-        created: dict[str, Any] = await client.request("POST", "/tokens", body=body)
-        return created
+async def _create(client: DaemonClient, body: dict[str, Any]) -> dict[str, Any]:
+    if body.get("session_id") == LAST:
+        body = {**body, "session_id": (await find_session(client, LAST, None))["id"]}
+    created: dict[str, Any] = await client.request("POST", "/tokens", body=body)
+    return created
 
 
 def _scope(read_only: bool, bound: dict[str, str | None]) -> str:
@@ -102,15 +93,11 @@ def _scope(read_only: bool, bound: dict[str, str | None]) -> str:
 
 
 @command.command(name="list")
-@daemon_options
-@json_option
-def list_tokens(
-    url: str | None, token: str | None, data_dir: Path | None, config_file: Path | None, as_json: bool
-) -> None:
-    """List tokens; the secrets themselves are not stored."""
-    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
-    page = asyncio.run(_request(address, "GET", "/tokens"))
-    if as_json:
+@connected
+def list_tokens(daemon: Connected) -> None:
+    """List tokens; their secrets are not stored."""
+    page = daemon.run(lambda client: client.whole_list("/tokens"))
+    if daemon.as_json:
         print_json(page)
         return
     print_table(
@@ -124,44 +111,19 @@ def list_tokens(
 
 @command.command(name="revoke")
 @click.argument("token_id")
-@daemon_options
-@json_option
-def revoke(
-    token_id: str,
-    url: str | None,
-    token: str | None,
-    data_dir: Path | None,
-    config_file: Path | None,
-    as_json: bool,
-) -> None:
-    """Make the token TOKEN_ID useless, at once."""
-    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
-    revoked = asyncio.run(_request(address, "DELETE", f"/tokens/{quote(token_id, safe='')}"))
-    if as_json:
-        print_json(revoked)
-    else:
-        print_text(f"revoked {revoked['id']} {revoked['name']}")
+@connected
+def revoke(daemon: Connected, token_id: str) -> None:
+    """Revoke the token TOKEN_ID at once."""
+    revoked = daemon.run(lambda client: client.request("DELETE", f"/tokens/{quote(token_id, safe='')}"))
+    daemon.show(revoked, f"revoked {revoked['id']} {revoked['name']}")
 
 
 @command.command(name="link")
-@daemon_options
-@json_option
-def link(
-    url: str | None, token: str | None, data_dir: Path | None, config_file: Path | None, as_json: bool
-) -> None:
-    """Print a link that signs one browser in, once, as the one at the daemon's start did."""
-    address = find_daemon(url=url, token=token, data_dir=data_dir, config_file=config_file)
-    made = asyncio.run(_request(address, "POST", "/tokens/launch-link"))
-    if as_json:
-        print_json(made)
-    else:
-        print_text(made["url"])
-
-
-async def _request(address: DaemonAddress, method: str, path: str, body: Any = None) -> dict[str, Any]:
-    async with DaemonClient(address) as client:
-        answer: dict[str, Any] = await client.request(method, path, body=body)
-        return answer
+@connected
+def link(daemon: Connected) -> None:
+    """Print a link that signs in one browser, once."""
+    made = daemon.run(lambda client: client.request("POST", "/tokens/launch-link"))
+    daemon.show(made, made["url"])
 
 
 def _moment(text: str) -> str:

@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter
 from app.api.schemas.model import AnswerModel, RequestModel, Time
 from app.api.schemas.permissions import Pattern
 from app.errors import ValidationFailed
-from app.harness.consent import GivenAnswer
-from app.harness.interactions.given import Answers, FormValues
+from app.harness.questions.consent_rows import GivenAnswer
+from app.harness.run.answers import Answers, FormValues
 
 Name = Annotated[str, Field(max_length=100)]
 Texts = Annotated[list[Annotated[str, Field(max_length=100_000)]], Field(max_length=100)]

@@ -8,10 +8,10 @@ from pydantic import ConfigDict, Field, model_validator
 
 from app.api.schemas.model import AnswerModel, PageOf, RequestModel, Time
 from app.api.schemas.uploads import UploadAnswer
+from app.events.issues import IssueStatus
 from app.harness.issues.fields import Visibility
 from app.harness.issues.query import IssueDetail, LinkedIssue, TodoCounts
 from app.harness.issues.relations import LinkKind
-from app.issue_events import IssueStatus
 from app.states import ISSUE_MOVES, IssueState
 from app.storage.models import Issue
 

@@ -37,6 +37,12 @@ class PostMessage(RequestModel):
     )
 
 
+class EditMessage(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"content": "Why does test_sum fail?"}})
+
+    content: Annotated[str, Field(max_length=MAX_CONTENT_CHARACTERS)]
+
+
 class MessageAnswer(AnswerModel):
     """One message. `position` is null while it waits in the queue."""
 

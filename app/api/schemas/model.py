@@ -9,7 +9,7 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from app.events import rfc3339
+from app.events.union import rfc3339
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class RequestModel(BaseModel):
 class AnswerModel(BaseModel):
     """A body that the daemon sends; it is built from rows by attribute."""
 
-    model_config = ConfigDict(from_attributes=True, frozen=True)
+    model_config = ConfigDict(defer_build=True, from_attributes=True, frozen=True)
 
 
 class PageOf(AnswerModel, Generic[T]):

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, ConfigDict, Field
 
 from app.api.schemas.model import AnswerModel, RequestModel, Time
+from app.harness.dsl.acts import ActKind
 from app.harness.dsl.diagnostics import Diagnostic
 
 
@@ -25,6 +26,38 @@ class LoadProject(RequestModel):
     path: FilePath = Field(description="The project's root folder on the daemon's machine.")
 
 
+class ActAnswer(AnswerModel):
+    """One thing that a project would do or be allowed."""
+
+    kind: ActKind
+    where: str = Field(description="The agent's path, or the entry of the section, that it stands in.")
+    text: str
+    file: str | None = Field(description="The project file that says so, below the project's root.")
+    line: int | None
+    digest: str | None = Field(description="The digest of a prompt's text.")
+    change: Literal["added", "removed"] | None = Field(
+        description="Against the version that is trusted: more than that, or a protection that is gone."
+    )
+
+
+class TrustAnswer(AnswerModel):
+    """Whether a project may act. `changed`: the last trusted version acts, and a newer one waits."""
+
+    state: Literal["trusted", "untrusted", "changed"]
+    digest: str | None = Field(description="Names the newest version that compiles; trust it by this.")
+    by: Literal["operator", "always", "settings"] | None = Field(description="Why it is trusted.")
+    acts: list[ActAnswer] = Field(description="What the newest version would do.")
+
+
+class TrustProject(RequestModel):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"digest": "0c9d2f1e5a7b4c3d8e6f90a1b2c3d4e5", "always": False}}
+    )
+
+    digest: str = Field(min_length=1, max_length=64, description="`trust.digest`, of what you looked at.")
+    always: bool = Field(default=False, description="Whether later versions are trusted without a question.")
+
+
 class ProjectAnswer(AnswerModel):
     id: str
     root: str
@@ -33,6 +66,7 @@ class ProjectAnswer(AnswerModel):
     state: str
     created_at: Time
     loaded_at: Time
+    trust: TrustAnswer
 
 
 class ProjectDetail(ProjectAnswer):
@@ -58,11 +92,14 @@ class DslAnswer(AnswerModel):
     files: list[DslFile]
 
 
+CapabilityKind = Literal["sandbox", "language_server", "debug_adapter", "runner", "provider", "program"]
+
+
 class Capability(AnswerModel):
     """Something outside the daemon that it can use. `reason` says why it is not available."""
 
     name: str
-    kind: Literal["sandbox", "language_server", "debug_adapter", "runner", "provider", "program"]
+    kind: CapabilityKind
     available: bool
     version: str | None = None
     reason: str | None = None

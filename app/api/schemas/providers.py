@@ -19,10 +19,6 @@ class ModelAnswer(AnswerModel):
     context_window: int | None
 
 
-class ModelsAnswer(AnswerModel):
-    models: list[ModelAnswer]
-
-
 class ProviderAnswer(AnswerModel):
     """A configured provider. `problem` says what is missing."""
 
@@ -31,10 +27,6 @@ class ProviderAnswer(AnswerModel):
     base_url: str | None
     ready: bool
     problem: str | None
-
-
-class ProvidersAnswer(AnswerModel):
-    providers: list[ProviderAnswer]
 
 
 class TestProvider(RequestModel):

@@ -14,7 +14,8 @@ RunStateName = Literal["pending", "running", "succeeded", "failed", "cancelled",
 
 class RunAnswer(AnswerModel):
     """A run of a subagent has the run and the tool call of its parent; with `background` the parent did
-    not wait for it. `usage` and `cost_usd` are the run's own, without those of the runs below it."""
+    not wait for it. `usage` and `cost_usd` are the run's own; `total_usage` and `total_cost_usd` are with
+    those of all runs below it, as far as they have come."""
 
     id: str
     session_id: str
@@ -24,10 +25,13 @@ class RunAnswer(AnswerModel):
     error: dict[str, Any] | None
     trigger_message_id: str | None
     checkpoint_id: str | None
+    retry_of: str | None = Field(default=None, description="The failed run that this one tries again.")
     model: str | None
     step_count: int
     usage: Usage
     cost_usd: float | None
+    total_usage: Usage
+    total_cost_usd: float | None
     created_at: Time
     started_at: Time | None
     ended_at: Time | None
@@ -47,6 +51,8 @@ class ChildRunAnswer(AnswerModel):
     reason: str | None
     usage: Usage
     cost_usd: float | None
+    total_usage: Usage
+    total_cost_usd: float | None
 
 
 class StepAnswer(AnswerModel):

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from app.api.schemas.model import AnswerModel, RequestModel, Time
+from app.api.schemas.runs import RunStateName
+from app.storage.models import Run
 
 SessionStateName = Literal["idle", "queued", "running", "paused", "archived"]
 Title = Annotated[str, Field(max_length=200)]
@@ -48,10 +50,17 @@ class ChangeSession(RequestModel):
         default=None, ge=1, le=2**31, description="The issue to work on; null unbinds the session."
     )
 
+    model: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="An alias or `provider:model`, from the next run on; null is the agent's own.",
+    )
+
     @model_validator(mode="after")
     def _says_something(self) -> ChangeSession:
         if not self.model_fields_set or (self.title is None and "title" in self.model_fields_set):
-            raise ValueError("give a title, an issue_number or both")
+            raise ValueError("give a title, an issue_number, a model or several of them")
         return self
 
     def values(self) -> dict[str, Any]:
@@ -83,14 +92,15 @@ class CostSplit(AnswerModel):
 
 
 class ContextUse(AnswerModel):
-    """How full an agent's context was at its last model call. `window` and `fraction` are null
-    when the model's window is not known."""
+    """How full an agent's context was at its last model call. `window_assumed`: nobody knows the model's
+    window, and `window` is the one that compaction reckons with."""
 
     agent_path: str
     model: str
     tokens: int
-    window: int | None
-    fraction: float | None
+    window: int
+    window_assumed: bool
+    fraction: float
 
 
 class SessionAnswer(AnswerModel):
@@ -109,8 +119,23 @@ class SessionAnswer(AnswerModel):
     archived_at: Time | None
 
 
+class LastRun(AnswerModel):
+    """The newest run of a session's root agent."""
+
+    id: str
+    state: RunStateName
+    reason: str | None = Field(description="Why it ended, for example `stop`, `error` or `stuck`.")
+
+    @classmethod
+    def of(cls, run: Run | None) -> LastRun | None:
+        return None if run is None else cls.model_validate(run)
+
+
 class ListedSession(SessionAnswer):
     pending_interactions: int = Field(default=0, description="How many questions wait for a human.")
+    last_run: LastRun | None = Field(
+        default=None, description="The newest run of the root agent: it says whether the work went well."
+    )
 
 
 class SessionDetail(SessionAnswer):
@@ -120,7 +145,17 @@ class SessionDetail(SessionAnswer):
     context: list[ContextUse]
     queued_messages: int
     pending_interactions: int = Field(description="How many questions wait for a human.")
+    last_run: LastRun | None = Field(description="The newest run of the root agent.")
+    active_run: str | None = Field(
+        description="The root agent's run under way, also while it waits for a person or for a place."
+    )
     background_runs: list[str] = Field(
         description="Runs of subagents under way that no agent waits for. A cancel ends them."
     )
     last_seq: int = Field(description="The session's newest durable event; connect with it as `after_seq`.")
+
+
+class ImportedSessionDetail(SessionDetail):
+    """A session that was imported, with what is to be known of its file."""
+
+    warnings: list[str]

@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from app.api.schemas.model import AnswerModel, RequestModel
+from app.api.schemas.model import AnswerModel, RequestModel, Time
+
+
+class FsRequirementAnswer(AnswerModel):
+    """The cage must let the caller read (`ro`) or write (`rw`) the paths that the call names."""
+
+    kind: Literal["fs"]
+    mode: Literal["ro", "rw"]
+    path: Literal["caller"] = "caller"
+
+
+class SeccompRequirementAnswer(AnswerModel):
+    kind: Literal["seccomp"]
+    profile: Literal["relaxed"]
+
+
+class NetRequirementAnswer(AnswerModel):
+    """The cage must let the caller reach `target`, a host or `host:port`."""
+
+    kind: Literal["net"]
+    target: str
+
+
+class CapabilityRequirementAnswer(AnswerModel):
+    """The cage must name the capability."""
+
+    kind: Literal["capability"]
+    name: str
+
+
+RequirementAnswer = Annotated[
+    FsRequirementAnswer | SeccompRequirementAnswer | NetRequirementAnswer | CapabilityRequirementAnswer,
+    Field(discriminator="kind"),
+]
 
 
 class ToolAnswer(AnswerModel):
     """A tool that exists. `parameters` and `result` are JSON Schemas."""
 
     name: str
+    namespace: str = Field(description="The first part of the name: `file` of `file.read`.")
+    source: Literal["builtin", "agent", "plugin", "mcp"] = Field(description="Who provides the tool.")
+    requires: list[RequirementAnswer] = Field(
+        description="What a cage must allow for a call. An agent without a cage has all of it."
+    )
     wire_name: str
     title: str
     description: str
@@ -25,10 +63,6 @@ class ToolAnswer(AnswerModel):
     version: str
 
 
-class ToolsAnswer(AnswerModel):
-    tools: list[ToolAnswer]
-
-
 class AgentToolAnswer(AnswerModel):
     """A tool as one agent has it. `origin` says which rule decided."""
 
@@ -37,11 +71,6 @@ class AgentToolAnswer(AnswerModel):
     origin: str
     description: str | None
     parameters: dict[str, Any] | None = Field(description="What the model is shown; null when disabled.")
-
-
-class AgentToolsAnswer(AnswerModel):
-    agent_path: str
-    tools: list[AgentToolAnswer]
 
 
 class CallTool(RequestModel):
@@ -69,3 +98,27 @@ class ToolEnvelopeAnswer(AnswerModel):
     code: str | None = None
     detail: dict[str, Any] | None = None
     metadata: ToolCallMetadata
+
+
+class CommandAnswer(AnswerModel):
+    """A shell command. `running` until its shell has ended, then `background` while something that
+    it started goes on."""
+
+    id: str
+    agent_path: str
+    command: str
+    cwd: str
+    state: Literal["running", "background", "ended"]
+    pid: int | None
+    exit_code: int | None = Field(description="The shell's; null while it runs.")
+    timed_out: bool
+    started_at: Time
+    ended_at: Time | None
+
+
+class CommandsAnswer(AnswerModel):
+    commands: list[CommandAnswer]
+
+
+class CommandOutputAnswer(CommandAnswer):
+    output: str = Field(description="The last 64 KB of its output, as plain text.")

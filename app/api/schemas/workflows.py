@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
 from app.api.schemas.model import AnswerModel, RequestModel, Time
+from app.api.schemas.sessions import SessionStateName
+from app.events.workflows import WorkflowCause
 from app.harness.dsl.compiled import CompiledWorkflow
 from app.harness.dsl.spec_sections import InputType
 from app.harness.workflows.tool_port import duration_of
 from app.storage.models import WorkflowRun
-from app.workflow_events import WorkflowCause
 
 WorkflowRunStateName = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
@@ -98,6 +99,10 @@ class WorkflowRunSummary(AnswerModel):
     workflow: str
     session_id: str | None = Field(description="The session that it works in; null while it waits.")
     state: WorkflowRunStateName
+    session_state: SessionStateName | None = Field(
+        description="What its session does: a run under way is `running` also while its session is `paused`."
+    )
+    pending_interactions: int = Field(description="How many questions of its session wait for a human.")
     cause: WorkflowCause
     invoked_by: Invoker
     issue_number: int | None
@@ -112,22 +117,18 @@ class WorkflowRunSummary(AnswerModel):
     cost_usd: float | None = Field(description="US dollars, once it has ended; null when it is not known.")
 
     @classmethod
-    def columns(cls, run: WorkflowRun) -> dict[str, Any]:
-        return {
+    def of(cls, run: WorkflowRun, session_state: str | None, pending: int) -> Self:
+        """`pending`: how many questions of the run's session wait for a human."""
+        columns = {
             **run.model_dump(exclude={"slot"}),
             "scheduled_for": run.slot,
             "duration_ms": duration_of(run),
+            "session_state": session_state,
+            "pending_interactions": pending,
         }
-
-    @classmethod
-    def of(cls, run: WorkflowRun) -> WorkflowRunSummary:
-        return cls.model_validate(cls.columns(run))
+        return cls.model_validate(columns)
 
 
 class WorkflowRunAnswer(WorkflowRunSummary):
     inputs: dict[str, Any]
     output: str | None = Field(description="The agent's final answer.")
-
-    @classmethod
-    def of(cls, run: WorkflowRun) -> WorkflowRunAnswer:
-        return cls.model_validate(cls.columns(run))

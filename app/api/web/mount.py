@@ -7,17 +7,22 @@ interface as every other client. Proven by `tests/e2e/test_web_page.py`.
 from __future__ import annotations
 
 import asyncio
+import functools
+import gzip
+import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 from fastapi import APIRouter
-from starlette.responses import FileResponse, HTMLResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 
 from app.api.dependencies import PrincipalDep, ServicesDep
+from app.daemon.lifespan import Services
 from app.errors import NotFound
-from app.lifespan import Services
 
 router = APIRouter(include_in_schema=False)
 
@@ -53,9 +58,54 @@ def _pill(words: str, tone: str, title: str) -> str:
 
 
 @router.get("/static/{name}")
-async def get_static_file(name: str) -> FileResponse:
-    """One file of the page. Only names of the page's own alphabet are looked for."""
-    path = _FOLDER / "static" / name
-    if not _FILE_NAME.match(name) or not path.is_file():
+async def get_static_file(name: str, request: Request) -> Response:
+    """One file of the page. Only names of the page's own alphabet are looked for.
+
+    A browser keeps it and asks each time whether it has changed, by its digest: another release of the daemon
+    is seen at once, and a reload moves no bytes. It is compressed for who takes that; it holds no secret."""
+    found = await asyncio.to_thread(_static_file, name) if _FILE_NAME.match(name) else None
+    if found is None:
         raise NotFound(f"There is nothing at /static/{name}.", reason="no_such_route")
-    return FileResponse(path, media_type=_MEDIA_TYPES[path.suffix])
+    headers = {"cache-control": "no-cache", "etag": found.tag, "vary": "accept-encoding"}
+    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
+    if found.tag.removeprefix("W/") in known:
+        return Response(status_code=304, headers=headers)
+    media_type = _MEDIA_TYPES[f".{name.rpartition('.')[2]}"]
+    if _takes_gzip(request.headers.get("accept-encoding", "")):
+        headers["content-encoding"] = "gzip"
+        return Response(found.compressed, headers=headers, media_type=media_type)
+    return Response(found.content, headers=headers, media_type=media_type)
+
+
+@dataclass(frozen=True, slots=True)
+class _StaticFile:
+    content: bytes
+    compressed: bytes
+    tag: str
+
+
+def _static_file(name: str) -> _StaticFile | None:
+    """Blocks: reads the file when it is another than before."""
+    path = _FOLDER / "static" / name
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return _read(path, status.st_mtime_ns, status.st_size)
+
+
+@functools.lru_cache(maxsize=256)
+def _read(path: Path, _changed: int, _size: int) -> _StaticFile:
+    content = path.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()[:32]
+    # Weak: the same file in two codings.
+    return _StaticFile(content, gzip.compress(content, mtime=0), f'W/"{digest}"')
+
+
+def _takes_gzip(accepted: str) -> bool:
+    """Tell whether a client takes gzip, by its header `Accept-Encoding`."""
+    for one in accepted.lower().split(","):
+        coding, _, quality = one.strip().partition(";")
+        if coding.strip() in ("gzip", "*"):
+            return quality.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False

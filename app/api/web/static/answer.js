@@ -54,6 +54,10 @@ export class Answer {
   }
 
   call(call) {
+    if (call.attempt > this.attempt) {
+      this.#clear();
+      this.attempt = call.attempt;
+    }
     if (this.cards.some((card) => card.id === call.id)) return;
     const card = new ToolCard(call);
     this.cards.push(card);
@@ -159,13 +163,13 @@ class ThinkingPart {
 
 function ended(stopReason, errorMessage) {
   if (errorMessage) return h("p", { class: "failure" }, errorMessage);
-  if (stopReason === "aborted") return h("p", { class: "failure" }, "Stopped before it was complete.");
-  if (stopReason === "length") return h("p", { class: "failure" }, "Cut off: the limit of output was reached.");
+  if (stopReason === "aborted") return h("p", { class: "failure" }, "Stopped before the answer was complete.");
+  if (stopReason === "length") return h("p", { class: "failure" }, "Truncated: the output limit was reached.");
   return null;
 }
 
 function usageWords(usage) {
-  const names = { inputTokens: "input", cacheReadTokens: "from cache", cacheWriteTokens: "into cache", outputTokens: "output", reasoningTokens: "of it reasoning" };
+  const names = { inputTokens: "input", cacheReadTokens: "cache read", cacheWriteTokens: "cache write", outputTokens: "output", reasoningTokens: "of which reasoning" };
   return Object.entries(names)
     .filter(([key]) => usage[key])
     .map(([key, name]) => `${usage[key].toLocaleString("en")} ${words(name)}`)

@@ -9,6 +9,7 @@ import { clearNotices, forget, tell } from "/static/notices.js";
 import { routeOf, to } from "/static/routes.js";
 import { SessionView } from "/static/session_view.js";
 import { Sidebar } from "/static/sidebar.js";
+import { TrustPage } from "/static/trust_page.js";
 import { WorkflowList } from "/static/workflow_list.js";
 import { WorkflowPage } from "/static/workflow_page.js";
 import { WorkflowRunPage } from "/static/workflow_run_page.js";
@@ -17,7 +18,7 @@ const NARROW = matchMedia("(max-width: 60rem)");
 
 /** What is made for an address outside the sessions. Each has `open()`, `frame(frame)`, `again()` after the
  * connection was away, and `close()`. */
-const PAGES = { issues: IssueList, filing: IssueFiling, issue: IssuePage, workflows: WorkflowList, workflow: WorkflowPage, run: WorkflowRunPage };
+const PAGES = { issues: IssueList, filing: IssueFiling, issue: IssuePage, workflows: WorkflowList, workflow: WorkflowPage, run: WorkflowRunPage, trust: TrustPage };
 
 const view = byId("view");
 /** How far each address was scrolled, for whoever comes back to it. */

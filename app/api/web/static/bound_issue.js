@@ -50,7 +50,7 @@ export class BoundIssue {
     const issues = await allItems(`/projects/${encodeURIComponent(project)}/issues?${UNFINISHED}`, { limit: MOST });
     const choice = h("select", { id: "bind-number", "aria-label": "Issue" }, issues.map((issue) => h("option", { value: String(issue.number) }, `#${issue.number} ${issue.title}`)));
     const form = actForm({ class: "row wrap" }, () => this.#bind(Number(choice.value)), this.onError, choice, h("button", { type: "submit", class: "small", id: "bind" }, "Bind"));
-    const told = h("p", { class: "quiet" }, "This session works on no issue. Bound to one, the agent keeps its checklist.");
+    const told = h("p", { class: "quiet" }, "This session has no issue. Bind one to let the agent keep its checklist.");
     redraw(this.root, told, issues.length ? form : h("p", {}, h("a", { href: to.filing(project) }, "File an issue"), " first."));
   }
 

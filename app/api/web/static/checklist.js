@@ -8,8 +8,8 @@ import { words } from "/static/format.js";
 import { person } from "/static/issue_words.js";
 
 const MARKS = { pending: "○", in_progress: "◐", completed: "✓", abandoned: "–" };
-const ASKS = { reject: "What is missing?", resolve: "What was done?", note: "What is to be remembered?" };
-const SENDS = { reject: "Reject", resolve: "Accept and resolve", note: "Note it" };
+const ASKS = { reject: "What is missing?", resolve: "What was done?", note: "Note for later" };
+const SENDS = { reject: "Reject", resolve: "Accept and resolve", note: "Save note" };
 const BODIES = {
   reject: (comment) => ({ reject: { comment } }),
   resolve: (comment) => ({ accept: true, resolve: { comment } }),
@@ -25,7 +25,7 @@ export class Checklist {
     Object.assign(this, { path, onError, onChanged });
     this.list = h("div", { class: "todos" });
     this.told = h("span", { class: "quiet", role: "status" });
-    const text = h("input", { name: "content", required: true, maxLength: 2000, placeholder: "Add to the checklist", "aria-label": "New entry of the checklist", autocomplete: "off" });
+    const text = h("input", { name: "content", required: true, maxLength: 2000, placeholder: "Add to the checklist", "aria-label": "New checklist entry", autocomplete: "off" });
     const kind = h("select", { name: "kind", "aria-label": "Kind of the new entry" }, h("option", { value: "step" }, "step"), h("option", { value: "criterion" }, "criterion"));
     const form = actForm({ class: "row wrap todo-form" }, (sent) => this.#add(sent), onError, text, kind, h("button", { type: "submit", class: "small" }, "Add"));
     this.root = h("section", { class: "checklist", "aria-label": "Checklist" }, h("h3", {}, "Checklist ", this.told), this.list, form);
@@ -50,7 +50,7 @@ export class Checklist {
       return [head, this.#row(todo)];
     });
     const rest = dropped.length ? h("details", { data: { key: "dropped" } }, h("summary", { class: "quiet" }, `${dropped.length} dropped`), h("ul", {}, dropped.map((todo) => this.#row(todo)))) : null;
-    redraw(this.list, live.length ? h("ul", {}, rows) : h("p", { class: "quiet" }, "Nothing is on the list yet."), rest);
+    redraw(this.list, live.length ? h("ul", {}, rows) : h("p", { class: "quiet" }, "The checklist is empty."), rest);
   }
 
   #row(todo) {
@@ -72,7 +72,7 @@ export class Checklist {
     const ask = (kind, label) => h("button", { type: "button", class: "small", data: { key: `${kind}-${todo.id}`, act: kind }, "aria-label": `${label}: ${todo.content}`, "aria-expanded": String(this.#asking?.id === todo.id && this.#asking.kind === kind), onclick: () => this.#ask(todo, kind) }, label);
     const open = todo.status === "pending" || todo.status === "in_progress";
     const criterion = todo.kind === "criterion";
-    if (todo.status === "abandoned" || (todo.status === "completed" && (!criterion || todo.accepted_at))) return act("reopen", "Open again", { status: "pending" });
+    if (todo.status === "abandoned" || (todo.status === "completed" && (!criterion || todo.accepted_at))) return act("reopen", "Reopen", { status: "pending" });
     return [
       todo.status === "pending" ? act("start", "Start", { status: "in_progress" }) : null,
       open ? act("done", "Done", { status: "completed" }) : null,

@@ -6,13 +6,14 @@ import { byId } from "/static/dom.js";
 const CONTINUABLE = new Set(["length", "max_steps", "stuck"]);
 
 const HINTS = {
-  running: "The agent works. Queue a message for after this run, or steer it at its next step.",
-  queued: "This session waits: as many sessions as allowed are running.",
-  paused: "Paused. Resume goes on from here; Stop ends it, and you can post again.",
-  archived: "This session is archived: it can be read, but takes no messages.",
+  running: "The agent is running. Queue a message for after this run, or steer the agent at its next step.",
+  queued: "This session is queued: the limit of running sessions is reached.",
+  paused: "Paused. Resume continues from here; Stop ends the run.",
+  archived: "This session is archived. It is read-only.",
 };
 
-const ASKING = "The agent waits for the answer to its question. Resume goes on without it; Stop ends the run.";
+const ASKING = "The agent waits for your answer. Resume continues without it; Stop ends the run.";
+const CONSENT = "The agent waits for your answer. New messages wait, too. Resume continues without the answer; Stop ends the run.";
 
 /** Where this tab keeps what was written and not sent, as a list of session and text. */
 const DRAFTS = "kaged.drafts";
@@ -77,31 +78,33 @@ export class Composer {
     if (!this.form.hidden) this.text.focus({ preventScroll: true });
   }
 
-  update(detail, lastRun) {
+  update(detail) {
     const state = detail.state;
     const running = state === "running";
-    const takes = state === "idle" || running || state === "queued";
+    const waits = Boolean(detail.active_run) && !running;
+    const takes = state === "idle" || running || waits || state === "queued";
     const writes = document.activeElement === this.text;
     this.text.disabled = !takes;
     this.buttons.send.disabled = !takes || this.#busy;
-    byId("mode").hidden = !running;
+    byId("mode").hidden = !(running || waits);
     this.#show({
       stop: running || state === "queued" || state === "paused",
-      pause: running,
+      pause: running || waits,
       resume: state === "paused" || state === "queued",
-      continue: state === "idle" && CONTINUABLE.has(lastRun?.reason),
+      continue: state === "idle" && CONTINUABLE.has(detail.last_run?.reason),
     });
     this.buttons.resume.textContent = state === "queued" ? "Start now" : "Resume";
     const asks = state === "paused" && detail.state_reason === "interaction";
-    if (this.text.hidden !== asks) {
+    const hides = asks && !waits;
+    if (this.text.hidden !== hides) {
       // The keyboard goes on where the question is, not at the beginning of the page.
-      if (asks && writes) byId("questions").focus({ preventScroll: true });
-      this.text.hidden = asks;
+      if (hides && writes) byId("questions").focus({ preventScroll: true });
+      this.text.hidden = hides;
       this.#grow();
     }
     const hint = byId("hint");
     hint.hidden = !HINTS[state];
-    hint.textContent = asks ? ASKING : (HINTS[state] ?? "");
+    hint.textContent = asks ? (waits ? CONSENT : ASKING) : (HINTS[state] ?? "");
   }
 
   #show(visible) {
@@ -144,7 +147,7 @@ export class Composer {
     this.#busy = false;
     this.form.removeAttribute("aria-busy");
     const session = this.#session;
-    if (session?.detail) this.update(session.detail, session.lastRun);
+    if (session?.detail) this.update(session.detail);
   }
 
   #grow() {

@@ -106,10 +106,12 @@ export class Conversation {
       case "model.retry":
         return this.#retry(payload);
       case "budget.warning":
-        if (payload.unpriced_model) return this.#note(`The limit of ${payload.limit} ${payload.unit} does not hold: no price is known for ${payload.unpriced_model}.`, "warning");
+        if (payload.unpriced_model) return this.#note(`The limit of ${payload.limit} ${payload.unit} has no effect: ${payload.unpriced_model} has no known price.`, "warning");
         return this.#note(`Limit ${payload.reached ? "reached" : "near"}: ${payload.used} of ${payload.limit} ${payload.unit}`, "warning");
       case "prompt.reloaded":
-        return this.#note(`The prompt of ${payload.agents.join(", ")} was read again.`);
+        return this.#note(`The prompt of ${payload.agents.join(", ")} was reloaded.`);
+      case "prompt.failed":
+        return payload.prompts.forEach((prompt) => this.#note(`The prompt ${prompt.file} cannot be used (${prompt.message}). The last good text stays in use.`, "warning"));
       case "checkpoint.created":
         return payload.detail ? this.#note(`Paused: ${payload.detail}`) : undefined;
       default:
@@ -241,7 +243,7 @@ export class Conversation {
     }
   }
 
-  #runEnded({ run_id: id, state, reason, error, steps, usage, cost_usd: cost, duration_ms: took }) {
+  #runEnded({ run_id: id, state, reason, error, steps, usage, cost_usd: cost, total_cost_usd: total, duration_ms: took }) {
     if (this.#runs.has(id)) return;
     this.#runs.add(id);
     const place = this.#places.get(id) ?? this.root;
@@ -255,7 +257,7 @@ export class Conversation {
     const why = reason && !["stop", state].includes(reason) ? words(reason) : "";
     const spent = usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
     const asked = reason === "interaction";
-    const facts = [asked ? "Run paused for an answer" : `Run ${state}`, asked ? "" : why, `${steps} step${steps === 1 ? "" : "s"}`, spent ? tokens(spent) : "", dollars(cost), duration(took)];
+    const facts = [asked ? "Run paused for an answer" : `Run ${state}`, asked ? "" : why, `${steps} step${steps === 1 ? "" : "s"}`, spent ? tokens(spent) : "", total > (cost ?? 0) ? `${dollars(total)} with subagents` : dollars(cost), duration(took)];
     const line = h("p", { class: "run-end quiet", data: { state } }, facts.filter(Boolean).join(" · "));
     place.append(line);
     const told = this.#last?.root.querySelector(".failure")?.textContent;

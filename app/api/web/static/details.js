@@ -1,6 +1,6 @@
 // What stands beside the conversation: the issue worked on, use of tokens, prompts, tools, the audit trail, the session itself.
 
-import { address, downloadAddress, request } from "/static/api.js";
+import { address, allItems, downloadAddress, request } from "/static/api.js";
 import { BoundIssue } from "/static/bound_issue.js";
 import { byId, h, oncePerFrame, redraw, replace } from "/static/dom.js";
 import { clock, dollars, tokens, words } from "/static/format.js";
@@ -8,7 +8,7 @@ import { pluginsOf } from "/static/plugins.js";
 
 const AUDIT_PAGE = 50;
 const TABS = { issue: "Issue", use: "Use", prompts: "Prompts", tools: "Tools", audit: "Audit", session: "Session" };
-const CHANGES = { use: ["message.end"], prompts: ["prompt.reloaded"], issue: ["issue.changed", "todo.changed", "session.updated", "run.ended"] };
+const CHANGES = { use: ["message.end"], prompts: ["prompt.reloaded", "prompt.failed"], issue: ["issue.changed", "todo.changed", "session.updated", "run.ended"] };
 
 export class Details {
   #tab = "use";
@@ -102,10 +102,11 @@ export class Details {
   async _use(session) {
     const { tokens: count, cost_usd: cost, context } = await request("GET", session.path);
     const bars = context.map((use) => {
-      const label = use.window ? `${tokens(use.tokens)} of ${use.window.toLocaleString("en")}` : tokens(use.tokens);
+      const assumed = use.window_assumed ? " (assumed)" : "";
+      const label = `${tokens(use.tokens)} of ${use.window.toLocaleString("en")}${assumed}`;
       return [
         h("h3", {}, `Context of ${use.agent_path}`),
-        use.window ? h("meter", { min: 0, max: 1, low: 0.7, high: 0.85, optimum: 0, value: use.fraction, "aria-label": label }) : null,
+        h("meter", { min: 0, max: 1, low: 0.7, high: 0.85, optimum: 0, value: use.fraction, "aria-label": label }),
         h("p", { class: "quiet" }, `${label} · ${use.model}`),
       ];
     });
@@ -113,7 +114,7 @@ export class Details {
     return [
       bars,
       h("h3", {}, "Tokens"),
-      pairs([["Input", count.input], ["From cache", count.cache_read], ["Into cache", count.cache_write], ["Output", count.output], ["of it reasoning", count.reasoning], ["Total", count.total]], (value) => value.toLocaleString("en")),
+      pairs([["Input", count.input], ["Cache read", count.cache_read], ["Cache write", count.cache_write], ["Output", count.output], ["Reasoning (in output)", count.reasoning], ["Total", count.total]], (value) => value.toLocaleString("en")),
       h("h3", {}, "Cost"),
       pairs([...split.filter(([, value]) => value !== null), ["Total", cost.total]], (value) => dollars(value) || (count.total ? "not known" : "none yet")),
     ];
@@ -130,12 +131,12 @@ export class Details {
 
   async _tools(session) {
     const project = encodeURIComponent(session.detail.project_id);
-    const { tools } = await request("GET", `/projects/${project}/agents/primary/tools`);
+    const tools = await allItems(`/projects/${project}/agents/primary/tools`);
     const again = { again: () => this.draw(), onError: (error) => this.onError(error) };
     return [
       await pluginsOf(session.detail.project_id, again),
       h("h3", {}, "Tools"),
-      h("p", { class: "quiet" }, "What the primary agent may call, and which rule decided."),
+      h("p", { class: "quiet" }, "Tools of the primary agent, with the rule that decides each."),
       tools.map((tool) =>
         h(
           "details",

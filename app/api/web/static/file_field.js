@@ -35,7 +35,7 @@ export class FileField {
       return;
     }
     const stop = (this.#stop = new AbortController());
-    const bar = h("progress", { max: 1, value: 0, "aria-label": `Handing in ${file.name}` });
+    const bar = h("progress", { max: 1, value: 0, "aria-label": `Uploading ${file.name}` });
     this.problem = "is still on its way";
     replace(this.state, h("span", {}, `${file.name} (${size(file.size)}) `), bar, this.#button("Stop"));
     try {
@@ -43,7 +43,7 @@ export class FileField {
       if (stop !== this.#stop) return;
       this.uploaded = uploaded;
       this.problem = null;
-      replace(this.state, h("span", { class: "file-taken" }, `✓ ${uploaded.name} (${size(uploaded.size_bytes)}) `), this.#button("Take back"));
+      replace(this.state, h("span", { class: "file-taken" }, `✓ ${uploaded.name} (${size(uploaded.size_bytes)}) `), this.#button("Remove"));
       this.input.dispatchEvent(new Event("input"));
     } catch (error) {
       if (stop === this.#stop && error.code !== "stopped") this.#refuse(error.message);

@@ -18,17 +18,17 @@ export class History {
   /** Return the buttons of one message of the root agent. */
   actions(id) {
     const panel = h("div", { class: "history-panel", hidden: true });
-    const back = h("button", { type: "button", class: "link", data: { act: "rollback" }, onclick: () => this.#ask(id, panel) }, "Go back here");
+    const back = h("button", { type: "button", class: "link", data: { act: "rollback" }, onclick: () => this.#ask(id, panel) }, "Rewind to here");
     const fork = h("button", { type: "button", class: "link", data: { act: "fork" }, onclick: () => this.#do(panel, () => this.#fork(id)) }, "Fork");
     return h("div", { class: "history quiet" }, back, fork, panel);
   }
 
   /** Return an empty fold for messages that `by` took out of the conversation. */
   fold(by) {
-    const why = WHY[by?.slice(0, 3)] ?? "taken out";
+    const why = WHY[by?.slice(0, 3)] ?? "removed";
     const count = h("span", {});
     const undo = by?.startsWith("rbk_")
-      ? h("button", { type: "button", class: "link", data: { act: "undo" }, onclick: (event) => { event.preventDefault(); this.#do(null, () => this.#undo(by)); } }, "Bring back")
+      ? h("button", { type: "button", class: "link", data: { act: "undo" }, onclick: (event) => { event.preventDefault(); this.#do(null, () => this.#undo(by)); } }, "Restore")
       : null;
     const root = h("details", { class: "superseded", data: { by: by ?? "" } }, h("summary", { class: "quiet" }, count, " ", undo));
     let messages = 0;
@@ -47,8 +47,8 @@ export class History {
     panel.hidden = false;
     replace(
       panel,
-      h("p", {}, "What came later is taken out of the conversation. It can be brought back until something new is posted."),
-      h("div", { class: "row wrap" }, button("Go back", "back", () => go({})), button("With the files…", "files", () => this.#do(panel, () => this.#stage(id, panel), false)), button("Cancel", "close", close)),
+      h("p", {}, "Later messages are removed from the conversation. You can restore them until you post a new message."),
+      h("div", { class: "row wrap" }, button("Rewind", "back", () => go({})), button("Rewind with files…", "files", () => this.#do(panel, () => this.#stage(id, panel), false)), button("Cancel", "close", close)),
     );
     panel.querySelector("button").focus();
   }
@@ -61,10 +61,10 @@ export class History {
     const left = staged.conflicts.map((file) => h("li", {}, `${file.path}: ${file.reason}`));
     replace(
       panel,
-      h("p", {}, staged.restored.length ? "The agents wrote these files since:" : "No file that agents wrote has to be restored."),
+      h("p", {}, staged.restored.length ? "Files that agents wrote since:" : "No file needs to be restored."),
       shown,
-      left.length ? [h("p", {}, "Left alone, because others changed them:"), h("ul", {}, left)] : null,
-      h("div", { class: "row wrap" }, button("Go back with the files", "commit", () => this.#do(panel, () => this.#goBack(id, { files: true, plan: staged.plan }))), button("Cancel", "close", () => (panel.hidden = true))),
+      left.length ? [h("p", {}, "Not restored, because others changed them:"), h("ul", {}, left)] : null,
+      h("div", { class: "row wrap" }, button("Rewind conversation and files", "commit", () => this.#do(panel, () => this.#goBack(id, { files: true, plan: staged.plan }))), button("Cancel", "close", () => (panel.hidden = true))),
     );
   }
 

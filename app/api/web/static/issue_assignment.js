@@ -1,6 +1,6 @@
 // Who works on an issue: the primary agent, a workflow of the project, or a session. Assigning starts the work.
 
-import { address, request } from "/static/api.js";
+import { address, allItems, request } from "/static/api.js";
 import { actForm } from "/static/act.js";
 import { h, redraw } from "/static/dom.js";
 import { assignee } from "/static/issue_words.js";
@@ -34,7 +34,7 @@ export class IssueAssignment {
     this.#targets = [];
     const project = encodeURIComponent(this.project);
     const [workflows, sessions] = await Promise.all([
-      request("GET", `/projects/${project}/workflows`),
+      allItems(`/projects/${project}/workflows`),
       request("GET", address("/sessions", { project_id: this.project, kind: "chat", limit: SESSIONS })),
     ]);
     const live = sessions.items.filter((session) => session.state !== "archived" && [null, this.number].includes(session.issue_number));
@@ -44,7 +44,7 @@ export class IssueAssignment {
       this.choice,
       option("", "nobody"),
       option("primary", "the primary agent"),
-      group("Workflows", workflows.items.map((workflow) => option(`workflow:${workflow.name}`, workflow.name))),
+      group("Workflows", workflows.map((workflow) => option(`workflow:${workflow.name}`, workflow.name))),
       group("Sessions", live.map((session) => option(`session:${session.id}`, session.title || "New session"))),
     );
   }

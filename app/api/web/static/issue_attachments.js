@@ -37,7 +37,7 @@ export class IssueAttachments {
 
   async #take(files) {
     for (const file of files) {
-      const bar = h("progress", { max: 1, value: 0, "aria-label": `Handing in ${file.name}` });
+      const bar = h("progress", { max: 1, value: 0, "aria-label": `Uploading ${file.name}` });
       replace(this.sending, h("span", {}, file.name), bar);
       try {
         const made = await upload(`/uploads?project_id=${encodeURIComponent(this.project)}`, file, { onProgress: (part) => (bar.value = part), signal: this.#stop.signal });

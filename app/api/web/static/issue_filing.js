@@ -56,8 +56,8 @@ export function issueForm({ title, body, label, send, onError, onCancel }) {
     },
     onError,
     h("div", { class: "field" }, h("label", { htmlFor: "issue-title" }, "Title"), h("input", { id: "issue-title", name: "title", required: true, maxLength: 200, value: title, autocomplete: "off", "aria-describedby": "issue-title-error" }), errors.title),
-    h("div", { class: "field" }, h("label", { htmlFor: "issue-body" }, "What is to be done, in Markdown"), h("textarea", { id: "issue-body", name: "body", rows: 12, value: body, "aria-describedby": "issue-body-error" }), errors.body),
-    h("details", { ontoggle: show }, h("summary", {}, "How it will look"), preview),
+    h("div", { class: "field" }, h("label", { htmlFor: "issue-body" }, "Description (Markdown)"), h("textarea", { id: "issue-body", name: "body", rows: 12, value: body, "aria-describedby": "issue-body-error" }), errors.body),
+    h("details", { ontoggle: show }, h("summary", {}, "Preview"), preview),
     h("div", { class: "row" }, h("button", { type: "submit", class: "primary" }, label), onCancel ? h("button", { type: "button", onclick: onCancel }, "Cancel") : null),
   );
   return form;

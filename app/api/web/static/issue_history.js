@@ -13,7 +13,7 @@ export class IssueHistory {
     this.onChanged = onChanged;
     this.list = h("ol", { class: "history-list", id: "history" });
     const text = h("textarea", { name: "body", rows: 3, required: true, "aria-label": "Comment", placeholder: "A comment, in Markdown" });
-    const internal = h("label", { class: "row" }, h("input", { type: "checkbox", name: "internal" }), "For operators only");
+    const internal = h("label", { class: "row" }, h("input", { type: "checkbox", name: "internal" }), "Operators only");
     const form = actForm({ class: "fields", id: "comment-form" }, (sent) => this.#comment(sent), onError, text, h("div", { class: "row wrap" }, h("button", { type: "submit" }, "Comment"), internal));
     this.root = h("section", { "aria-label": "History" }, h("h3", {}, "History"), this.list, form);
   }
@@ -74,5 +74,5 @@ function changed(update) {
   if (update.kind === "title_edit") return h("p", {}, h("del", {}, old ?? ""), " → ", h("ins", {}, made ?? ""));
   if (update.kind !== "body_edit") return null;
   const text = (name, content) => [h("h4", {}, name), h("pre", { tabIndex: 0 }, content ?? "")];
-  return h("details", { data: { key: update.id } }, h("summary", { class: "quiet" }, "What it was and what it is"), text("Before", old), text("After", made));
+  return h("details", { data: { key: update.id } }, h("summary", { class: "quiet" }, "Before and after"), text("Before", old), text("After", made));
 }

@@ -13,7 +13,7 @@ export class IssueLinks {
   constructor({ path, project, onError, onChanged }) {
     Object.assign(this, { path, project, onError, onChanged });
     this.list = h("ul", { class: "links" });
-    const kind = h("select", { name: "kind", "aria-label": "How it stands to the other issue" }, Object.entries(OUT).map(([value, text]) => h("option", { value }, text)));
+    const kind = h("select", { name: "kind", "aria-label": "Kind of link" }, Object.entries(OUT).map(([value, text]) => h("option", { value }, text)));
     const number = h("input", { name: "number", type: "number", min: "1", step: "1", required: true, placeholder: "#", "aria-label": "Number of the other issue" });
     const form = actForm({ class: "row link-form" }, (sent) => this.#link(sent), onError, kind, number, h("button", { type: "submit", class: "small" }, "Link"));
     this.root = h("section", { "aria-label": "Links" }, h("h3", {}, "Links"), this.list, form);

@@ -46,7 +46,7 @@ export class IssueList {
   #head() {
     const { project, status, search } = this.route;
     const field = h("input", { type: "search", name: "search", value: search, maxLength: 200, placeholder: "Search titles, texts and comments", "aria-label": "Search", data: { key: "issue-search" } });
-    const options = [["", "Not finished"], ["all", "Every status"], ...STATUSES.map((name) => [name, words(name)])];
+    const options = [["", "Open"], ["all", "Every status"], ...STATUSES.map((name) => [name, words(name)])];
     const choice = h("select", { name: "status", "aria-label": "Status", data: { key: "issue-status" } }, options.map(([value, text]) => h("option", { value, selected: value === status }, text)));
     const go = () => (location.hash = to.issues(project, { status: choice.value, search: field.value.trim() }));
     choice.addEventListener("change", go);
@@ -92,7 +92,7 @@ export class IssueList {
   #draw() {
     const filtered = this.route.status !== "all" || this.route.search;
     this.told.textContent = `${this.#total} issue${this.#total === 1 ? "" : "s"}`;
-    const none = h("p", { class: "empty" }, filtered ? "There is no issue like this." : "No issue has been filed in this project yet.");
+    const none = h("p", { class: "empty" }, filtered ? "No issue matches." : "This project has no issues yet.");
     const more = h("div", { class: "more" }, h("button", { type: "button", data: { key: "more" }, onclick: () => this.#more() }, "More"));
     redraw(this.list, this.#items.length ? h("ul", { class: "rows" }, this.#items.map((issue) => this.#row(issue))) : none, this.#cursor ? more : null);
   }

@@ -1,9 +1,9 @@
 // The sessions that work on an issue, and what their subagents propose for its checklist.
 
 import { h, redraw } from "/static/dom.js";
-import { words } from "/static/format.js";
 import { Proposals } from "/static/proposals.js";
 import { to } from "/static/routes.js";
+import { asks, failed, sessionWord } from "/static/session_words.js";
 
 export class IssueSessions {
   #proposals = new Map();
@@ -16,7 +16,7 @@ export class IssueSessions {
   }
 
   show(issue, sessions) {
-    const none = h("li", { class: "quiet" }, "No session works on it.");
+    const none = h("li", { class: "quiet" }, "No session works on this issue.");
     redraw(this.list, sessions.length ? sessions.map(item) : none);
     const shown = sessions.map((session) => this.#of(session));
     if (shown.length !== this.proposed.children.length) redraw(this.proposed, shown.map((proposals) => proposals.root));
@@ -34,6 +34,6 @@ export class IssueSessions {
 }
 
 function item(session) {
-  const asks = session.state === "paused" && session.state_reason === "interaction";
-  return h("li", {}, h("a", { href: to.session(session.id), data: { key: `session-${session.id}` } }, session.title || "New session"), h("span", { class: asks ? "asks" : "quiet" }, ` ${asks ? "asks you" : words(session.state)}`));
+  const look = asks(session) ? "asks" : failed(session) ? "failure" : "quiet";
+  return h("li", {}, h("a", { href: to.session(session.id), data: { key: `session-${session.id}` } }, session.title || "New session"), h("span", { class: look }, ` ${sessionWord(session)}`));
 }

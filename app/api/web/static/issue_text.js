@@ -34,7 +34,7 @@ export class IssueText {
     const text = h("div", { class: "markdown issue-body" });
     new MarkdownView(text).show(issue.body);
     this.button = h("button", { type: "button", class: "small", onclick: () => this.#edit() }, "Edit");
-    replace(this.body, issue.body.trim() ? text : h("p", { class: "quiet" }, "Nothing more is said."), before(issue), this.button);
+    replace(this.body, issue.body.trim() ? text : h("p", { class: "quiet" }, "No description."), before(issue), this.button);
   }
 
   #edit() {
@@ -74,5 +74,5 @@ function before(issue) {
   if (issue.original_body === null || issue.original_body === undefined || issue.original_body === issue.body) return null;
   const text = h("div", { class: "markdown issue-body" });
   new MarkdownView(text).show(issue.original_body);
-  return h("details", { class: "issue-original" }, h("summary", { class: "quiet" }, "As it was filed"), text);
+  return h("details", { class: "issue-original" }, h("summary", { class: "quiet" }, "Original text"), text);
 }

@@ -8,8 +8,8 @@ const LONGEST_BLOCK = 100_000;
 const DEEPEST = 6;
 
 // Each pattern takes a time that grows with the line, not with its square: a text may be made to be slow.
-const FENCE = /^ {0,3}(`{3,}|~{3,})[^`]*$/;
-const HEADING = /^ {0,3}(#{1,6})\s+(.*)$/;
+const FENCE = /^ {0,3}(`{3,}|~{3,}(?!~))[^`]*$/;
+const HEADING = /^ {0,3}(#{1,6})\s(.*)$/s;
 const RULE = /^ {0,3}([-*_])(\s*\1){2,}\s*$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(\s+|$)/;

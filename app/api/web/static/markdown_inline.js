@@ -79,7 +79,7 @@ function addressAt(text, at) {
   ADDRESS.lastIndex = at;
   const found = ADDRESS.exec(text);
   if (found === null) return null;
-  const address = found[0].replace(/[.,;:!?*_~\]]+$/, "");
+  const address = found[0].replace(/(?<![.,;:!?*_~\]])[.,;:!?*_~\]]+$/, "");
   return { node: link(address, [address]), end: at + address.length };
 }
 

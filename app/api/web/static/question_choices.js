@@ -51,11 +51,11 @@ class Question {
     this.key = key;
     const name = `question-${(made += 1)}`;
     this.error = h("p", { class: "field-error", id: `${name}-error`, "aria-live": "polite" });
-    this.own = other ? h(options.length ? "input" : "textarea", { class: "own-answer", maxLength: 4000, "aria-label": options.length ? "An answer of your own" : title, "aria-describedby": `${name}-error` }) : null;
+    this.own = other ? h(options.length ? "input" : "textarea", { class: "own-answer", maxLength: 4000, "aria-label": options.length ? "Your own answer" : title, "aria-describedby": `${name}-error` }) : null;
     const type = multiple ? "checkbox" : "radio";
     const choice = (value, label, told) => h("label", {}, h("input", { type, name, value }), h("span", {}, label, told ? h("span", { class: "quiet" }, told) : null));
     const offered = options.map((option, at) => choice(String(at), option.label, option.description));
-    if (other && options.length) offered.push(h("div", { class: "row own-row" }, choice("own", "Something else", null), this.own));
+    if (other && options.length) offered.push(h("div", { class: "row own-row" }, choice("own", "Other", null), this.own));
     this.root = h(
       "fieldset",
       { class: "choices", data: { question: key }, "aria-describedby": `${name}-error` },

@@ -10,7 +10,7 @@ export class PermissionCard {
   /** `answer(body)` is called with what was decided. */
   constructor({ tool, subjects, reason, source, suggestions }, { agentPath, answer }) {
     this.comment = h("input", { type: "text", maxLength: 2000, placeholder: "A word to the agent, if you reject", "aria-label": "A word to the agent, if you reject" });
-    this.scope = h("select", { "aria-label": "Where always holds" }, Object.entries(SCOPES).map(([value, text]) => h("option", { value }, text)));
+    this.scope = h("select", { "aria-label": "Scope of the rule" }, Object.entries(SCOPES).map(([value, text]) => h("option", { value }, text)));
     const button = (name, text, body) => h("button", { type: "button", class: name === "once" ? "primary" : name === "reject" ? "danger" : "", data: { answer: name }, onclick: () => answer({ answer: name, ...body() }) }, text);
     const comment = () => (this.comment.value.trim() ? { comment: this.comment.value.trim() } : {});
     this.buttons = [

@@ -2,13 +2,14 @@
 
 const SESSION = /^ses_/;
 
-/** Return `{view, page, ...}`: `view` is `sessions`, `issues` or `workflows`; `page` says what is open in it.
+/** Return `{view, page, ...}`: `view` is `sessions`, `issues`, `workflows` or `trust`; `page` says what is open in it.
  * An address that names nothing is the list of sessions without an open one. */
 export function routeOf(hash) {
   const [path, query = ""] = hash.replace(/^#/, "").split("?", 2);
   const [first, ...rest] = path.split("/").map(decoded);
   if (first === "issues") return issueRoute(rest, new URLSearchParams(query));
   if (first === "workflows") return { view: "workflows", page: rest[1] ? "workflow" : "workflows", project: rest[0] ?? null, name: rest[1] ?? null };
+  if (first === "trust" && rest[0]) return { view: "trust", page: "trust", project: rest[0] };
   if (first === "runs" && rest[0]) return { view: "workflows", page: "run", run: rest[0], project: null };
   return { view: "sessions", page: "session", session: SESSION.test(first) ? first : null, project: null };
 }
@@ -29,6 +30,7 @@ export const to = {
   issue: (project, number) => `#issues/${encodeURIComponent(project)}/${number}`,
   workflows: (project) => `#workflows/${encodeURIComponent(project)}`,
   workflow: (project, name) => `#workflows/${encodeURIComponent(project)}/${encodeURIComponent(name)}`,
+  trust: (project) => `#trust/${encodeURIComponent(project)}`,
   run: (id) => `#runs/${encodeURIComponent(id)}`,
 };
 

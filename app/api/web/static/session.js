@@ -5,7 +5,7 @@ import { Stream } from "/static/stream.js";
 
 const STATE_EVENTS = new Set(["session.state", "session.updated", "run.started", "run.ended", "run.queued", "message.posted"]);
 
-const REWRITTEN = new Set(["session.rolled_back", "session.rollback_undone", "compaction.completed"]);
+const REWRITTEN = new Set(["session.rolled_back", "session.rollback_undone", "compaction.completed", "message.edited", "message.removed"]);
 
 export class OpenSession {
   #stream = null;
@@ -22,7 +22,6 @@ export class OpenSession {
     this.conversation = conversation;
     this.handlers = { onDetail, onFrame, onStatus, onReload, onError };
     this.detail = null;
-    this.lastRun = null;
   }
 
   get path() {
@@ -77,7 +76,6 @@ export class OpenSession {
     const [messages, runs] = await Promise.all([allItems(`${this.path}/messages?include_superseded=true`), allItems(`${this.path}/runs`)]);
     if (this.#closed) return detail;
     this.detail = detail;
-    this.lastRun = runs[0] ?? null;
     this.conversation.load(messages, runs);
     this.handlers.onDetail(detail);
     return detail;
@@ -118,7 +116,7 @@ export class OpenSession {
     } else if (type === "session.updated") {
       this.detail = { ...this.detail, title: payload.title, issue_number: payload.issue_number };
     } else if (type === "run.ended" && (agentPath ?? "primary") === "primary") {
-      this.lastRun = { ...payload, id: payload.run_id };
+      this.detail = { ...this.detail, last_run: { id: payload.run_id, state: payload.state, reason: payload.reason } };
     }
     this.handlers.onDetail(this.detail);
   }

@@ -11,6 +11,7 @@ import { Questions } from "/static/questions.js";
 import { to } from "/static/routes.js";
 import { followScroll } from "/static/scroll.js";
 import { OpenSession } from "/static/session.js";
+import { failed, sessionWord } from "/static/session_words.js";
 
 const SUGGESTIONS = ["Explain this project", "Fix the failing test", "Write a missing test"];
 
@@ -117,8 +118,8 @@ export class SessionView {
     this.page.title(detail.title || "New session");
     this.#showState(detail);
     showBoundIssue(detail);
-    this.composer.update(detail, this.#session.lastRun);
-    this.page.sidebar.update(detail.id, { state: detail.state, state_reason: detail.state_reason, title: detail.title });
+    this.composer.update(detail);
+    this.page.sidebar.update(detail.id, { state: detail.state, state_reason: detail.state_reason, title: detail.title, last_run: detail.last_run });
     if (detail.state === "idle") this.details.draw();
   }
 
@@ -128,7 +129,8 @@ export class SessionView {
     state.hidden = false;
     state.dataset.state = detail.state;
     state.toggleAttribute("data-asking", asking);
-    state.textContent = asking ? "asks you" : words(detail.state);
+    state.toggleAttribute("data-failed", failed(detail));
+    state.textContent = asking ? "asks you" : sessionWord(detail);
     state.title = detail.state_reason ? words(detail.state_reason) : "";
   }
 
@@ -148,8 +150,8 @@ export class SessionView {
     const buttons = sidebar.projects.map((project) =>
       h("button", { type: "button", class: "primary", onclick: () => sidebar.create(project.id) }, `New session in ${project.slug}`),
     );
-    const text = buttons.length ? "Choose a session on the left, or begin a new one." : "Load a project on the left to begin.";
-    replace(byId("conversation"), h("div", { class: "welcome" }, h("h2", {}, "Nothing is open yet"), h("p", {}, text), buttons));
+    const text = buttons.length ? "Select a session on the left, or start a new one." : "Load a project on the left to begin.";
+    replace(byId("conversation"), h("div", { class: "welcome" }, h("h2", {}, "No session is open"), h("p", {}, text), buttons));
   }
 
   #suggestions() {

@@ -3,13 +3,16 @@
 
 import { address, allItems, create, request } from "/static/api.js";
 import { byId, h, oncePerFrame, redraw } from "/static/dom.js";
-import { ago, words } from "/static/format.js";
+import { ago } from "/static/format.js";
 import { to } from "/static/routes.js";
+import { asks, failed, sessionWord } from "/static/session_words.js";
 import { Stream } from "/static/stream.js";
 
 const PAGE = 50;
 const MOST = 100;
 const REFRESH_EVERY = 60_000;
+
+const ASKS = { untrusted: "Not trusted: review", changed: "New version: review" };
 
 export class Sidebar {
   #projects = [];
@@ -120,9 +123,10 @@ export class Sidebar {
   }
 
   #take(frame) {
-    const { type, session_id: id, payload } = frame;
+    const { type, session_id: id, agent_path: agentPath, payload } = frame;
     this.onFrame(frame);
     if (type.startsWith("permission.") || type.startsWith("interaction.")) this.#countQuestions(id);
+    if (type === "run.ended" && agentPath === "primary") this.update(id, { last_run: { id: payload.run_id, state: payload.state, reason: payload.reason } });
     if (!type.startsWith("session.") && type !== "run.started") return;
     if (!this.#sessions.some((session) => session.id === id)) this.#fetch(id);
     else if (type === "session.state") this.update(id, { state: payload.state, state_reason: payload.reason });
@@ -200,7 +204,7 @@ export class Sidebar {
       if (link.dataset.view === "sessions") link.href = to.session(this.lastSession);
       else link.href = this.route.project ? to[link.dataset.view](this.route.project) : `#${link.dataset.view}`;
     }
-    const asking = this.#sessions.filter((session) => this.#asks(session)).length;
+    const asking = this.#sessions.filter(asks).length;
     const count = byId("asking");
     count.hidden = asking === 0;
     count.textContent = asking;
@@ -220,16 +224,11 @@ export class Sidebar {
     );
   }
 
-  #asks(session) {
-    if (session.state === "paused") return session.state_reason === "interaction";
-    return session.state === "running" && session.pending_interactions > 0;
-  }
-
   #section(project) {
     const sessions = this.#sessions.filter((session) => session.project_id === project.id);
     const create = h(
       "button",
-      { type: "button", class: "new", data: { key: `new-${project.id}` }, "aria-label": `New session in ${project.slug}`, onclick: () => this.create(project.id) },
+      { type: "button", class: "new", disabled: project.trust.state === "untrusted", data: { key: `new-${project.id}` }, "aria-label": `New session in ${project.slug}`, onclick: () => this.create(project.id) },
       "+ New session",
     );
     return h(
@@ -238,6 +237,7 @@ export class Sidebar {
       h("h2", { title: project.root }, project.slug),
       project.description ? h("p", { class: "quiet project-about" }, project.description) : null,
       project.state === "invalid" ? h("button", { type: "button", class: "link warning", onclick: () => this.#tellProblems(project) }, "The project file has errors") : null,
+      project.trust.state === "trusted" ? null : h("a", { class: "plain-link warning", href: to.trust(project.id), data: { key: `trust-${project.id}` } }, ASKS[project.trust.state]),
       create,
       h("ul", {}, sessions.map((session) => this.#item(session))),
     );
@@ -254,16 +254,16 @@ export class Sidebar {
 
   #item(session) {
     const current = session.id === this.route.session;
-    const asking = this.#asks(session);
+    const marks = { ...(asks(session) ? { asking: "" } : {}), ...(failed(session) ? { failed: "" } : {}) };
     return h(
       "li",
       {},
       h(
         "a",
-        { href: to.session(session.id), class: "session", data: { key: session.id, state: session.state, ...(asking ? { asking: "" } : {}) }, "aria-current": current ? "page" : undefined },
-        h("span", { class: "dot", title: words(session.state) }),
+        { href: to.session(session.id), class: "session", data: { key: session.id, state: session.state, ...marks }, "aria-current": current ? "page" : undefined },
+        h("span", { class: "dot", title: sessionWord(session), "aria-hidden": "true" }),
         h("span", { class: "session-title" }, session.title || "New session"),
-        h("span", { class: "quiet" }, asking ? "asks you" : session.state === "idle" ? ago(session.created_at) : words(session.state)),
+        h("span", { class: "quiet" }, session.state === "idle" && !failed(session) ? ago(session.created_at) : sessionWord(session)),
       ),
     );
   }

@@ -9,13 +9,13 @@ const SILENCE = 60_000;
 const PING = '{"type":"ping"}';
 
 const FINAL = {
-  4401: "This browser is not signed in any more.",
+  4401: "This browser is no longer signed in.",
   4403: "The daemon refuses this browser.",
-  4404: "This session is gone.",
+  4404: "This session was deleted.",
 };
 
 /** What is said in place of it for some reasons. */
-const WHY = { origin_not_allowed: `The daemon does not know this page's address. If it stands behind a proxy, add ${location.origin} to auth.allowed_origins.` };
+const WHY = { origin_not_allowed: `The daemon does not know this page's address. Behind a proxy, add ${location.origin} to auth.allowed_origins.` };
 
 /** `onFrame(frame)` for each frame, `onStatus("live" | "connecting" | "gone")`, `onGone(code, words)` when it makes
  * no sense to come back. `afterSeq` null is for streams without a memory. */

@@ -3,10 +3,10 @@
 import { h, replace } from "/static/dom.js";
 import { duration, firstLine } from "/static/format.js";
 import { TerminalText } from "/static/terminal_text.js";
-import { result, table, whole } from "/static/tool_result.js";
+import { named, result, table, whole } from "/static/tool_result.js";
 
 const TELLING = ["pattern", "path", "file", "query", "script", "expression", "expand", "command", "title", "name", "url"];
-const ICONS = { running: "◌", waiting: "?", done: "✓", failed: "✕" };
+const ICONS = { running: "◌", waiting: "?", done: "✓", unsuccessful: "!", failed: "✕" };
 const OPEN_AT_ONCE = new Set(["edit.text", "edit"]);
 const LONGEST_SHOWN = 20_000;
 
@@ -41,7 +41,7 @@ export class ToolCard {
     this.root.querySelector("summary").after(shown);
     if (!open) return;
     this.root.open = true;
-    this.raw ??= h("details", { class: "tool-raw" }, h("summary", { class: "quiet" }, "As the agent sent and got it"), [...this.root.querySelectorAll(":scope > :is(.tool-arguments, .tool-result)")]);
+    this.raw ??= h("details", { class: "tool-raw" }, h("summary", { class: "quiet" }, "Raw call and result"), [...this.root.querySelectorAll(":scope > :is(.tool-arguments, .tool-result)")]);
     this.root.append(this.raw);
   }
 
@@ -60,7 +60,10 @@ export class ToolCard {
 
   finish({ content, isError, durationMs, contentRef }) {
     this.waiting = false;
-    this.#set(isError ? "failed" : "done", isError ? "failed" : "done");
+    const code = isError ? 0 : exitCode(content);
+    if (isError) this.#set("failed", "failed");
+    else if (code) this.#set("unsuccessful", `ended with exit code ${code}`);
+    else this.#set("done", "done");
     this.time.textContent = duration(durationMs);
     const rest = contentRef ? whole("result", contentRef) : null;
     this.#show(content, { title: isError ? "Error" : "Result", rest, most: LONGEST_SHOWN });
@@ -73,7 +76,7 @@ export class ToolCard {
       this.#show(content, { title, rest, most: Infinity });
       this.result.querySelector("pre")?.focus({ preventScroll: true });
     };
-    const more = limit.cut ? h("button", { type: "button", class: "link", data: { act: "all" }, onclick: all }, "Show all of it") : null;
+    const more = limit.cut ? h("button", { type: "button", class: "link", data: { act: "all" }, onclick: all }, "Show all") : null;
     replace(this.result, h("h4", {}, title), shown, more, rest);
   }
 
@@ -87,6 +90,12 @@ export class ToolCard {
     this.icon.textContent = ICONS[state];
     this.outcome.textContent = words;
   }
+}
+
+/** Return the exit code that a command's result tells of: the call was done, what it ran says otherwise. */
+function exitCode(content) {
+  const code = named(content ?? "")?.exit_code;
+  return Number.isInteger(code) ? code : 0;
 }
 
 function about(given) {

@@ -8,7 +8,7 @@ import { h } from "/static/dom.js";
  * `limit.cut` becomes true when one has more. */
 export function result(content, given, live, limit) {
   const end = content.indexOf("\n");
-  const head = parsed(end === -1 ? content : content.slice(0, end));
+  const head = named(content);
   if (head === null) return h("pre", { tabIndex: 0 }, shortened(content, limit));
   const entries = Object.entries(head).filter(([key, value]) => value !== "" && given?.[key] !== value);
   const [lists, rest] = [entries.filter(([, value]) => isList(value)), entries.filter(([, value]) => !isList(value))];
@@ -17,6 +17,11 @@ export function result(content, given, live, limit) {
     lists.map(([key, value]) => [h("h5", {}, key), h("pre", { tabIndex: 0 }, shortened(value.map(line).join("\n"), limit))]),
     end === -1 ? null : body(content.slice(end + 1), live, limit),
   ];
+}
+
+/** Return the named values of a result, null where it has none. */
+export function named(content) {
+  return parsed(content.split("\n", 1)[0]);
 }
 
 /** Where the rest of it can be read: `address` is that of the message. */

@@ -1,6 +1,6 @@
 // The workflows of a project, as its file declares them, and their newest runs.
 
-import { request } from "/static/api.js";
+import { allItems } from "/static/api.js";
 import { h, replace } from "/static/dom.js";
 import { moment } from "/static/format.js";
 import { to } from "/static/routes.js";
@@ -15,8 +15,8 @@ export class WorkflowList {
 
   async open() {
     this.page.title("Workflows");
-    const { items } = await request("GET", `/projects/${encodeURIComponent(this.route.project)}/workflows`);
-    const none = h("p", { class: "empty" }, "This project declares no workflow. They stand in its .kaged/project.yaml, under workflows.");
+    const items = await allItems(`/projects/${encodeURIComponent(this.route.project)}/workflows`);
+    const none = h("p", { class: "empty" }, "This project declares no workflows. Declare them in .kaged/project.yaml, under workflows.");
     const list = h("ul", { class: "rows", id: "workflows" }, items.map((workflow) => this.#row(workflow)));
     replace(this.page.root, items.length ? list : none, this.runs.root);
     await this.runs.load();

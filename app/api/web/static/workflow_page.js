@@ -1,6 +1,6 @@
 // One workflow: what it does, a form of its inputs that starts it, and its runs.
 
-import { allItems, create, request } from "/static/api.js";
+import { allItems, create } from "/static/api.js";
 import { actForm } from "/static/act.js";
 import { h, replace } from "/static/dom.js";
 import { Fields } from "/static/fields.js";
@@ -26,11 +26,11 @@ export class WorkflowPage {
   async open() {
     this.page.title(this.route.name);
     const issues = `/projects/${encodeURIComponent(this.route.project)}/issues?${UNFINISHED}`;
-    const [{ items }, open] = await Promise.all([request("GET", this.path), allItems(issues, { limit: MOST_ISSUES })]);
+    const [items, open] = await Promise.all([allItems(this.path), allItems(issues, { limit: MOST_ISSUES })]);
     const workflow = items.find((one) => one.name === this.route.name);
     const back = h("p", { class: "issue-back" }, h("a", { href: to.workflows(this.route.project), class: "plain-link" }, "All workflows"));
     if (!workflow) {
-      replace(this.page.root, back, h("p", { class: "empty" }, "This project declares no such workflow any more."), this.runs.root);
+      replace(this.page.root, back, h("p", { class: "empty" }, "The project no longer declares this workflow."), this.runs.root);
     } else {
       replace(this.page.root, back, h("div", { class: "view-head" }, h("h2", {}, workflow.name)), h("p", {}, workflow.description), this.#form(workflow, open), this.runs.root);
     }
@@ -55,7 +55,7 @@ export class WorkflowPage {
     const fields = new Fields(specs, { uploadPath: `/uploads?project_id=${encodeURIComponent(this.route.project)}` });
     this.#fields = fields;
     const issue = h("select", { name: "issue", id: "run-issue" }, h("option", { value: "" }, "none"), issues.map(({ number, title }) => h("option", { value: String(number) }, `#${number} ${title}`)));
-    const about = h("div", { class: "field" }, h("label", { htmlFor: "run-issue" }, "The issue that it works on"), issue);
+    const about = h("div", { class: "field" }, h("label", { htmlFor: "run-issue" }, "Issue"), issue);
     const form = actForm({ class: "panel fields", noValidate: true, "aria-label": "Start the workflow", id: "start-workflow" }, () => this.#start(fields, Number(issue.value)), (error) => this.page.failed(error), fields.roots, issues.length ? about : null, h("div", { class: "row" }, h("button", { type: "submit", class: "primary" }, "Start")));
     return h("section", { "aria-label": "Start" }, form);
   }

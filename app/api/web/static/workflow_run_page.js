@@ -7,7 +7,7 @@ import { dollars, duration, moment } from "/static/format.js";
 import { later } from "/static/later.js";
 import { MarkdownView } from "/static/markdown.js";
 import { to } from "/static/routes.js";
-import { cause, runPill } from "/static/workflow_words.js";
+import { aboutWaiting, asks, cause, runPill, runWord } from "/static/workflow_words.js";
 
 const UPLOAD = /^upl_[0-9A-Z]{26}$/;
 const OPEN = new Set(["queued", "running"]);
@@ -40,7 +40,7 @@ export class WorkflowRunPage {
   }
 
   frame({ type, session_id: session, payload }) {
-    if (payload.workflow_run_id === this.route.run || (session && session === this.#run?.session_id && type.startsWith("session."))) this.reload();
+    if (payload.workflow_run_id === this.route.run || (session && session === this.#run?.session_id && aboutWaiting(type))) this.reload();
   }
 
   async #load() {
@@ -51,7 +51,7 @@ export class WorkflowRunPage {
     this.#run = run;
     this.route.project = run.project_id;
     this.page.sidebar.select(this.route);
-    this.page.title(`${run.workflow}: ${run.state}`);
+    this.page.title(`${run.workflow}: ${runWord(run)}`);
     this.#draw();
   }
 
@@ -67,9 +67,9 @@ export class WorkflowRunPage {
     redraw(
       this.root,
       h("p", { class: "issue-back" }, h("a", { class: "plain-link", href: to.workflow(run.project_id, run.workflow), data: { key: "back" } }, `All runs of ${run.workflow}`)),
-      h("div", { class: "view-head" }, h("h2", {}, run.workflow), h("span", { role: "status" }, runPill(run.state)), OPEN.has(run.state) ? cancel : null),
+      h("div", { class: "view-head" }, h("h2", {}, run.workflow), h("span", { role: "status" }, runPill(run)), OPEN.has(run.state) ? cancel : null),
       this.#facts(run),
-      run.error ? h("section", { class: "run-error", role: "alert" }, h("h3", {}, "What went wrong"), h("p", {}, run.error.message), h("p", { class: "quiet" }, run.error.code)) : null,
+      run.error ? h("section", { class: "run-error", role: "alert" }, h("h3", {}, "Error"), h("p", {}, run.error.message), h("p", { class: "quiet" }, run.error.code)) : null,
       Object.keys(run.inputs).length ? h("section", {}, h("h3", {}, "Inputs"), this.#inputs(run)) : null,
       run.output === null ? null : h("section", {}, h("h3", {}, "Output"), output(run.output)),
     );
@@ -81,7 +81,7 @@ export class WorkflowRunPage {
 
   #facts(run) {
     const links = [
-      run.session_id ? h("a", { href: to.session(run.session_id), data: { key: "session" }, id: "run-session" }, run.state === "running" ? "Watch its session" : "Its session") : null,
+      run.session_id ? h("a", { href: to.session(run.session_id), data: { key: "session" }, id: "run-session" }, asks(run) ? "Answer in its session" : run.state === "running" ? "Watch its session" : "Its session") : null,
       run.issue_number ? h("a", { href: to.issue(run.project_id, run.issue_number), data: { key: "issue" } }, `Issue #${run.issue_number}`) : null,
     ];
     const facts = [["Started", `${cause(run)}, ${moment(run.created_at)}`], ["Duration", OPEN.has(run.state) ? `${duration(run.elapsed_ms)} of work so far` : duration(run.duration_ms)], ["Cost", dollars(run.cost_usd)]];

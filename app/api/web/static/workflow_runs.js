@@ -5,7 +5,7 @@ import { h, redraw } from "/static/dom.js";
 import { ago, dollars, duration } from "/static/format.js";
 import { later } from "/static/later.js";
 import { to } from "/static/routes.js";
-import { cause, runPill } from "/static/workflow_words.js";
+import { aboutWaiting, asks, cause, runPill } from "/static/workflow_words.js";
 
 const PAGE = 20;
 const MOST = 100;
@@ -26,8 +26,9 @@ export class RunList {
     this.#closed = true;
   }
 
-  frame({ type }) {
-    if (type.startsWith("workflow.")) this.reload();
+  frame({ type, session_id: session }) {
+    const waiting = aboutWaiting(type) && this.#runs.some((run) => run.session_id === session);
+    if (waiting || type.startsWith("workflow.")) this.reload();
   }
 
   async load() {
@@ -57,7 +58,7 @@ export class RunList {
 
   #draw(cursor) {
     this.#cursor = cursor;
-    const none = h("p", { class: "quiet" }, "There was no run yet.");
+    const none = h("p", { class: "quiet" }, "No runs yet.");
     const more = h("div", { class: "more" }, h("button", { type: "button", data: { key: "more-runs" }, onclick: () => this.#more() }, "More"));
     redraw(this.list, this.#runs.length ? h("ul", { class: "rows" }, this.#runs.map((run) => this.#row(run))) : none, cursor ? more : null);
   }
@@ -71,9 +72,10 @@ export class RunList {
         "a",
         { href: to.run(run.id), data: { key: run.id, run: run.id } },
         h("span", { class: "row-title" }, this.workflow === null ? run.workflow : facts.shift()),
-        runPill(run.state),
+        runPill(run),
         h("span", { class: "row-facts quiet" }, facts.map((fact) => h("span", {}, fact))),
       ),
+      asks(run) ? h("a", { class: "row-answer", href: to.session(run.session_id), data: { key: `answer-${run.id}` } }, "Answer in its session") : null,
     );
   }
 }

@@ -7,8 +7,29 @@ export const STATES = ["queued", "running", "succeeded", "failed", "cancelled"];
 
 const TONES = { queued: "waiting", running: "busy", succeeded: "good", failed: "bad" };
 
-export function runPill(state) {
-  return h("span", { class: "pill", data: { state, tone: TONES[state] ?? "" } }, words(state));
+/** Tell whether an event of this type may change what a session waits for. */
+export function aboutWaiting(type) {
+  return ["session.", "permission.", "interaction."].some((beginning) => type.startsWith(beginning));
+}
+
+/** Tell whether a run waits for the answer of a person. */
+export function asks(run) {
+  return run.state === "running" && run.pending_interactions > 0;
+}
+
+/** Tell whether a run that is under way goes on only when somebody lets its session go on. */
+function waits(run) {
+  return asks(run) || (run.state === "running" && ["paused", "queued"].includes(run.session_state));
+}
+
+/** Return the word for what a run does: where its session waits, for what that waits. */
+export function runWord(run) {
+  if (asks(run)) return "asks you";
+  return words(waits(run) ? run.session_state : run.state);
+}
+
+export function runPill(run) {
+  return h("span", { class: "pill", data: { state: run.state, tone: waits(run) ? "waiting" : (TONES[run.state] ?? "") } }, runWord(run));
 }
 
 /** Return what caused a run, in words. */

@@ -1,0 +1,25 @@
+// What is said of a session where it stands in a list or a head: what it does, or how its last run ended.
+
+import { words } from "/static/format.js";
+
+/** A run that a person paused, or that waited for one when the daemon stopped, did not fail. */
+const NO_FAILURE = new Set(["paused", "interaction"]);
+
+/** Tell whether a session waits for the answer of a person. */
+export function asks(session) {
+  if (session.state === "paused") return session.state_reason === "interaction";
+  return session.state === "running" && session.pending_interactions > 0;
+}
+
+/** Tell whether a session does nothing because its last run failed or was interrupted. */
+export function failed(session) {
+  const { state, reason } = session.last_run ?? {};
+  return session.state === "idle" && (state === "failed" || (state === "interrupted" && !NO_FAILURE.has(reason)));
+}
+
+/** Return the word for what a session does, or for how its last run failed. */
+export function sessionWord(session) {
+  if (asks(session)) return "asks you";
+  if (!failed(session)) return words(session.state);
+  return session.last_run.reason === "stuck" ? "stuck" : session.last_run.state;
+}
