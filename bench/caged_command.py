@@ -8,8 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from app.bridges.child_starter import ChildStarter
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages, Tier
 from app.cages.cage import Cage, Mount
 from bench.figures import report, spread

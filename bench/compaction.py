@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from app.harness.compaction.compactor import Compactor
-from app.harness.run_factory import build_run
+from app.harness.loop.run_factory import build_run
 from app.storage.models import Message
 from bench.figures import report, spread
 from tests.api.daemon import running_daemon
@@ -51,8 +51,8 @@ async def _one(services: Any, project_id: str) -> tuple[float, float, float, int
     started = time.perf_counter()
     await runs.conversation()
     loaded = (time.perf_counter() - started) * 1000
-    run = (await build_run(services.sessions._services, runs, None, None, None)).context
-    compactor = Compactor(run, services.sessions._services.compaction)
+    run = (await build_run(services.sessions._services.runs, runs, None, None, None)).context
+    compactor = Compactor(run, services.sessions._services.runs.compaction)
     stop = asyncio.Event()
     watching = asyncio.create_task(_longest_hold(stop))
     await asyncio.sleep(0.01)
@@ -73,7 +73,7 @@ async def _measure(folder: Path) -> None:
         "prices": {"fake:model-a": {"context_window": WINDOW}},
     }
     async with running_daemon(folder / "data", **settings) as running:
-        project = await running.services.projects.load(write_project(folder / "shop"))
+        project = await running.services.decisions.loader.load(write_project(folder / "shop"))
         found = [await _one(running.services, project.id) for _ in range(ROUNDS)]
     print(f"{found[0][3]} of {MESSAGES} messages go")
     print(f"reading back: {spread([one[0] for one in found], 'ms')}")

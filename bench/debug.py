@@ -21,11 +21,11 @@ from typing import Any
 
 from app.bridges.dap.manager import DebugAdapters, Declarations, ResolvedAdapter
 from app.bridges.dap.start_arguments import launch_arguments, launch_values
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.errors import ToolError
-from app.tools.call import ToolCallContext
-from app.tools.read_tracker import ReadTracker
-from app.tools.service import ToolService
+from app.tools.contract.call import ToolCallContext
+from app.tools.dispatch.service import ToolService
+from app.tools.project_files.read_tracker import ReadTracker
 from bench.debug_client import RawDebugger
 from bench.figures import report
 from tests.debug_adapters import debug_environment

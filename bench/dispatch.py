@@ -13,11 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from app.tools.authorisation.guard import built_in
-from app.tools.authorisation.rules import PermissionRule
-from app.tools.call import ToolCallContext
-from app.tools.definition import CapabilityRequirement, Effects, ToolDefinition, ToolParams, ToolResult
-from app.tools.registry import ToolRegistry
-from app.tools.service import ToolService
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import (
+    CapabilityRequirement,
+    Effects,
+    ToolDefinition,
+    ToolParams,
+    ToolResult,
+)
+from app.tools.contract.rules import PermissionRule
+from app.tools.dispatch.registry import ToolRegistry
+from app.tools.dispatch.service import ToolService
 from bench.figures import report, spread
 from tests.tools.conftest import Ports
 

@@ -18,15 +18,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.bridges.process import ChildProcesses
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
+from app.bridges.processes.process import ChildProcesses
+from app.tools.contract.call import ToolCallContext
+from app.tools.dispatch.registry import ToolRegistry
+from app.tools.dispatch.service import ToolService
 from app.tools.edit import text
 from app.tools.file import read
-from app.tools.project_files import ProjectFiles
-from app.tools.read_tracker import ReadTracker
-from app.tools.registry import ToolRegistry
-from app.tools.service import ToolService
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.read_tracker import ReadTracker
 from bench.figures import report, spread
 from tests.tools.conftest import Ports
 

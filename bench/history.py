@@ -11,9 +11,9 @@ import statistics
 import time
 
 from app.harness.compaction.prune import ToolOutputPruner
+from app.harness.conversation.estimate import ConversationEstimate
+from app.harness.conversation.history import History
 from app.harness.dsl.spec import PruneSpec
-from app.harness.estimate import ConversationEstimate
-from app.harness.history import History
 from app.messages import SystemBlock, TextBlock, ToolCallBlock, ToolResult
 from bench.figures import report, spread
 from tests.harness.compaction.conversations import row

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from app.bridges.lsp.manager import Declarations, LanguageServers
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.errors import ToolError
 from app.process_memory import freeze_loaded, keep_freed_pages
-from app.tools.call import ToolCallContext
-from app.tools.read_tracker import ReadTracker
-from app.tools.search.folder_rules import ProjectRules
-from app.tools.service import ToolService
-from app.tools.text_format import text_of
+from app.tools.contract.call import ToolCallContext
+from app.tools.dispatch.service import ToolService
+from app.tools.project_files.read_tracker import ReadTracker
+from app.tools.project_files.text_format import text_of
+from app.workspace.folder_rules import ProjectRules
 from app.workspace.tree_watch import TreeWatches
 from bench.figures import report
 from bench.lsp_client import RawClient

@@ -36,7 +36,7 @@ class Project:
 
 
 def _python(root: Path) -> None:
-    """kaged's own source."""
+    """Copy the source of kaged itself."""
     home = Path(app.__file__).resolve().parent
     shutil.copytree(home, root / "app", ignore=shutil.ignore_patterns("__pycache__", "static"))
     (root / "pyrightconfig.json").write_text('{"typeCheckingMode": "basic"}')

@@ -111,7 +111,8 @@ def write_config(file: Path, model_port: int | None) -> Path:
     base = f"http://127.0.0.1:{model_port or 9}/v1"
     file.write_text(
         '[models]\nmain = "fake:model-a"\n\n[providers.fake]\ndriver = "openai"\n'
-        f'base_url = "{base}"\napi_key = "sk-bench"\n\n[log]\nlevel = "warning"\n'
+        f'base_url = "{base}"\napi_key = "sk-bench"\n\n[log]\nlevel = "warning"\n\n'
+        f'[projects]\ntrusted = ["{file.parent}"]\n'
     )
     return file
 

@@ -12,17 +12,17 @@ import tempfile
 import time
 from pathlib import Path
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.programs import packaged
 from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.listing import SourceFiles
-from app.tools.call_processes import CallProcesses
-from app.tools.project_files import ProjectFiles
-from app.tools.read_tracker import ReadTracker
-from app.tools.registry import ToolRegistry
+from app.tools.dispatch.registry import ToolRegistry
+from app.tools.dispatch.service import ToolService
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.read_tracker import ReadTracker
 from app.tools.search import ast_search
-from app.tools.search.ignore_rules import rules_above
-from app.tools.service import ToolService
+from app.workspace.ignore_rules import rules_above
 from bench.figures import report, spread
 from bench.searching import Bench
 from bench.source_tree import source_tree

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.programs import packaged
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
-from app.tools.project_files import ProjectFiles
-from app.tools.read_tracker import ReadTracker
-from app.tools.registry import ToolRegistry
+from app.tools.contract.call import ToolCallContext
+from app.tools.dispatch.registry import ToolRegistry
+from app.tools.dispatch.service import ToolService
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.read_tracker import ReadTracker
 from app.tools.search import glob, grep
-from app.tools.search.engine import choose_engine
-from app.tools.search.folder_rules import ProjectRules
+from app.tools.search.engine import Ripgrep
 from app.tools.search.kept_lists import KeptLists
-from app.tools.service import ToolService
+from app.workspace.folder_rules import ProjectRules
 from app.workspace.tree_watch import TreeWatches
 from bench.figures import report, spread
 from tests.tools.conftest import Ports
@@ -85,7 +85,7 @@ async def bench(root: Path) -> AsyncIterator[Bench]:
     files = ProjectFiles(reads=ReadTracker())
     watches = TreeWatches(ProjectRules)
     processes = CallProcesses.uncaged(children)
-    kept = KeptLists(watches, processes, choose_engine({}))
+    kept = KeptLists(watches, processes, Ripgrep.installed({}))
     tools = (grep.build(files, processes, {}), glob.build(files, processes, {}, kept=kept))
     with tempfile.TemporaryDirectory() as scratch:
         try:

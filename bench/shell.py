@@ -21,15 +21,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.pty.manager import TERMINAL_VARIABLES, CommandSpec, TerminalManager
 from app.config import child_environment
 from app.process_memory import freeze_loaded, keep_freed_pages
-from app.tools.call import ToolCallContext
-from app.tools.call_processes import CallProcesses
 from app.tools.catalog import build_registry
-from app.tools.read_tracker import ReadTracker
-from app.tools.service import ToolService
+from app.tools.contract.call import ToolCallContext
+from app.tools.dispatch.service import ToolService
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.read_tracker import ReadTracker
 from bench.figures import report, spread
 from tests.tools.conftest import Ports
 

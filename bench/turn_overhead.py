@@ -49,7 +49,9 @@ class Measured:
 class Conversation:
     """A session of its own with one subscriber, which sees every run that is posted to it."""
 
-    def __init__(self, running: Running, client: httpx2.AsyncClient, socket: ClientConnection, session: str):
+    def __init__(
+        self, running: Running, client: httpx2.AsyncClient, socket: ClientConnection, session: str
+    ) -> None:
         self._running = running
         self._client = client
         self._socket = socket
@@ -98,7 +100,7 @@ async def _commits(model_port: int, folder: Path) -> float:
     settings = {"models": {"main": ["fake:model-a"]}, "providers": {"fake": fake}}
     async with running_daemon(folder / "data", **settings) as running:
         services = running.services
-        project = await services.projects.load(write_project(folder / "shop"))
+        project = await services.decisions.loader.load(write_project(folder / "shop"))
         session = await services.sessions.create(project.id, created_by="bench")
         listening = await services.events.subscribe(session.id, 0)
         before = services.storage.statistics.commits

@@ -1,41 +1,91 @@
-"""What holds for every test: a skipped test is a failed test where everything must run (CI)."""
+"""What holds for every test: one that needs what the machine has not is skipped, and told of at the end; a
+skipped test is a failed test where everything must run (CI)."""
 
 from __future__ import annotations
 
 import gc
+import math
 import os
+from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests import machine
+from tests.speeds import FAST, SLOW, begins, speed
+
 pytest_plugins = ["tests.storage_fixtures"]
 
-LONGEST = (
-    "tests/attacks/test_attacks.py",
-    "tests/e2e/test_kill.py",
-    "tests/harness/delegation/test_tree.py",
-    "tests/harness/compaction/test_soak.py",
-    "tests/e2e/test_kill_tree.py",
-    "tests/e2e/test_kill_workflow.py",
-    "tests/bridges/dap/test_lifecycle.py",
-    "tests/tools/code/test_every_server.py",
-    "tests/bridges/lsp/test_freshness.py",
-    "tests/e2e/test_web_page.py",
-    "tests/api/test_document_fuzz",
-    "tests/bridges/sandbox/",
-    "tests/workspace/test_path_races.py",
-)
-"""Begun first, so that the processes which share the tests end at about the same time."""
+_SAID = pytest.StashKey[list[str]]()
+_TESTS_PER_MINUTE = {FAST: 1000}
+_SLOW_PER_MINUTE = 170
+"""How many tests one core does, by what is given as `-m`; the second where nothing is told of that."""
+_MODULE_SECONDS = 8
+"""A file of tests that takes longer in `make test` is named at the end, for `tests/speeds.py`."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of which nothing is to run need not be read: that is most of the time to collect."""
+    if collection_path.suffix != ".py" or not (expression := config.option.markexpr):
+        return None
+    place = collection_path.relative_to(config.rootpath).as_posix()
+    return True if f"not {speed(place)}" in expression else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    for item in items:
+        if (marker := speed(item.nodeid)) is not None:
+            item.add_marker(marker)
+    last = len(SLOW)
+    items.sort(key=lambda item: last if (place := begins(item.nodeid, SLOW)) is None else place)
 
 
 def pytest_collection_finish() -> None:
     """What is loaded and collected stays: no test's garbage collection need walk it."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("needs"):
+        for name in mark.args:
+            machine.need(name)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    """The processes that share the tests collect the same ones: the first says how many there are."""
+    if not (said := node.config.stash.setdefault(_SAID, [])):
+        rate = _TESTS_PER_MINUTE.get(node.config.option.markexpr, _SLOW_PER_MINUTE)
+        minutes = max(1, math.ceil(len(ids) / rate / (os.cpu_count() or 1)))
+        said.append(f"\n{len(ids)} tests: up to {minutes} minutes on this machine, where nothing is missing.")
+        node.config.get_terminal_writer().line(said[0])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.stats.get("skipped", ())
+    lines = machine.summary(str(one.longrepr[2]) for one in skipped if isinstance(one.longrepr, tuple))
+    if lines:
+        terminalreporter.section("not tested")
+        for line in lines:
+            terminalreporter.line(line)
+    if terminalreporter.config.option.markexpr == FAST and (slow := _slow_files(terminalreporter)):
+        terminalreporter.section("slow files in make test")
+        for path, seconds in slow:
+            terminalreporter.line(f"{seconds:4.0f} s  {path}")
+        terminalreporter.line("On a quiet machine: make them faster, or name them in tests/speeds.py.")
+
+
+def _slow_files(terminalreporter: pytest.TerminalReporter) -> list[tuple[str, float]]:
+    took: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                took[report.nodeid.partition("::")[0]] += report.duration
+    return [(path, seconds) for path, seconds in took.most_common() if seconds > _MODULE_SECONDS]
 
 
 @pytest.hookimpl(wrapper=True)

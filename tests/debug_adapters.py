@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.machine import TOOLS, Lack, starts
+
 ROOT = Path(__file__).resolve().parents[1]
 INSTALLED = ROOT / ".debug-adapters"
 FIXTURES = ROOT / "tests" / "fixtures" / "debug"
@@ -53,7 +55,8 @@ PORTS = re.compile(r"(?:listening|running|deaf|child) (\d+)")
 
 def find_adapter(name: str) -> Path | None:
     """Return the program of one of `ADAPTERS`, absolute, or None where it is not installed."""
-    found = next((Path(path) for each in _PROGRAMS[name] if (path := shutil.which(each))), None)
+    there = (path for each in _PROGRAMS[name] if (path := shutil.which(each)))
+    found = next((Path(path) for path in there if starts(path, "--version")), None)
     if name == "bun" and find_adapter("js-debug") is None:
         return None
     if name == "perl" and found and subprocess.run(_PERL_HAS_IT, check=False).returncode:
@@ -65,7 +68,7 @@ def adapter_path(name: str) -> Path:
     """Return the program of one of `ADAPTERS`, absolute; skips the test where it is not installed."""
     found = find_adapter(name)
     if found is None:
-        pytest.skip(f"the debug adapter {name} is not installed here (.ci/debug-adapters installs it)")
+        pytest.skip(str(Lack(f"the debug adapter {name}", "it does not start here", TOOLS)))
     return found
 
 
@@ -110,7 +113,7 @@ def built(source: Path, *flags: str) -> Path:
     environment = debug_environment(source.parent)
     compiler = shutil.which(command[0], path=environment["PATH"])
     if compiler is None:
-        pytest.skip(f"{command[0]} is not installed here (.ci/system-packages installs it)")
+        pytest.skip(str(Lack(f"the compiler {command[0]}", "not installed", TOOLS)))
     program = source.with_suffix("")
     what = "." if source.suffix == ".go" else str(source)
     words = [compiler, *command[1:], *flags, "-o", str(program), what]

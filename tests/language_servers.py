@@ -12,6 +12,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.machine import TOOLS, Lack, starts
+
 ROOT = Path(__file__).resolve().parents[1]
 INSTALLED = ROOT / ".language-servers"
 FIXTURES = ROOT / "tests" / "fixtures" / "code"
@@ -53,14 +55,14 @@ def find_server(name: str) -> Path | None:
     places = _PLACES[name]
     if name == "clangd":
         places = tuple(Path(found) for program in _CLANGD if (found := shutil.which(program)))
-    return next((place for place in places if os.access(place, os.X_OK)), None)
+    return next((place for place in places if starts(str(place), "--version")), None)
 
 
 def server_path(name: str) -> Path:
     """Return the program of one of `SERVERS`, absolute; skips the test where it is not installed."""
     found = find_server(name)
     if found is None:
-        pytest.skip(f"the language server {name} is not installed here (.ci/language-servers installs it)")
+        pytest.skip(str(Lack(f"the language server {name}", "it does not start here", TOOLS)))
     return found
 
 

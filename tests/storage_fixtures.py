@@ -10,15 +10,16 @@ import pytest
 
 from app.storage.backup import upgrade
 from app.storage.storage import Storage
+from tests.machine import need
 from tests.postgres import PostgresServer, find_binaries, make_server
 
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """A running PostgreSQL server; without one installed the tests on it are reported as skipped."""
+    need("postgresql")
     binaries = find_binaries()
-    if binaries is None:
-        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    assert binaries is not None
     server = make_server(binaries)
     try:
         yield server

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.config import child_environment
-from app.tools.call_processes import CallProcesses
 from app.tools.catalog import build_registry
-from app.tools.read_tracker import ReadTracker
-from app.tools.registry import ToolRegistry
+from app.tools.dispatch.registry import ToolRegistry
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.read_tracker import ReadTracker
 
 
 def tool_registry(

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ import httpx2
 import orjson
 import uvicorn
 from fastapi import FastAPI
+from starlette.routing import BaseRoute
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from app.api.application import build_application
+from app.api.application import build_application, complete_routes
 from app.config import Settings, load_settings, secret_values
 from app.connections import BoundedWebSocket, bounded_http
-from app.lifespan import Services, open_services
+from app.daemon.lifespan import Services, open_services
 from app.main import MAX_FRAME_BYTES, listen
 from app.observability import Redactor
 
@@ -69,7 +71,9 @@ class Daemon:
         chosen = self.token if token is None else token
         headers = {"authorization": f"Bearer {chosen}"} if chosen else {}
         headers.update(options.pop("headers", {}))
-        return httpx2.AsyncClient(base_url=self.url, headers=headers, trust_env=False, timeout=20, **options)
+        # Certificates take a tenth of a second to load, and nothing here is encrypted.
+        options = {"trust_env": False, "timeout": 20, "verify": False, **options}
+        return httpx2.AsyncClient(base_url=self.url, headers=headers, **options)
 
     def websocket(
         self,
@@ -94,12 +98,22 @@ class Daemon:
         )
 
 
+@cache
+def _complete_routes() -> list[BaseRoute]:
+    """The framework completes routes for each application anew, which takes longer than most tests do:
+    all daemons of a process have the same."""
+    app = build_application(Settings())
+    complete_routes(app)
+    return app.router.routes
+
+
 @asynccontextmanager
 async def running_daemon(data_dir: Path, **overrides: Any) -> AsyncIterator[Daemon]:
     """Start a daemon over `data_dir`; `overrides` are settings by section."""
     settings = settings_for(data_dir, **overrides)
     async with open_services(settings, Redactor(secret_values(settings))) as services:
         app = build_application(settings)
+        app.router.routes[:] = _complete_routes()
         app.state.services = services
         server = uvicorn.Server(
             uvicorn.Config(
@@ -129,8 +143,10 @@ async def running_daemon(data_dir: Path, **overrides: Any) -> AsyncIterator[Daem
 
 
 def settings_for(data_dir: Path, **overrides: Any) -> Settings:
+    """Return settings that trust the projects beside `data_dir`, unless `overrides` say otherwise."""
     daemon = {"data_dir": str(data_dir), **overrides.pop("daemon", {})}
-    return load_settings(environ={}, overrides={"daemon": daemon, **overrides})
+    projects = overrides.pop("projects", {"trusted": [str(data_dir.parent)]})
+    return load_settings(environ={}, overrides={"daemon": daemon, "projects": projects, **overrides})
 
 
 async def next_frame(socket: ClientConnection, *types: str) -> dict[str, Any]:

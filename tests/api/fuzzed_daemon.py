@@ -190,7 +190,7 @@ def fuzzed_daemon(folder: Path) -> Iterator[FuzzedDaemon]:
     """Start a daemon with a project and a model that plays a transcript."""
     root = folder / "shop"
     for name, content in {
-        "config.toml": CONFIG,
+        "config.toml": f'{CONFIG}[projects]\ntrusted = ["{folder}"]\n',
         "transcript.yaml": TRANSCRIPT,
         "shop/.kaged/project.yaml": PROJECT,
         "shop/prompts/primary.md": "You keep the shop.\n",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.access_tokens import AccessControl, token_digest
+from app.access.tokens import AccessControl, token_digest
 from app.config import AuthSettings
 from app.errors import ConfigError, Unauthenticated, ValidationFailed
 from app.storage.storage import Storage

@@ -279,7 +279,7 @@ async def test_security_headers_are_on_every_answer(client: httpx2.AsyncClient, 
     assert headers["cross-origin-opener-policy"] == "same-origin"
     assert headers["cross-origin-resource-policy"] == "same-origin"
     assert headers["x-permitted-cross-domain-policies"] == "none"
-    assert headers["cache-control"] == "no-store"
+    assert headers["cache-control"] == ("no-cache" if path.startswith("/static/") else "no-store")
     assert "camera=()" in headers["permissions-policy"]
     assert "server" not in headers
     assert "x-kaged-warning" not in headers

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from app.bridges.sandbox.tier import Tier
-from app.harness import cage_setup
+from app.daemon import cage_setup
 from tests.api.daemon import running_daemon, write_project
 
 pytestmark = pytest.mark.requirement("R8.kernel.tier")

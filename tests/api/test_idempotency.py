@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text as sql
 
+from app.api.application import NOUNS
+from app.api.kaged_route import CLAIMED, KagedRoute
 from app.ids import now_ms
 from app.storage.models import IdempotencyKey
 from tests.api.daemon import Daemon, running_daemon, write_project
 
 KEY = {"idempotency-key": "order-66"}
+REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.mark.requirement("R2.7.10")
@@ -92,7 +96,7 @@ async def test_what_has_happened_is_not_done_again_when_its_audit_row_could_not_
 
     async def run(statement: str) -> None:
         storage = daemon.services.storage
-        await storage.write(lambda uow: uow.connection.execute(text(statement)).close())
+        await storage.write(lambda uow: uow.connection.execute(sql(statement)).close())
 
     await run(refuse)
     body = {"project_id": project_id}
@@ -117,29 +121,41 @@ async def test_the_answer_is_remembered_over_a_restart(
         assert (await client.get("/api/v1/sessions")).json()["total"] == 1
 
 
-async def scope_of(daemon: Daemon) -> str:
-    """Under which the keys of the tests' token are kept, for the route that makes sessions."""
+async def scope_of(daemon: Daemon, path: str = "/api/v1/sessions") -> str:
+    """Under which the keys of the tests' token are kept, for a route."""
     principal = await daemon.services.access.verify(daemon.token)
-    return f"{principal.key} POST /api/v1/sessions"
+    return f"{principal.key} POST {path}"
 
 
-async def test_a_request_that_a_crash_cut_off_is_not_done_a_second_time(
-    daemon: Daemon, client: httpx2.AsyncClient, project_id: str
+async def test_a_tool_call_that_a_crash_cut_off_is_not_done_a_second_time(
+    daemon: Daemon, client: httpx2.AsyncClient, session_id: str, tmp_path: Path
 ) -> None:
-    body = {"project_id": project_id}
-    done = await client.post("/api/v1/sessions", json=body, headers=KEY)
-    scope = await scope_of(daemon)
+    path = f"/api/v1/sessions/{session_id}/tools/file.write"
+    body = {"params": {"path": "notes.txt", "content": "hello\n"}}
+    done = await client.post(path, json=body, headers=KEY)
+    scope = await scope_of(daemon, path)
+    (tmp_path / "shop" / "notes.txt").unlink()
 
     def forget_the_answer(uow: Any) -> None:
         row = uow.access.get_key(scope, KEY["idempotency-key"])
         uow.access.put_key(row.model_copy(update={"status": None, "response": None}))
 
     await daemon.services.storage.write(forget_the_answer)
-    again = await client.post("/api/v1/sessions", json=body, headers=KEY)
-    assert done.status_code == 201
+    again = await client.post(path, json=body, headers=KEY)
+    assert done.json()["type"] == "output"
     assert again.status_code == 409
     assert again.json()["error"]["details"]["reason"] == "outcome_unknown"
-    assert (await client.get("/api/v1/sessions")).json()["total"] == 1
+    assert not (tmp_path / "shop" / "notes.txt").exists()
+
+
+@pytest.mark.requirement("R16.B24.idempotency")
+def test_the_documentation_names_the_operations_that_may_answer_outcome_unknown() -> None:
+    routes = [route for noun in NOUNS for route in noun.router.routes if isinstance(route, KagedRoute)]
+    claimed = {f"`{route.operation_id}`" for route in routes if CLAIMED in route.dependencies}
+    text = (REPOSITORY / "docs" / "api.md").read_text()
+    _, _, named = text.partition("told `outcome_unknown` instead of doing it twice: ")
+    assert claimed
+    assert set(re.findall("`[a-z_]+`", named.partition("\n\n")[0])) == claimed
 
 
 async def test_a_key_is_forgotten_after_a_day(

@@ -80,7 +80,7 @@ async def test_the_question_comes_over_both_sockets_and_once_lets_this_one_call_
             ["notes.txt"],
             "rule",
         )
-        assert "file.write '**': ask" in payload["reason"]
+        assert "`file.write **` asks for approval" in payload["reason"]
         assert not target.exists()
 
         answered = await asked.answer(question, answer="once")

@@ -8,15 +8,22 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.daemon import Daemon, next_frame
+from tests.api.daemon import PROJECT_YAML, Daemon, next_frame, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 
 
 @pytest.mark.requirement("R2.5.6", "R2.7.6")
 async def test_a_result_too_large_for_a_frame_is_whole_at_the_address_that_the_frame_names(
-    daemon: Daemon, client: httpx2.AsyncClient, session_id: str, model: FakeProvider, tmp_path: Path
+    daemon: Daemon, client: httpx2.AsyncClient, model: FakeProvider, tmp_path: Path
 ) -> None:
+    root = write_project(tmp_path / "shop")
+    more = PROJECT_YAML.replace(
+        "file.read: { enabled: true }", "file.read: { enabled: true, limits: { max_output_bytes: 250000 } }"
+    )
+    (root / ".kaged" / "project.yaml").write_text(more)
+    project = (await client.post("/api/v1/projects/load", json={"path": str(root)})).json()
+    session_id = (await client.post("/api/v1/sessions", json={"project_id": project["id"]})).json()["id"]
     lines = [f"line {number}: {'ü' * 60}" for number in range(1, 1_200)]
     (tmp_path / "shop" / "long.txt").write_text("\n".join(lines), encoding="utf-8")
     model.script(Reply((ToolCall("file_read", {"path": "long.txt"}),)), text_reply("Long."))

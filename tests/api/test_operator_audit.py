@@ -17,7 +17,7 @@ async def _operations(client: httpx2.AsyncClient) -> list[dict[str, object]]:
     return list(reversed(answer.json()["items"]))
 
 
-@pytest.mark.requirement("R2.7.6")
+@pytest.mark.requirement("R2.7.6", "R16.B12")
 async def test_every_change_by_an_operator_is_noted_with_the_one_who_made_it(
     client: httpx2.AsyncClient, session_id: str, project_id: str
 ) -> None:
@@ -39,6 +39,7 @@ async def test_every_change_by_an_operator_is_noted_with_the_one_who_made_it(
     ]
     assert {row["actor"] for row in rows} == {"operator"}
     assert [row["session_id"] for row in rows[1:3]] == [session_id, session_id]
+    assert [row["project_id"] for row in rows] == [project_id] * 3 + [None, None, project_id]
     assert all(str(row["request_id"]).startswith("req_") for row in rows)
     assert made.json()["token"] not in orjson.dumps(rows).decode()
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.bridges.sandbox.manager import Tier
-from app.harness import cage_setup
+from app.daemon import cage_setup
 from tests.api.daemon import running_daemon
 
 

@@ -10,9 +10,21 @@ import orjson
 import pytest
 
 from app.ids import is_id
+from app.storage.models import Step
+from app.storage.repositories.runs import RunRepository
 from tests.api.daemon import Daemon, next_frame, running_daemon, write_project
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
+
+REQUIRES: dict[str, list[dict[str, str]]] = {
+    "file.read": [{"kind": "fs", "mode": "ro", "path": "caller"}],
+    "file.write": [{"kind": "fs", "mode": "rw", "path": "caller"}],
+    "search.grep": [{"kind": "fs", "mode": "ro", "path": "caller"}],
+    "debug": [{"kind": "fs", "mode": "ro", "path": "caller"}, {"kind": "capability", "name": "exec"}],
+    "shell.bash": [{"kind": "capability", "name": "shell"}, {"kind": "fs", "mode": "rw", "path": "caller"}],
+    "kaged.todo": [],
+}
+"""What a cage must allow for these tools."""
 
 
 async def run_of(daemon: Daemon, session_id: str, content: str) -> dict[str, Any]:
@@ -311,19 +323,36 @@ async def test_the_prompts_of_a_session_are_shown(client: httpx2.AsyncClient, se
 
 @pytest.mark.requirement("R2.7.5")
 async def test_tools_are_listed_for_all_and_for_an_agent(client: httpx2.AsyncClient, project_id: str) -> None:
-    tools = {tool["name"]: tool for tool in (await client.get("/api/v1/tools")).json()["tools"]}
+    tools = {tool["name"]: tool for tool in (await client.get("/api/v1/tools?limit=100")).json()["items"]}
     assert tools["file.read"]["wire_name"] == "file_read"
     assert tools["file.read"]["parameters"]["type"] == "object"
     assert tools["file.read"]["result"]["properties"]["total_lines"]["type"] == "integer"
     path = f"/api/v1/projects/{project_id}/agents"
-    answer = (await client.get(f"{path}/primary/tools")).json()
-    mine = {tool["name"]: tool for tool in answer["tools"]}
+    answer = (await client.get(f"{path}/primary/tools?limit=100")).json()
+    mine = {tool["name"]: tool for tool in answer["items"]}
     assert mine["file.read"]["enabled"] is True
     assert mine["file.read"]["origin"] == "override:file.read"
     assert mine["edit.text"]["enabled"] is False
     unknown = await client.get(f"{path}/primary.subagents.nobody/tools")
     assert unknown.status_code == 404
     assert unknown.json()["error"]["details"]["agents"] == ["primary"]
+
+
+@pytest.mark.requirement("R16.B24.tools")
+async def test_the_list_of_tools_says_what_each_requires_and_where_it_comes_from(
+    client: httpx2.AsyncClient,
+) -> None:
+    listed = (await client.get("/api/v1/tools?limit=100")).json()["items"]
+    tools = {tool["name"]: tool for tool in listed}
+    assert all(tool["namespace"] == name.partition(".")[0] for name, tool in tools.items())
+    assert {tool["source"] for tool in listed} == {"builtin"}
+    assert {name: tools[name]["requires"] for name in REQUIRES} == REQUIRES
+    assert {one["kind"] for tool in listed for one in tool["requires"]} <= {
+        "fs",
+        "seccomp",
+        "net",
+        "capability",
+    }
 
 
 @pytest.mark.requirement("R2.7.5")
@@ -345,8 +374,8 @@ async def test_a_tool_is_called_as_an_agent_with_its_permissions(
 async def test_providers_and_models_are_listed_and_tested(
     client: httpx2.AsyncClient, model: FakeProvider
 ) -> None:
-    models = (await client.get("/api/v1/models")).json()["models"]
-    providers = (await client.get("/api/v1/providers")).json()["providers"]
+    models = (await client.get("/api/v1/models")).json()["items"]
+    providers = (await client.get("/api/v1/providers")).json()["items"]
     model.script(text_reply("ok"))
     tested = (await client.post("/api/v1/providers/fake/test")).json()
     failed = (await client.post("/api/v1/providers/fake/test", json={"model": "model-b"})).json()
@@ -406,3 +435,25 @@ async def test_sessions_are_there_after_a_restart(tmp_path: Path, model_settings
     async with running_daemon(tmp_path / "data", **model_settings) as daemon, daemon.client() as client:
         assert (await client.get(f"/api/v1/sessions/{session}")).json()["project_id"] == project
         assert (await client.get(f"/api/v1/projects/{project}")).json()["slug"] == "shop"
+
+
+@pytest.mark.requirement("R16.D3")
+async def test_a_session_is_read_without_the_steps_of_its_runs(
+    daemon: Daemon,
+    client: httpx2.AsyncClient,
+    session_id: str,
+    model: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model.script(Reply((ToolCall("file_read", {"path": "README.md"}),)), text_reply("Read."))
+    assert len((await run_of(daemon, session_id, "Go"))["steps"]) == 2
+    before = (await client.get(f"/api/v1/sessions/{session_id}")).json()
+
+    def steps(self: RunRepository, run_id: str) -> list[Step]:
+        raise AssertionError("every step of a run was read")
+
+    monkeypatch.setattr(RunRepository, "steps", steps)
+    detail = await client.get(f"/api/v1/sessions/{session_id}")
+    assert detail.status_code == 200
+    assert detail.json()["context"] == before["context"]
+    assert detail.json()["context"][0]["tokens"] > 0

@@ -14,7 +14,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection
 from websockets.typing import Subprotocol
 
-from app.events import SessionUpdated
+from app.events.union import SessionUpdated
 from tests.api.daemon import Daemon, close_code, next_frame, running_daemon, write_project
 from tests.fakes.provider_script import Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider

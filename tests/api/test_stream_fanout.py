@@ -11,7 +11,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from app.events import MessageDelta, SessionUpdated
+from app.events.union import MessageDelta, SessionUpdated
 from tests.api.daemon import Daemon, next_frame
 
 STEADY, STALLED, RESTLESS = 87, 10, 3

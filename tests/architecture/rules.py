@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 
+from tests.architecture.quantifiers import no_nested_quantifiers
 from tests.architecture.source_tree import SourceFile, dotted, imported_names
 
 MAX_FILE_LINES = 400
@@ -14,11 +15,22 @@ MAX_FUNCTION_LINES = 60
 BANNED_NAMES = frozenset({"utils", "helpers", "common", "misc", "shared", "core", "base"})
 _SPAWNERS = ("subprocess", "asyncio.create_subprocess", "os.fork", "os.posix_spawn", "os.system", "pty.fork")
 _STARTERS = frozenset(
-    {"app/bridges/process.py"} | {f"app/bridges/sandbox/{name}_process.py" for name in ("holder", "canary")}
+    {"app/bridges/processes/process.py"}
+    | {f"app/bridges/sandbox/{name}_process.py" for name in ("holder", "canary")}
 )
 """The daemon's children are started by the one, what is in a cage by the others."""
 _ITS_OWN_ENVIRONMENT = "app/bridges/sandbox/landlock_process.py"
 """A program of its own, to which the daemon gives nothing in its environment but its mark."""
+_MERE_LOOKUPS = {
+    "app/bridges/installed/installation_places.py": "on the path that `programs.search_path` gives",
+    "app/bridges/sandbox/one_cage.py": "in folders of the system only",
+    "app/cli/install_advice.py": "to name a package manager in a sentence",
+    "app/tools/project/recipe.py": "to say that the runner of a task is not there",
+}
+"""Where a name is looked up on a path, and why that starts nothing which lies in a project. Programs of the
+daemon are found by `app.programs`."""
+_LATE_IMPORTS = ("app/cli/", "app/main.py", "app/daemon/trace_destinations.py")
+"""These import what they name in a type only when they need it: a command starts fast."""
 _BARE_IGNORE = re.compile(r"#\s*(type:\s*ignore(?!\[)|noqa(?!:\s*[A-Z]))")
 
 Rule = Callable[[SourceFile], Iterator[str]]
@@ -68,6 +80,17 @@ def children_only_in_process(source: SourceFile) -> Iterator[str]:
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Attribute) and dotted(node).startswith(_SPAWNERS):
             yield f"{source.path}:{node.lineno} uses {dotted(node)}"
+
+
+def programs_found_by_place(source: SourceFile) -> Iterator[str]:
+    if source.path in _MERE_LOOKUPS:
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Attribute) and dotted(node) == "shutil.which":
+            yield f"{source.path}:{node.lineno} looks a program up; `app.programs` never finds a project's"
+    for line, name in imported_names(source):
+        if name == "shutil.which":
+            yield f"{source.path}:{line} imports {name}"
 
 
 def queries_only_in_storage(source: SourceFile) -> Iterator[str]:
@@ -133,6 +156,17 @@ def front_doors_of_bridges(source: SourceFile) -> Iterator[str]:
             yield f"{source.path}:{line} goes past the front door of {'.'.join(parts[:3])}"
 
 
+def types_are_imported_plainly(source: SourceFile) -> Iterator[str]:
+    """An import for types alone hides a circle."""
+    if source.path.startswith(_LATE_IMPORTS):
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.If) and dotted(node.test).endswith("TYPE_CHECKING"):
+            for one in node.body:
+                if isinstance(one, ast.ImportFrom) and (one.module or "").startswith("app."):
+                    yield f"{source.path}:{one.lineno} imports {one.module} for its types alone"
+
+
 _BRIDGES = frozenset({"lsp", "dap", "pty", "sandbox", "mcp", "plugins"})
 
 RULES: tuple[Rule, ...] = (
@@ -142,6 +176,7 @@ RULES: tuple[Rule, ...] = (
     module_docstrings,
     environment_only_in_config,
     children_only_in_process,
+    programs_found_by_place,
     queries_only_in_storage,
     commits_only_in_writer,
     states_only_by_the_table,
@@ -149,4 +184,6 @@ RULES: tuple[Rule, ...] = (
     no_print,
     explained_ignores,
     front_doors_of_bridges,
+    types_are_imported_plainly,
+    no_nested_quantifiers,
 )

@@ -3,41 +3,53 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from functools import cache
 
 from tests.architecture.source_tree import SourceFile, dotted, sources
 from tests.requirements import DEFERRED, PENDING, REQUIREMENTS
+from tests.speeds import ONLY_NIGHTLY, speed
 
 
-def marked_ids(source: SourceFile) -> set[str]:
-    """Return the ids in `pytest.mark.requirement(...)` of one test file."""
-    return {
-        str(argument.value)
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Call) and dotted(node.func) == "pytest.mark.requirement"
-        for argument in node.args
-        if isinstance(argument, ast.Constant)
+def shown(source: SourceFile) -> Iterator[tuple[str, str]]:
+    """Yield `(requirement, test)` of one file; what is marked for a whole file has the file as its test."""
+    tests = {
+        id(node): f"{source.path}::{function.name}"
+        for function in ast.walk(source.tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for decorator in function.decorator_list
+        for node in ast.walk(decorator)
     }
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and dotted(node.func) == "pytest.mark.requirement":
+            for argument in node.args:
+                if isinstance(argument, ast.Constant):
+                    yield str(argument.value), tests.get(id(node), source.path)
 
 
-def all_marked_ids() -> dict[str, str]:
-    return {identifier: source.path for source in sources("tests") for identifier in marked_ids(source)}
+@cache
+def shown_by() -> dict[str, list[str]]:
+    """Return the tests of every requirement that a marker names."""
+    found: dict[str, list[str]] = {}
+    for source in sources("tests"):
+        for requirement, test in shown(source):
+            found.setdefault(requirement, []).append(test)
+    return found
 
 
 def test_every_marker_names_a_requirement() -> None:
-    unknown = {
-        identifier: path for identifier, path in all_marked_ids().items() if identifier not in REQUIREMENTS
-    }
+    unknown = {name: tests for name, tests in shown_by().items() if name not in REQUIREMENTS}
     assert not unknown
 
 
 def test_every_requirement_has_a_test_or_a_reason_why_not() -> None:
     excused = DEFERRED.keys() | PENDING.keys()
-    unshown = REQUIREMENTS.keys() - all_marked_ids().keys() - excused
+    unshown = REQUIREMENTS.keys() - shown_by().keys() - excused
     assert not unshown
 
 
 def test_no_requirement_is_excused_that_has_a_test() -> None:
-    assert not (DEFERRED.keys() | PENDING.keys()) & all_marked_ids().keys()
+    assert not (DEFERRED.keys() | PENDING.keys()) & shown_by().keys()
 
 
 def test_every_excuse_is_for_a_requirement_and_says_why() -> None:
@@ -45,3 +57,9 @@ def test_every_excuse_is_for_a_requirement_and_says_why() -> None:
     assert excuses.keys() <= REQUIREMENTS.keys()
     assert all(reason.strip() for reason in excuses.values())
     assert not DEFERRED.keys() & PENDING.keys()
+
+
+def test_every_requirement_is_shown_by_day() -> None:
+    at_night = {name for name, tests in shown_by().items() if all(speed(test) == "nightly" for test in tests)}
+    assert at_night == ONLY_NIGHTLY.keys()
+    assert all(reason.strip() for reason in ONLY_NIGHTLY.values())

@@ -8,11 +8,20 @@ from tests.architecture import rules
 from tests.architecture.source_tree import SourceFile, sources
 
 
+@pytest.fixture(scope="module")
+def broken() -> dict[rules.Rule, list[str]]:
+    """What breaks each rule: every file is parsed once, for all of them."""
+    found: dict[rules.Rule, list[str]] = {rule: [] for rule in rules.RULES}
+    for source in sources("app"):
+        for rule, sentences in found.items():
+            sentences.extend(rule(source))
+    return found
+
+
 @pytest.mark.requirement("R2.1.8")
 @pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.__name__)
-def test_the_source_keeps_the_rule(rule: rules.Rule) -> None:
-    broken = [sentence for source in sources("app") for sentence in rule(source)]
-    assert not broken, "\n".join(broken)
+def test_the_source_keeps_the_rule(rule: rules.Rule, broken: dict[rules.Rule, list[str]]) -> None:
+    assert not broken[rule], "\n".join(broken[rule])
 
 
 BREACHES: list[tuple[rules.Rule, str, str]] = [
@@ -24,6 +33,8 @@ BREACHES: list[tuple[rules.Rule, str, str]] = [
     (rules.environment_only_in_config, "app/a.py", "from os import environ\n"),
     (rules.children_only_in_process, "app/a.py", "import subprocess\n"),
     (rules.children_only_in_process, "app/a.py", "import asyncio\nasyncio.create_subprocess_exec('a')\n"),
+    (rules.programs_found_by_place, "app/a.py", "import shutil\nshutil.which('git')\n"),
+    (rules.programs_found_by_place, "app/a.py", "from shutil import which\n"),
     (rules.queries_only_in_storage, "app/api/a.py", "statement = select(Row)\n"),
     (rules.queries_only_in_storage, "app/api/a.py", "from sqlmodel import col\n"),
     (rules.commits_only_in_writer, "app/storage/engine.py", "connection.commit()\n"),
@@ -34,6 +45,9 @@ BREACHES: list[tuple[rules.Rule, str, str]] = [
     (rules.explained_ignores, "app/a.py", "x = 1  # no" + "qa\n"),
     (rules.front_doors_of_bridges, "app/tools/a.py", "from app.bridges.lsp.connection import Connection\n"),
     (rules.front_doors_of_bridges, "app/bridges/dap/a.py", "from app.bridges.lsp.manager import Lsp\n"),
+    (rules.types_are_imported_plainly, "app/a.py", "if TYPE_CHECKING:\n    from app.ids import new_id\n"),
+    (rules.no_nested_quantifiers, "app/a.py", 'import re\nre.compile(r"(?:[a-z]+,?)*$")\n'),
+    (rules.no_nested_quantifiers, "app/a.py", 'import re\nA = r"a+"\nre.compile(rf"(?:{A}|b)+")\n'),
 ]
 
 

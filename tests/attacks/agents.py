@@ -15,9 +15,9 @@ NOT_PRIVATE = {"mode": "deny", "path": "src/private"}
 
 CAGES: dict[str, dict[str, Any]] = {
     # Reads one folder, without the one in it that is denied.
-    "reader": {"fs": [{"mode": "ro", "path": "src"}, NOT_PRIVATE]},
-    # The same, and does not learn of matches elsewhere.
-    "blind": {"fs": [{"mode": "ro", "path": "src"}, NOT_PRIVATE], "outside": "none"},
+    "reader": {"fs": [{"mode": "ro", "path": "src"}, NOT_PRIVATE], "outside": "mark"},
+    # The same, and does not learn of matches elsewhere: nothing is said of them.
+    "blind": {"fs": [{"mode": "ro", "path": "src"}, NOT_PRIVATE]},
     "writer": {"fs": [SOURCE, NOT_PRIVATE]},
     # What it needs is also there in the tier `landlock`.
     "runner": {"fs": [SOURCE], **RUNS},

@@ -13,6 +13,7 @@ from tests.attacks import (
     cases_programs,
     cases_project,
     cases_races,
+    cases_root_agent,
     cases_search,
     cases_seccomp,
     cases_servers,
@@ -37,6 +38,7 @@ CASES: tuple[Case, ...] = (
     *cases_servers.CASES,
     *cases_programs.CASES,
     *cases_races.CASES,
+    *cases_root_agent.CASES,
     *cases_terminal.CASES,
     *cases_fetch.CASES,
 )

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+from app.harness.transfer.transfer_seal import SEAL, Seal
 from tests.attacks.case import Case, filled, worked
 from tests.attacks.place import NEIGHBOUR
 from tests.attacks.scene import Scene, unique
@@ -40,7 +41,12 @@ def _import(scene: Scene, content: bytes, **headers: str) -> int:
 
 
 def _packed(lines: list[Line]) -> bytes:
-    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    """Return the lines as a file, sealed anew: whoever changes an export can do that."""
+    raw = [json.dumps(line).encode() for line in lines if line["kind"] != SEAL]
+    seal = Seal()
+    for one in raw:
+        seal.add(one)
+    return b"".join(one + b"\n" for one in [*raw, json.dumps({"kind": SEAL, "data": seal.data()}).encode()])
 
 
 def _comes_back(scene: Scene) -> None:

@@ -161,11 +161,11 @@ def _raw(name: str, head: str, body: bytes = b"") -> Case:
         return scene.raw(text.replace("\n", "\r\n").encode("latin-1") + b"\r\n" + content)
 
     def attack(scene: Scene) -> None:
-        before = len(scene.request("GET", "/tokens").json()["items"])
+        before = scene.request("GET", "/tokens").json()["total"]
         answer = request(scene, head, body)
         assert b" 200 " not in answer.partition(b"\r\n")[0]
         assert b"Injected" not in answer
-        assert len(scene.request("GET", "/tokens").json()["items"]) == before
+        assert scene.request("GET", "/tokens").json()["total"] == before
 
     def control(scene: Scene) -> None:
         good = "GET /api/v1/projects HTTP/1.1\nHost: <host>\n<authorization>\nConnection: close\n"
@@ -189,6 +189,12 @@ RAW = (
     _raw(
         "length-and-pieces",
         "POST /api/v1/sessions HTTP/1.1\nHost: <host>\nContent-Length: 4\nTransfer-Encoding: chunked\n",
+        SMUGGLED,
+    ),
+    _raw(
+        "length-and-pieces-of-somebody-known",
+        "GET /api/v1/projects HTTP/1.1\nHost: <host>\n<authorization>\nContent-Length: 4\n"
+        "Transfer-Encoding: chunked\n",
         SMUGGLED,
     ),
     _raw("two-hosts", "GET /api/v1/projects HTTP/1.1\nHost: <host>\nHost: evil.example\n<authorization>\n"),

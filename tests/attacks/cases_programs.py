@@ -17,7 +17,7 @@ def _debug(scene: Scene, *actions: dict[str, Any]) -> list[Envelope]:
     """Launch the hostile adapter in the cage of the agent that may debug, and do these actions."""
     launched = scene.call("relaxed", "debug", {**LAUNCH, "cwd": "src"})
     if scene.kind.tier == "none":
-        refused(launched, ("cage_unavailable",))
+        refused(launched, ("cage_unavailable", "program_writable_in_cage"))
         return []
     worked(launched)
     try:
@@ -39,6 +39,19 @@ def _debugging(name: str, *actions: dict[str, Any]) -> Case:
         worked(evaluated, "evaluated by the adapter")
 
     return Case(DEBUGGER, name, attack, control)
+
+
+def _for_who_reads_more() -> Case:
+    """The adapter lies where caged agents may write: it is not started for who reads more than they do."""
+
+    def attack(scene: Scene) -> None:
+        for agent in ("primary", "relaxed"):
+            if agent == "primary" or scene.kind.tier == "none":
+                launched = scene.call(agent, "debug", {**LAUNCH, "cwd": "src"})
+                refused(launched, ("cage_unavailable", "program_writable_in_cage"))
+
+    case = _debugging("written-by-others")
+    return Case(DEBUGGER, "written-by-who-reads-less", attack, case.control)
 
 
 def _look(scene: Scene, how: str) -> Envelope:
@@ -88,6 +101,7 @@ CASES: tuple[Case, ...] = (
         "breakpoint-in-what-is-not-granted", {"action": "set_breakpoint", "path": "secret/key.txt", "line": 1}
     ),
     _debugging("goes-on-outside", {"action": "step_over"}, {"action": "stack_trace"}),
+    _for_who_reads_more(),
     _plugin("looks-around", "around", refusal=False),
     _plugin("writes-to-storage-without-leave", "write"),
     _plugin("key-is-a-path", "path", refusal=False),

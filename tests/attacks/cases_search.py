@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.attacks.case import Case, refused, tool, worked
+from tests.attacks.case import Case, tool, worked
 from tests.attacks.place import NEIGHBOUR
 from tests.attacks.scene import Scene, unique
 
@@ -51,9 +51,6 @@ def _no_text_from_outside(name: str, agent: str, tool_name: str, **params: Any) 
     def attack(scene: Scene) -> None:
         for mode in ("content", "files_with_matches", "count"):
             envelope = scene.call(agent, tool_name, {**params, "output_mode": mode, "context": 3})
-            if scene.kind.tier == "none":  # an expression needs an engine of its own, and so a process
-                refused(envelope, ("cage_unavailable",))
-                continue
             worked(envelope)
             assert ".kaged" not in str(envelope["data"])
             assert "hidden.txt" not in str(envelope["data"])

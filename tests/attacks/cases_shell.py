@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from tests.attacks.case import Case, Envelope, worked
 from tests.attacks.commands import SEEN, python, run, shell
 from tests.attacks.oracles import LEFT_BEHIND
@@ -84,7 +87,34 @@ def _leaving(name: str, command: str) -> Case:
     return Case(AREA, name, attack, control)
 
 
+def _message(content: str) -> Callable[[Scene], None]:
+    """Post a message and wait for the end of its run, at whose beginning the daemon runs git by itself."""
+
+    def post(scene: Scene) -> None:
+        session = scene.new_session(scene.project_id)
+        answer = scene.request("POST", f"/sessions/{session}/messages", json={"content": content})
+        assert answer.status_code == 201, answer.text
+        deadline = time.monotonic() + 30
+        while scene.request("GET", f"/sessions/{session}").json()["state"] != "idle":
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        found = scene.request("GET", f"/sessions/{session}/messages")
+        assert "Done." in found.text, found.text
+
+    return post
+
+
+def _search(path: str) -> Callable[[Scene], None]:
+    def search(scene: Scene) -> None:
+        worked(scene.call("primary", "search.grep", {"pattern": NEIGHBOUR, "path": path}), "src/a.txt")
+
+    return search
+
+
 CASES: tuple[Case, ...] = (
+    # The project's folder stands first on the daemon's PATH: what is run from it leaves a file outside.
+    Case(AREA, "git-of-the-project", _message("look"), _message("hello")),
+    Case(AREA, "search-program-of-the-project", _search("."), _search("src")),
     *(shell(AREA, name, f"{{ {command}\n}} 2>&1; true") for name, command in READS.items()),
     *(shell(AREA, name, f"{{ {command}\n}} 2>&1; true") for name, command in WRITES.items()),
     *(_leaving(name, command) for name, command in LEAVES.items()),

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from app.bridges.sandbox.tier import Tier
 from tests.attacks.oracles import Oracles
 from tests.attacks.scene import TIERS, Kind, Scene
+from tests.machine import need_tier
 
 USERS = ("root", "ordinary") if os.geteuid() == 0 else ("ordinary",)
 KINDS = [Kind(user, tier) for tier in TIERS for user in USERS]
@@ -24,6 +26,7 @@ class Scenes:
         """Return who watches a daemon of this kind, which is started when another was asked for before."""
         if self._current is None or self._current.scene.kind != kind:
             self.end()
+            need_tier(Tier(kind.tier, "the attacks are tried in it"))
             self._current = Oracles(Scene(kind))
             assert self._current.findings() == []
         return self._current

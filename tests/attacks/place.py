@@ -106,6 +106,10 @@ class Place:
         write(project / "src" / "Makefile", f".PHONY: hello\nhello:\n\t@echo {NEIGHBOUR}\n")
         write(project / "docs" / "guide.txt", f"{NEIGHBOUR} of the guide\n")
         write(project / "secret" / "key.txt", self.canary("ungranted") + "\n")
+        key = f'from typing import Final\n\nAPI_KEY: Final = "{self.canary("literal")}"\n'
+        write(project / "secret" / "keys.py", key)
+        imports = "from secret.keys import API_KEY\n\nreveal_type(API_KEY)\nprint(API_KEY)\n"
+        write(project / "src" / "imports.py", imports)
         write(project / ".git" / "HEAD", "ref: refs/heads/main\n")
         settings = f"[core]\n\trepositoryformatversion = 0\n\tfsmonitor = {self.outside}/program.sh\n"
         write(project / ".git" / "config", settings)
@@ -139,15 +143,25 @@ class Place:
         here, source, plugin = Path(__file__).parent, self.project / "src", self.project / "plugins" / "spy"
         plugin.mkdir(parents=True)
         shutil.copy(here / "hostile_server.py", source / "server.py")
-        shutil.copy(here / "hostile_adapter.py", source / "adapter.py")
+        # Who may not read there may not write it, so that who debugs reads no more than who wrote it.
+        shutil.copy(here / "hostile_adapter.py", source / "private" / "adapter.py")
         shutil.copy(here / "hostile_plugin.py", plugin / "plugin.py")
         write(plugin / "kaged-plugin.yaml", SPY)
-        for folder in (source, plugin):
+        for folder in (source, source / "private", plugin):
             shutil.copy(here / "looking_around.py", folder)
+        for name in ("git", "rg", "node", "ast-grep"):
+            program = self.project / "tools" / name
+            write(program, f"#!/bin/sh\necho {name} >>{self.outside / 'ran'}\n")
+            program.chmod(0o755)
+
+    @property
+    def search_path(self) -> str:
+        """The daemon's PATH: the project's programs stand first on it."""
+        return f"{self.project}/tools:tools::{os.environ['PATH']}"
 
     def tell_programs(self, places: Mapping[str, object]) -> None:
         """Tell the hostile programs where to look."""
-        for folder in ("src", "plugins/spy"):
+        for folder in ("src", "src/private", "plugins/spy"):
             write(self.project / folder / "places.json", json.dumps(places, default=str))
 
     def _settings(self) -> str:
@@ -162,7 +176,7 @@ class Place:
             f'command = ["/usr/bin/python3", "{self.project}/src/server.py"]\n'
             'extensions = [".hostile"]\n'
             "[dap.adapters.hostile]\n"
-            f'adapter = ["/usr/bin/python3", "{self.project}/src/adapter.py"]\n'
+            f'adapter = ["/usr/bin/python3", "{self.project}/src/private/adapter.py"]\n'
         )
 
     def outside_digest(self) -> str:

@@ -29,6 +29,7 @@ AREAS = {
     "plugin",
     "terminal",
     "web-fetch",
+    "root-agent",
 }
 WITHOUT_CAGES = {"http", "websocket", "project", "web-fetch"}
 """What nothing in a cage has to do with: the same in every tier, so it is tried in one, as each user."""

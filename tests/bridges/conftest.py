@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 
 
 async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from app.bridges.framing import FrameReader, FramingError, LineReader, frame
+from app.bridges.rpc.framing import FrameReader, FramingError, LineReader, frame
 
 
 @asynccontextmanager

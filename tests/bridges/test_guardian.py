@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges import guardian
-from app.bridges.process import Child, ChildProcesses
+from app.bridges.processes import guardian
+from app.bridges.processes.process import Child, ChildProcesses
 from tests.bridges.conftest import ENVIRONMENT, alive, children_of, descriptors, until
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +22,7 @@ DAEMON = """
 import asyncio, os, sys
 from functools import partial
 from pathlib import Path
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 
 async def main(folder, commands):
     children = ChildProcesses()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.installation_places import Surroundings, needed_places
+from app.bridges.installed.installation_places import Surroundings, needed_places
 
 pytestmark = pytest.mark.requirement("R8.where.debug", "R8.where.lsp", "R8.where.plugins")
 

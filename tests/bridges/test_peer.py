@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from app.bridges.message_stream import PeerClosed
-from app.bridges.peer import JsonRpcPeer, ResponseError
-from app.bridges.process import Child, ChildProcesses
+from app.bridges.processes.process import Child, ChildProcesses
+from app.bridges.rpc.message_stream import PeerClosed
+from app.bridges.rpc.peer import JsonRpcPeer, ResponseError
 from tests.bridges.conftest import ENVIRONMENT, until
 
 COUNTERPART = """

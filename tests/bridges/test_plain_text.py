@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +41,13 @@ def plain(*chunks: bytes) -> bytes:
         (b"\xff\xfe broken\r\xff\n", b"\xff\xfe broken\n"),
         (b"\xf0\x9f\x98\x80 done\rX\n", b"X done\n"),
         (b"\x1b", b""),
+        pytest.param(b"ok\n*\x1b[1G\x1b[0K", b"ok\n", marks=pytest.mark.requirement("R16.C4")),
+        pytest.param(b"12345\x1b[3GX\x1b[GY\n", b"Y2X45\n", marks=pytest.mark.requirement("R16.C4")),
+        pytest.param(b"a\x1b[9999Gb\n", b"a" + b" " * 999 + b"b\n", marks=pytest.mark.requirement("R16.C4")),
+        pytest.param(b"\xc2\x9b31mred\xc2\x9b0m\n", b"red\n", marks=pytest.mark.requirement("R16.A17")),
+        pytest.param(b"a\xc2\x9d0;title\x07b\xc2\x9c\n", b"ab\n", marks=pytest.mark.requirement("R16.A17")),
+        pytest.param(b"a\xc2\x85b\xc2\x90x\xc2\x9cc\n", b"abc\n", marks=pytest.mark.requirement("R16.A17")),
+        pytest.param(b"*\xc2\x9b2K\rdone\n", b"done\n", marks=pytest.mark.requirement("R16.A17")),
     ],
 )
 def test_control_sequences_go_and_lines_keep_their_last_state(sent: bytes, left: bytes) -> None:
@@ -69,7 +78,9 @@ def test_where_the_bytes_are_cut_makes_no_difference(sent: bytes, cut: int) -> N
 
 @given(st.binary(max_size=200))
 def test_no_control_character_survives(sent: bytes) -> None:
-    assert not set(plain(sent)) & (set(range(32)) - set(b"\t\n"))
+    left = plain(sent)
+    assert not set(left) & (set(range(32)) - set(b"\t\n"))
+    assert not re.search("[\x80-\x9f]", left.decode("utf-8", "replace"))
 
 
 def test_a_line_without_end_is_passed_on_in_bounded_parts() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.process import Child, ChildProcesses, SpawnFailed
+from app.bridges.processes.process import Child, ChildProcesses, SpawnFailed
 from tests.bridges.conftest import ENVIRONMENT, alive, children_of, descriptors, until
 
 

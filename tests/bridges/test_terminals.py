@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import pytest
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.pty.manager import (
     MAX_KEPT,
     TERMINAL_VARIABLES,

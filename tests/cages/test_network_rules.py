@@ -111,7 +111,9 @@ def test_one_name_has_one_spelling() -> None:
 
 LABELS = st.sampled_from(["a", "b", "ab", "x-y"])
 HOSTS = st.lists(LABELS, min_size=1, max_size=4).map(".".join)
-TARGETS = st.builds(Target, HOSTS, st.booleans(), st.sampled_from([None, 80, 443]))
+TARGETS = st.builds(Target, HOSTS, st.booleans(), st.sampled_from([None, 80, 443])).filter(
+    lambda one: "." in one.host or not one.below
+)
 
 
 @given(TARGETS, TARGETS, HOSTS, st.sampled_from([80, 443, 8080]))
@@ -125,3 +127,11 @@ def test_what_covers_allows_all_of_the_other_and_what_meets_allows_what_both_do(
         assert allows(one)
     assert allows(one.meeting(other)) == (allows(one) and allows(other))
     assert Target.parse(str(one)) == one
+
+
+@pytest.mark.requirement("R16.A14")
+@pytest.mark.parametrize("text", ["*.com:*", "*.com", "*.com:443", "*.COM.", "*.localhost:80", "*.xn--p1ai"])
+def test_all_of_a_top_level_domain_is_no_pattern(text: str) -> None:
+    with pytest.raises(ValueError, match="top-level domain"):
+        Target.parse(text)
+    assert not NetworkRules.of([text]).allows("example.com", 443)

@@ -54,6 +54,17 @@ conversations:
       - answer:
           - text: "Thinking it over "
           - stall: true
+  - when: circles
+    steps:
+"""
+TRANSCRIPT += (
+    """\
+      - answer:
+          - tool_call: { name: file.read, arguments: { path: ABSENT.md } }
+"""
+    * 8
+)
+TRANSCRIPT += """\
   - when: fail
     steps:
       - answer:
@@ -66,6 +77,8 @@ class Home:
     """A home of its own: config, data and a project, and none of the tester's keys."""
 
     folder: Path
+    trusted: bool = True
+    """Whether the settings trust the projects in it."""
 
     def __post_init__(self) -> None:
         (self.project / ".kaged").mkdir(parents=True)
@@ -100,6 +113,7 @@ class Home:
             "PYTHONPATH": str(ROOT),
             "KAGED_CONFIG": str(self.config),
             "KAGED_DAEMON__DATA_DIR": str(self.data_dir),
+            "KAGED_PROJECTS__TRUSTED": str(self.folder) if self.trusted else "",
             **extra,
         }
 

@@ -261,6 +261,18 @@ def test_without_questions_nothing_waits(daemon: DaemonProcess) -> None:
     assert daemon.home.json("answer", "--session", "last") == {"items": []}
 
 
+@pytest.mark.parametrize("words", [("once",), ("itx_01ARZ3NDEKTSV4RRFFQ69G5FAV", "once")])
+def test_an_answer_to_a_session_that_asks_nothing_is_refused_with_the_way_on(
+    daemon: DaemonProcess, words: tuple[str, ...]
+) -> None:
+    until_idle(daemon)
+    for options in ((), ("--session", "last")):
+        done = daemon.home.run("answer", *options, *words)
+        assert done.returncode == 1
+        assert words[0] in done.stderr
+        assert "`kaged answer` lists what" in done.stderr
+
+
 def test_a_cancelled_question_ends_the_command_that_waits_for_it(daemon: DaemonProcess) -> None:
     terminal = daemon.home.terminal("send", "choose or not")
     terminal.expect("type a number")

@@ -170,7 +170,7 @@ def test_a_session_is_rolled_back_brought_back_and_forked(daemon: DaemonProcess,
     first = next(line["data"]["id"] for line in lines if line["kind"] == "message")
     made = daemon.home.json("session", "rollback", session, first)
     assert made["messages"] > 0
-    assert "are back" in daemon.home.run("session", "undo", session, made["id"]).stdout
+    assert "messages restored" in daemon.home.run("session", "undo", session, made["id"]).stdout
     refused = daemon.home.run("session", "rollback", session, first, "--files")
     assert (refused.returncode, "cannot be restored" in refused.stderr) == (1, True)
     assert daemon.home.run("session", "rollback", session, first, "--stage").returncode == 2
@@ -279,3 +279,48 @@ def test_a_dumb_terminal_is_sent_no_control_sequences(daemon: DaemonProcess) -> 
     assert "✓ file.read README.md" in shown
     assert "It lends books." in shown
     assert "\x1b" not in shown
+
+
+@pytest.mark.requirement("R16.B11")
+def test_a_run_that_goes_in_circles_is_no_success(daemon: DaemonProcess) -> None:
+    done = daemon.home.run("send", "run in circles")
+    assert done.returncode == 1
+    assert "run interrupted · stuck" in done.stderr
+
+
+@pytest.mark.requirement("R16.B24.retry", "R16.B24.model")
+def test_a_failed_run_is_tried_again_and_a_session_has_another_model(daemon: DaemonProcess) -> None:
+    assert daemon.home.run("send", "fail please").returncode == 1
+    session = daemon.home.json("session", "list")["items"][0]["id"]
+    tried = daemon.home.run("session", "retry", session)
+    assert "tried again as run_" in tried.stdout
+    shown = daemon.home.run("attach", session, "--until-idle")
+    assert shown.returncode == 0
+    changed = daemon.home.json("session", "model", session, "demo")
+    assert changed["overrides"] == {"model": "demo"}
+    assert "the model of its agent" in daemon.home.run("session", "model", session, "--default").stdout
+    assert daemon.home.run("session", "model", session).returncode == 2
+    assert daemon.home.run("session", "model", session, "nobody").returncode == 1
+
+
+@pytest.mark.requirement("R16.B24.queue", "R16.B24.cancel")
+def test_what_waits_is_listed_changed_and_taken_away(daemon: DaemonProcess) -> None:
+    terminal = daemon.home.terminal("send", "stall please")
+    terminal.expect("Thinking it over")
+    session = daemon.home.json("session", "list")["items"][0]["id"]
+    waiting = daemon.home.terminal("send", "--session", session, "wait for it")
+    waiting.expect("queued|waits|wait")
+    listed = daemon.home.json("session", "queue", session)["items"]
+    assert [one["content"] for one in listed] == ["wait for it"]
+    message = listed[0]["id"]
+    assert "still waits" in daemon.home.run("session", "edit", session, message, "please read it").stdout
+    assert "please read it" in daemon.home.run("session", "queue", session).stdout
+    assert "removed" in daemon.home.run("session", "unqueue", session, message).stdout
+    assert "nothing waits" in daemon.home.run("session", "queue", session).stdout
+    waiting.expect("taken away before it was run")
+    waiting.wait()
+    assert waiting.exitstatus == 1
+    unknown = daemon.home.run("session", "cancel", session, "--run", "run_01JZ0000000000000000000000")
+    assert (unknown.returncode, "There is no run" in unknown.stderr) == (1, True)
+    daemon.home.run("session", "cancel", session)
+    terminal.wait()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from app.bridges.sandbox.tier import Tier
 from app.cli import diagnosis
 from app.config import load_settings
-from app.harness import cage_setup
+from app.daemon import cage_setup
 from tests.cli.kaged import Home
 
 pytestmark = pytest.mark.requirement("R8.kernel.tier")
@@ -52,3 +54,27 @@ async def test_what_the_operator_asked_for_and_is_not_there_is_a_problem(
     )
     assert bubblewrap.status == "absent"
     assert "bubblewrap" in (bubblewrap.advice or "")
+
+
+@pytest.mark.requirement("R16.A2")
+def test_the_doctor_offers_toolchains_that_no_cage_shows(home: Home, tmp_path: Path) -> None:
+    folder = tmp_path / "toolchains/bin"
+    folder.mkdir(parents=True)
+    for name in ("rustup", "go"):
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+    (folder / "cargo").symlink_to("rustup")
+    path = f"{folder}:/usr/bin:/bin"
+
+    def found_by_doctor() -> dict[str, dict[str, Any]]:
+        done = home.run("doctor", "--json", PATH=path, RUSTUP_HOME="/opt/rust")
+        return cages_of(orjson.loads(done.stdout))
+
+    found = found_by_doctor()
+    assert found["go"]["advice"] == f'[sandbox] read_only = ["{folder}"]'
+    assert found["cargo"]["advice"] == (
+        f'[sandbox] read_only = ["{folder}", "/opt/rust"], and in the cage env: {{ RUSTUP_HOME: /opt/rust }}'
+    )
+    shown = f'\n[sandbox]\nread_only = ["{folder}", "/opt/rust"]\n'
+    home.config.write_text(home.config.read_text() + shown)
+    assert not {"go", "cargo"} & found_by_doctor().keys()

@@ -12,6 +12,8 @@ from tests.cli.kaged import DaemonProcess, Home
 
 COMMANDS = (
     ("serve",),
+    ("trust",),
+    ("project", "move"),
     ("send",),
     ("attach",),
     ("session", "list"),
@@ -262,3 +264,19 @@ def test_check_finds_a_damaged_database(home: Home) -> None:
     done = home.run("db", "check")
     assert done.returncode == 1
     assert "damaged" in done.stdout + done.stderr
+
+
+@pytest.mark.requirement("R16.A2")
+def test_init_writes_a_cage_and_disables_it_where_this_machine_holds_none(home: Home, tmp_path: Path) -> None:
+    root = tmp_path / "fresh"
+    home.config.write_text(home.config.read_text() + '\n[sandbox]\nmode = "off"\n')
+    written = home.json("init", str(root))
+    assert written["cages"]["tier"] == "off"
+    local = root / ".kaged/project.local.yaml"
+    assert str(local) in written["files"]
+    assert local.read_text().endswith("primary:\n  cage: disabled\n")
+    checked = home.json("check", str(root))
+    assert checked["valid"] is True
+    assert [one["code"] for one in checked["diagnostics"]] == ["root_uncaged"]
+    local.unlink()
+    assert home.json("check", str(root))["diagnostics"] == []

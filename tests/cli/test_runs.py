@@ -100,7 +100,7 @@ def test_without_a_name_the_workflows_are_listed(daemon: DaemonProcess) -> None:
     assert "shelf*:integer share:number loudly:boolean" in line
     assert line.endswith("Count the books")
     names = [one["name"] for one in daemon.home.json("run")["items"]]
-    assert names == ["count", "refuse", "stall", "choose"]
+    assert names == ["choose", "count", "refuse", "stall"]
 
 
 def test_in_a_pipe_only_the_output_goes_to_standard_output(daemon: DaemonProcess) -> None:
@@ -147,7 +147,7 @@ def test_inputs_are_what_the_workflow_declares(daemon: DaemonProcess) -> None:
         (("count", "-i", "shelf"), 2, "NAME=VALUE"),
         (("count", "-i", "shelf=1", "-i", "shelf=2"), 2, "given twice"),
         (("count", "-i", "shelf=1", "--issue", "9999"), 1, "9999"),
-        (("absent",), 1, "the project's: count, refuse, stall, choose"),
+        (("absent",), 1, "the project's: choose, count, refuse, stall"),
         (("-i", "shelf=1"), 2, "name the workflow"),
     ],
 )

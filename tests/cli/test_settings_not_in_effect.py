@@ -20,6 +20,7 @@ def test_without_configuration_nothing_is_set_in_vain() -> None:
     assert settings_not_in_effect(load_settings(environ={})) == {}
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.requirement("R2.10.5")
 def test_what_has_no_effect_is_told_at_the_start_and_by_the_doctor(home: Home) -> None:
     home.config.write_text(home.config.read_text() + IN_VAIN)

@@ -26,8 +26,15 @@ def shell(home: Home, line: str, **extra: str) -> subprocess.CompletedProcess[st
     )
 
 
+def without_findings(home: Home) -> None:
+    """Give the project's root agent a cage: without one `kaged check` has a warning."""
+    file = home.project / ".kaged" / "project.yaml"
+    file.write_text(file.read_text().replace("cage: disabled", "cage: { fs: [{ mode: ro, path: . }] }"))
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
 def test_a_locale_without_a_character_ends_no_command(home: Home, encoding: str) -> None:
+    without_findings(home)
     done = home.run("check", PYTHONIOENCODING=encoding)
     assert done.returncode == 0, done.stderr
     assert "no findings" in done.stdout
@@ -63,6 +70,7 @@ def test_closed_streams_end_no_command(home: Home) -> None:
 
 
 def test_no_color_is_honoured(home: Home) -> None:
+    without_findings(home)
     assert "\x1b[32m" in home.terminal("check").read()
     assert "\x1b[31m" in home.terminal("bogus").read()
     for command in ("check", "bogus"):

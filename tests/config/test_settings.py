@@ -313,3 +313,27 @@ def test_commas_separate_folders_in_the_environment(load: Any, tmp_path: Path) -
     )
     assert settings.sandbox.read_only == (tmp_path / "a", Path.home() / "b")
     assert settings.plugins.paths == (tmp_path / "p",)
+
+
+@pytest.mark.requirement("R16.B17")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = " + "[" * 5_000 + "]" * 5_000, "brackets are nested too deeply"),
+        ("[models]\nx = " + "{a = " * 5_000 + "1" + "}" * 5_000, "brackets are nested too deeply"),
+        ("x = " + "9" * 5_000, "not valid TOML: .*4300 digits"),
+        ("[daemon]\nport = -" + "9" * 5_000, "not valid TOML: .*4300 digits"),
+    ],
+)
+def test_a_file_that_no_parser_takes_is_told_in_a_sentence(load: Any, text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as told:
+        load(text)
+    assert "sys." not in told.value.message
+
+
+@pytest.mark.requirement("R16.B17")
+@pytest.mark.parametrize("value", ["[" * 5_000, "{a = " + "9" * 5_000 + "}"])
+def test_a_variable_that_no_parser_takes_is_told_by_its_name(load: Any, value: str) -> None:
+    with pytest.raises(ConfigError) as told:
+        load(environ={"KAGED_DAEMON__PORT": value})
+    assert problems(told)["daemon.port"]["source"] == "KAGED_DAEMON__PORT"

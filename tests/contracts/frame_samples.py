@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from app.checkpoint_events import RollbackUndone, SessionRolledBack
-from app.compaction_events import (
+from app.events.compaction import (
     CompactionCompleted,
     CompactionDecided,
     CompactionFailed,
@@ -12,13 +11,28 @@ from app.compaction_events import (
     CompactionProposed,
     CompactionTriggered,
 )
-from app.events import (
-    BudgetWarning,
-    CheckpointCreated,
-    EventPayload,
-    Heartbeat,
+from app.events.interactions import (
     InteractionAnswered,
     InteractionRequested,
+    PermissionAnswered,
+    PermissionRequested,
+    WireRule,
+)
+from app.events.issues import IssueChanged, TodoChanged, WireTodo
+from app.events.payload import EventPayload
+from app.events.sessions import (
+    MessageEdited,
+    MessageRemoved,
+    PromptFailed,
+    PromptReloaded,
+    RollbackUndone,
+    SessionRolledBack,
+    UnusablePrompt,
+)
+from app.events.union import (
+    BudgetWarning,
+    CheckpointCreated,
+    Heartbeat,
     MessageDelta,
     MessageEnd,
     MessagePosted,
@@ -28,9 +42,6 @@ from app.events import (
     MessageToolCall,
     MessageToolResult,
     ModelRetry,
-    PermissionAnswered,
-    PermissionRequested,
-    PromptReloaded,
     Resync,
     RunEnded,
     RunQueued,
@@ -41,12 +52,10 @@ from app.events import (
     StepStarted,
     Sync,
     ToolProgress,
-    WireRule,
     WireUsage,
 )
-from app.issue_events import IssueChanged, TodoChanged, WireTodo
+from app.events.workflows import WorkflowEnded, WorkflowQueued, WorkflowStarted
 from app.messages import Cost, Usage
-from app.workflow_events import WorkflowEnded, WorkflowQueued, WorkflowStarted
 
 RUN, MESSAGE = "run_01JZ0000000000000000000001", "msg_01JZ0000000000000000000002"
 INTERACTION = "itx_01JZ0000000000000000000004"
@@ -104,6 +113,8 @@ SAMPLES: tuple[EventPayload, ...] = (
         steps=3,
         usage=USAGE,
         cost_usd=0.00179,
+        total_usage=USAGE,
+        total_cost_usd=0.00179,
         duration_ms=1520.5,
     ),
     StepStarted(step=1, message_id=MESSAGE),
@@ -273,4 +284,11 @@ SAMPLES: tuple[EventPayload, ...] = (
         answer_ref=f"/api/v1/sessions/ses_01JZ0000000000000000000000/interactions/{INTERACTION}",
         answered_by="operator",
     ),
+    PromptFailed(
+        prompts=(
+            UnusablePrompt(agent_path="primary", file="prompts/primary.md", message="the file is empty"),
+        )
+    ),
+    MessageEdited(message_id=MESSAGE, content="Why does it fail now?"),
+    MessageRemoved(message_id=MESSAGE),
 )

@@ -11,7 +11,8 @@ import jsonschema_rs
 import orjson
 import pytest
 
-from app.events import EVENT_TYPES, EventPayload, MessageEnd, encode_frame
+from app.events.payload import EventPayload
+from app.events.union import EVENT_TYPES, MessageEnd, encode_frame
 from tests.contracts.frame_samples import MESSAGE, RUN, SAMPLES
 
 FRAMES = Path(__file__).parent / "frames"

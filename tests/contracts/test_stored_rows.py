@@ -28,6 +28,7 @@ STORED = Path(__file__).parent / "stored"
 MODELS: dict[str, type[SQLModel]] = {
     table_of(model).name: model
     for model in (getattr(app.storage.models, name) for name in app.storage.models.__all__)
+    if issubclass(model, SQLModel)
 }
 # Each after those that it belongs to.
 ORDER = [table.name for table in SQLModel.metadata.sorted_tables]
@@ -50,6 +51,7 @@ def loaded(unit: UnitOfWork, rows: dict[str, dict[str, Any]]) -> dict[str, SQLMo
     """Read every row through its repository."""
     reads: dict[str, Any] = {
         "projects": lambda row: unit.projects.get(row["id"]),
+        "project_trust": lambda row: unit.trust.of_root(row["root"]),
         "sessions": lambda row: unit.sessions.get(row["id"]),
         "messages": lambda row: unit.messages.get(row["id"]),
         "runs": lambda row: unit.runs.get(row["id"]),
@@ -65,7 +67,7 @@ def loaded(unit: UnitOfWork, rows: dict[str, dict[str, Any]]) -> dict[str, SQLMo
         "permission_rules": lambda row: unit.permissions.get(row["id"]),
         "todo_lists": lambda row: unit.todos.get(row["session_id"]),
         "events": lambda row: unit.events.after(row["session_id"], 0, row["seq"], 1)[0],
-        "audit_events": lambda row: unit.audit.list().items[0],
+        "audit_events": lambda row: unit.audit.list(event=row["event"]).items[0],
         "log_entries": lambda row: unit.logs.list().items[0],
         "access_tokens": lambda row: unit.access.token_by_digest(row["digest"]),
         "idempotency_keys": lambda row: unit.access.get_key(row["scope"], row["key"]),

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.async_api import ConsoleMessage, Page, Request, async_playwright
 
 from tests.e2e.daemon_process import DaemonProcess
+from tests.machine import need
 
 WAIT_MS = 20_000
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
@@ -63,9 +63,8 @@ async def open_page(
     """Give a page that has followed the launch link. Skips the test where there is no Chromium.
 
     `through` gives the daemon's addresses as the browser is to know them."""
-    program = next((path for name in PROGRAMS if (path := shutil.which(name))), None)
-    if program is None:
-        pytest.skip("no Chromium on this machine")
+    need("chromium")
+    program = next(path for name in PROGRAMS if (path := shutil.which(name)))
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         context = await browser.new_context(

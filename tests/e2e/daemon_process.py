@@ -43,8 +43,11 @@ class DaemonProcess:
         self.project_id = ""
 
     @classmethod
-    async def spawn(cls, data_dir: Path, config: Path, *projects: Path, port: int = 0) -> DaemonProcess:
-        """Start the process and return at once; `ready` waits. Port 0 takes a free one."""
+    async def spawn(
+        cls, data_dir: Path, config: Path, *projects: Path, port: int = 0, trust: bool = True
+    ) -> DaemonProcess:
+        """Start the process and return at once; `ready` waits. Port 0 takes a free one. `trust`: the settings
+        trust the projects beside the data folder."""
         arguments = [
             "serve",
             "--json",
@@ -57,6 +60,7 @@ class DaemonProcess:
         ]
         for project in projects:
             arguments += ["--project", str(project)]
+        trusted = {"KAGED_PROJECTS__TRUSTED": f"{data_dir.parent}"} if trust else {}
         errors = data_dir.with_suffix(".log")
         with errors.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
@@ -68,13 +72,15 @@ class DaemonProcess:
                 stderr=log,
                 cwd=REPOSITORY,
                 # Compiled files kept from start to start: half of the time that a start takes.
-                env={name: value for name, value in os.environ.items() if name != _NO_BYTECODE},
+                env={name: value for name, value in os.environ.items() if name != _NO_BYTECODE} | trusted,
             )
         return cls(process, errors)
 
     @classmethod
-    async def start(cls, data_dir: Path, config: Path, *projects: Path, port: int = 0) -> DaemonProcess:
-        daemon = await cls.spawn(data_dir, config, *projects, port=port)
+    async def start(
+        cls, data_dir: Path, config: Path, *projects: Path, port: int = 0, trust: bool = True
+    ) -> DaemonProcess:
+        daemon = await cls.spawn(data_dir, config, *projects, port=port, trust=trust)
         try:
             await daemon.ready()
         except BaseException:
@@ -92,7 +98,8 @@ class DaemonProcess:
         self.url = said["url"]
         self.launch_url = said["launch_url"]
         self.token = Path(said["token_file"]).read_text().strip()
-        self.project_id = said["projects"][0]["id"] if said["projects"] else ""
+        self.projects: list[dict[str, Any]] = said["projects"]
+        self.project_id = self.projects[0]["id"] if self.projects else ""
 
     @property
     def pid(self) -> int:
@@ -100,7 +107,8 @@ class DaemonProcess:
 
     def client(self) -> httpx2.AsyncClient:
         headers = {"authorization": f"Bearer {self.token}"}
-        return httpx2.AsyncClient(base_url=f"{self.url}/api/v1", headers=headers, trust_env=False, timeout=30)
+        url = f"{self.url}/api/v1"
+        return httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=30, verify=False)
 
     def websocket(self, path: str, **options: Any) -> connect:
         headers = {"authorization": f"Bearer {self.token}"}

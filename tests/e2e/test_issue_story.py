@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +20,7 @@ import pytest
 from tests.e2e.daemon_process import REPOSITORY
 from tests.e2e.demo_daemon import Demo
 from tests.e2e.pasted_commands import Shell, Step, shows, steps
+from tests.machine import need
 
 pytestmark = [pytest.mark.requirement("R7.story"), pytest.mark.timeout(400)]
 
@@ -110,8 +110,7 @@ async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
 
 
 async def test_the_page_tells_what_happens_and_the_audit_tells_who_did_it(demo: Demo, tmp_path: Path) -> None:
-    if shutil.which("curl") is None:
-        pytest.skip("no curl on this machine")
+    need("curl")
     told = [step for step in steps(PAGE) if step.heading != TERMINAL]
     printed = await Shell(demo, tmp_path).follow(told)
     assert len(printed) == len(told) == 8

@@ -212,9 +212,6 @@ class Lane:
         except httpx2.TransportError:
             return
         del self._unanswered[key]
-        if answer.status_code == 409:
-            assert answer.json()["error"]["details"]["reason"] == "outcome_unknown"
-            return
         assert answer.status_code in (201, 202), answer.text
         ledger.acknowledged(answer.json())
 

@@ -11,7 +11,8 @@ import pytest
 from tests.e2e.browser import new_session, open_page, send
 from tests.e2e.demo_daemon import Demo
 
-LINES = 400
+LINES = 120
+"""Longer than the page shows at once, shorter than what a model is given."""
 LONG = f"""
   - says: long results
     steps:
@@ -49,7 +50,7 @@ async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
 
 async def test_a_long_result_can_be_read_to_its_end(demo: Demo) -> None:
     demo.add_conversation(LONG)
-    lines = [f"needle {number} {'and more ' * 6}" for number in range(LINES)]
+    lines = [f"needle {number} {'and more ' * 20}" for number in range(LINES)]
     (demo.root / "long.txt").write_text("\n".join(lines))
     daemon = await demo.start()
     async with open_page(daemon) as (page, complaints):
@@ -63,7 +64,7 @@ async def test_a_long_result_can_be_read_to_its_end(demo: Demo) -> None:
                 text = card.locator(".tool-result pre")
                 assert (await text.text_content() or "").startswith(first)
                 assert f"needle {LINES - 1} " not in (await text.text_content() or "")
-                await card.locator("button", has_text="Show all of it").click()
+                await card.locator("button", has_text="Show all").click()
                 assert f"needle {LINES - 1} " in (await text.text_content() or "")
                 assert await card.locator("button").count() == 0
                 assert await text.evaluate("text => document.activeElement === text")
@@ -167,6 +168,31 @@ async def test_the_end_of_a_run_looks_at_each_call_of_a_long_session_only_once(d
     daemon = await demo.start()
     async with open_page(daemon) as (page, complaints):
         assert await page.evaluate(LOAD, 200) == [200, 200]
+        assert complaints.found == []
+
+
+CARDS = """
+    async (contents) => {
+        const { ToolCard } = await import("/static/tool_card.js");
+        return contents.map(([content, isError]) => {
+            const card = new ToolCard({ id: "c", name: "shell.bash", arguments: { script: "false" } });
+            card.finish({ content, isError, durationMs: 1 });
+            return [card.root.dataset.state, card.icon.textContent, card.outcome.textContent];
+        });
+    }
+"""
+
+
+@pytest.mark.requirement("R16.C1")
+async def test_a_command_that_ended_with_an_exit_code_has_no_green_tick(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, complaints):
+        cards = [['{"exit_code":1}\nFAILED', False], ['{"exit_code":0}\nOK', False], ["refused", True]]
+        assert await page.evaluate(CARDS, cards) == [
+            ["unsuccessful", "!", "ended with exit code 1"],
+            ["done", "✓", "done"],
+            ["failed", "✕", "failed"],
+        ]
         assert complaints.found == []
 
 

@@ -112,7 +112,7 @@ async def test_what_was_opened_while_the_daemon_was_away_is_there_when_it_is_bac
         await send(page, "hello")
         await page.wait_for_selector(".run-end")
         await page.goto(f"{daemon.url}/#")
-        await page.wait_for_selector(".welcome >> text=Nothing is open yet")
+        await page.wait_for_selector(".welcome >> text=No session is open")
         daemon.send_signal(signal.SIGKILL)
         await daemon.process.wait()
         await page.click("#projects .session")
@@ -131,7 +131,7 @@ async def test_what_was_opened_while_the_daemon_was_away_is_there_when_it_is_bac
         await page.wait_for_selector(".notice >> text=The daemon does not answer")
         await demo.start()
         await page.wait_for_selector("#view >> text=New issue")
-        await page.wait_for_selector("#view >> text=There is no issue like this.")
+        await page.wait_for_selector("#view >> text=No issue matches.")
 
 
 async def test_a_page_behind_a_proxy_says_what_is_to_be_allowed_and_works_then(demo: Demo) -> None:
@@ -167,7 +167,7 @@ async def test_a_session_that_was_deleted_elsewhere_takes_no_more_messages(demo:
         await until_state(page, "idle")
         await page.wait_for_selector(".run-end")
         assert (await client.delete(f"/sessions/{session_id}")).status_code == 204
-        await page.wait_for_selector(".notice >> text=This session is gone.")
+        await page.wait_for_selector(".notice >> text=This session was deleted.")
         assert await page.inner_text("#connection") == "not connected"
         assert not await page.is_visible("#composer")
         await page.wait_for_selector("#projects .session", state="detached")

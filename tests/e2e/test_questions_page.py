@@ -59,7 +59,7 @@ async def test_a_person_sees_what_is_asked_and_lets_it_happen_once(demo: Demo) -
         asked = await question(page)
         assert "The agent asks: may it use edit.text?" in asked
         assert "bakery/basket.py" in asked
-        assert "edit.text '**': ask" in asked
+        assert "`edit.text **` asks for approval" in asked
         assert await page.inner_text("#state") == "asks you"
         await page.wait_for_selector('.session[data-asking] >> text="asks you"')
         # Who comes to the page now sees the same.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from tests.e2e.daemon_process import REPOSITORY
 from tests.e2e.demo_daemon import Demo
 from tests.e2e.pasted_commands import Shell, commands
+from tests.machine import need
 
 README = REPOSITORY / "README.md"
 
@@ -25,9 +25,8 @@ async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
 
 
 async def test_the_walk_by_hand_loads_creates_posts_and_watches(demo: Demo, tmp_path: Path) -> None:
-    if shutil.which("curl") is None:
-        pytest.skip("no curl on this machine")
-    printed = await Shell(demo, tmp_path).run(commands(README, "By hand"))
+    need("curl")
+    printed = await Shell(demo, tmp_path).run(commands(README, "Over HTTP"))
     for kind in (
         "sync",
         "message.posted",

@@ -27,6 +27,12 @@ CONVERSATIONS = r"""
               arguments: { command: "python3 -c 'import time; time.sleep(60)'" }
       - answer: [text: "The dough has risen."]
 
+  - when: Run the workflow `knead`
+    steps:
+      - answer:
+          - tool_call: { name: shell.bash, arguments: { command: "touch dough" } }
+      - answer: [text: "The dough is kneaded."]
+
   - when: Run the workflow `burn`
     steps:
       - answer:
@@ -47,6 +53,7 @@ workflows:
       size: { type: enum, required: true, options: [small, large] }
       flour: { type: file, required: true }
   wait: { description: Lets the dough rise., system_prompt: config:/prompts/primary.md }
+  knead: { description: Kneads the dough., system_prompt: config:/prompts/primary.md }
   burn: { description: Fails., system_prompt: config:/prompts/primary.md }
 """
 
@@ -75,7 +82,12 @@ async def test_a_workflow_is_started_by_its_form_and_shows_what_came_of_it(
     async with open_page(daemon) as (page, complaints):
         await page.click("#views >> text=Workflows")
         await page.wait_for_selector("#workflows")
-        assert await page.locator("#workflows .row-title").all_inner_texts() == ["bake", "wait", "burn"]
+        assert await page.locator("#workflows .row-title").all_inner_texts() == [
+            "bake",
+            "burn",
+            "knead",
+            "wait",
+        ]
         assert await page.locator("#view :is(b, i, u)").count() == 0
         await page.click("#workflows >> text=bake")
         form = page.locator("#start-workflow")
@@ -156,4 +168,47 @@ async def test_runs_are_followed_and_cancelled_and_a_failed_one_says_why(demo: D
         error = page.locator(".run-error")
         await error.wait_for()
         assert "the oven is <b>cold</b>" in await error.inner_text()
+        assert complaints.found == []
+
+
+@pytest.mark.requirement("R16.C1")
+async def test_a_run_whose_session_waits_for_a_person_says_so_and_links_to_it(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon, width=390, height=844) as (page, complaints):
+        await page.goto(f"{daemon.url}/#workflows/{daemon.project_id}/knead")
+        await page.click("#start-workflow >> text=Start")
+        waiting = page.locator("#view [role=status] .pill", has_text="asks you")
+        await waiting.wait_for()
+        assert await waiting.get_attribute("data-tone") == "waiting"
+        assert (await page.title()).startswith("knead: asks you")
+        run = page.url
+        await page.goto(f"{daemon.url}/#workflows/{daemon.project_id}")
+        await page.locator("#runs .pill", has_text="asks you").wait_for()
+        await page.click("#runs >> text=Answer in its session")
+        await page.wait_for_selector(".question button:enabled")
+        await page.goto(run)
+        await page.click("#run-session >> text=Answer in its session")
+        await page.click(".question [data-answer=once]")
+        await page.wait_for_selector("text=The dough is kneaded.")
+        await page.goto(run)
+        await page.wait_for_selector("#view .pill[data-state=succeeded]")
+        assert await page.locator("text=Answer in its session").count() == 0
+        # Whoever looks at the list or the run sees a question come and go.
+        await page.goto(f"{daemon.url}/#workflows/{daemon.project_id}")
+        async with daemon.client() as client:
+            path = f"/projects/{daemon.project_id}/workflows/knead/invoke"
+            made = (await client.post(path, json={"inputs": {}})).json()["id"]
+            row = page.locator(f"#runs li:has([data-run={made}])")
+            await row.locator(".pill", has_text="asks you").wait_for()
+            told = (await client.get(f"/workflow-runs/{made}")).json()
+            assert (told["state"], told["session_state"], told["pending_interactions"]) == (
+                "running",
+                "paused",
+                1,
+            )
+            (asked,) = (await client.get(f"/sessions/{told['session_id']}/interactions")).json()["items"]
+            answer = f"/sessions/{told['session_id']}/interactions/{asked['id']}/answer"
+            done = await client.post(answer, json={"answer": "once"})
+            assert done.is_success, done.text
+            await row.locator(".pill", has_text="succeeded").wait_for()
         assert complaints.found == []

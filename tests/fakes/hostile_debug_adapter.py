@@ -62,6 +62,7 @@ def arguments() -> argparse.Namespace:
     add("--early-launch", action="store_true", help="launch is answered at once")
     add("--launch-error", default="", help="launch fails with these words, and `initialized` never comes")
     add("--stops", type=int, default=1, help="so many `stopped` events for each stop")
+    add("--keeps-breakpoints", action="store_true", help="goes on stopping at those that were removed")
     add("--vague-stops", action="store_true", help="`stopped` names no thread")
     add("--no-stops", action="store_true", help="`stopped` is never told")
     add("--stop-for-ever", type=int, default=0, help="so many `stopped` events after the first one")
@@ -364,7 +365,9 @@ class Adapter:
 
     def do_setBreakpoints(self, message: dict[str, Any], given: dict[str, Any]) -> None:  # noqa: N802
         wanted = [one["line"] for one in given.get("breakpoints", [])]
-        self.breakpoints[given["source"]["path"]] = set(wanted)
+        before = self.breakpoints.get(given["source"]["path"], set())
+        kept = before if self.options.keeps_breakpoints else set()
+        self.breakpoints[given["source"]["path"]] = {*wanted, *kept}
         found = [{"id": line, "verified": True, "line": line} for line in wanted]
         self.answer(message, body={"breakpoints": found})
 

@@ -62,6 +62,12 @@ def arguments() -> argparse.Namespace:
     add("--duplicate", action="store_true", help="every answer is sent twice, and once to an unknown id")
     add("--flood", type=int, default=0, help="so many diagnostics notifications after each change")
     add("--flood-bytes", type=int, default=0, help="one diagnostics notification of so many bytes")
+    add(
+        "--flood-items",
+        type=int,
+        default=0,
+        help="so many files with 1,000 diagnostics each after each change",
+    )
     add("--flood-requests", type=int, default=0, help="so many requests to the client at `initialized`")
     add("--late-diagnostics", type=float, default=0, help="seconds until those of a version are published")
     add(
@@ -426,6 +432,8 @@ class Server:
             params["version"] = version
         if self.options.flood_bytes:
             self.publish_bytes(params, self.options.flood_bytes)
+        if self.options.flood_items:
+            self.publish_items(self.options.flood_items)
         if self.options.flood:
             message = json.dumps(
                 {"jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params}
@@ -435,6 +443,19 @@ class Server:
                 self.wire.send_raw(one * min(1000, self.options.flood - start))
         self.wire.send({"method": "textDocument/publishDiagnostics", "params": params})
         self.log.write("sent", published=version, uri=uri, count=len(params["diagnostics"]))
+
+    def publish_items(self, files: int) -> None:
+        """As many objects as there can be in the bytes."""
+        place = '{"start":{"line":1,"character":1},"end":{"line":1,"character":2}}'
+        one = f'{{"range":{place},"message":"x","data":[[],[],[]]}}'
+        items = ",".join([one] * 1_000)
+        for number in range(files):
+            uri = f"file:///nowhere/{number}.hostile"
+            params = f'{{"uri":"{uri}","diagnostics":[{items}]}}'
+            body = (
+                f'{{"jsonrpc":"2.0","method":"textDocument/publishDiagnostics","params":{params}}}'.encode()
+            )
+            self.wire.send_raw(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
     def publish_bytes(self, params: dict[str, Any], size: int) -> None:
         span = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}

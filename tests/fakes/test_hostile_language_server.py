@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from app.bridges.message_stream import PeerClosed
-from app.bridges.peer import JsonRpcPeer
-from app.bridges.process import Child, ChildProcesses
+from app.bridges.processes.process import Child, ChildProcesses
+from app.bridges.rpc.message_stream import PeerClosed
+from app.bridges.rpc.peer import JsonRpcPeer
 
 SERVER = Path(__file__).parent / "hostile_language_server.py"
 URI = "file:///project/a.txt"

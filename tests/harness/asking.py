@@ -11,12 +11,12 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from app.errors import ToolError
-from app.tools.authorisation.rules import ConsentRequest, PermissionRule
-from app.tools.authorisation.subject import Subject, plain
-from app.tools.call import ToolCallContext
 from app.tools.catalog import build_registry
-from app.tools.definition import ToolDefinition, ToolParams, ToolResult
-from app.tools.registry import ToolRegistry
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import ToolDefinition, ToolParams, ToolResult
+from app.tools.contract.rules import ConsentRequest, PermissionRule
+from app.tools.contract.subject import Subject, plain
+from app.tools.dispatch.registry import ToolRegistry
 from tests.harness.driving import PROJECT_YAML, Driver, Frame, Watch
 
 ASKING_YAML = (

@@ -51,7 +51,7 @@ async def driver(daemon: Daemon, project_root: Path) -> AsyncIterator[Driver]:
 def lab(monkeypatch: pytest.MonkeyPatch) -> Laboratory:
     """Tools that wait or break, in the registry of every daemon that the test starts."""
     laboratory = Laboratory()
-    monkeypatch.setattr("app.lifespan.build_registry", laboratory.build_registry)
+    monkeypatch.setattr("app.daemon.lifespan.build_registry", laboratory.build_registry)
     return laboratory
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.tools.call import ToolCallContext
 from app.tools.catalog import build_registry
-from app.tools.definition import Effects, ToolDefinition, ToolParams, ToolResult
-from app.tools.registry import ToolRegistry
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import Effects, ToolDefinition, ToolParams, ToolResult
+from app.tools.dispatch.registry import ToolRegistry
 from tests.harness.driving import PROJECT_YAML
 
 LAB_YAML = PROJECT_YAML + '    "lab.*": { enabled: true }\n'

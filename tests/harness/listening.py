@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from app.harness.event_hub import EventHub
+from app.harness.stream.event_hub import EventHub
 
 Frame = dict[str, Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.harness.limits import Limits, Spent, judge
+from app.harness.run.limits import Limits, Spent, judge
 from app.messages import Usage
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -227,15 +227,23 @@ async def test_the_time_of_a_run_ends_also_while_a_tool_runs(
         assert (await driver.last_run())["reason"] == "budget_seconds"
 
 
-@pytest.mark.requirement("R2.5.2")
+@pytest.mark.requirement("R2.5.2", "R16.B11")
 async def test_a_model_that_asks_for_the_same_thing_again_and_again_is_stopped(
     driver: Driver, fake: FakeProvider
 ) -> None:
     fake.respond = lambda _: Reply((ToolCall("file_read", {"path": "missing.txt"}, id="c1"),))
     await driver.run("Go")
     run = await driver.last_run()
-    assert (run["state"], run["reason"]) == ("succeeded", "stuck")
+    assert (run["state"], run["reason"]) == ("interrupted", "stuck")
     assert fake.request_count < 10
+    fake.respond = lambda _: text_reply("I see.")
+    assert await driver.state() == "idle"
+    goes_on = await driver.session_call("POST", "/continue", status=201)
+    async with driver.watching() as watch:
+        await watch.until(
+            lambda f: f["payload"].get("run_id") == goes_on["run"]["id"] and f["type"] == "run.ended"
+        )
+    assert (await driver.last_run())["state"] == "succeeded"
 
 
 @pytest.mark.requirement("R2.5.3")

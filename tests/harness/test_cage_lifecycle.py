@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from app.bridges.sandbox.tier import Tier
+from app.daemon import cage_setup
 from app.harness.delegation import hooks
 from tests.fakes.provider_script import Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -69,6 +72,7 @@ def told(cast: Cast, name: str) -> str:
     return str(cast.messages(name)[-1]["content"])
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.requirement("R8.where.shell", "R8.kernel.holder")
 async def test_what_an_agent_leaves_behind_ends_with_its_run(drive: Drive, cast: Cast) -> None:
     seen: list[int] = []
@@ -87,6 +91,7 @@ async def test_what_an_agent_leaves_behind_ends_with_its_run(drive: Drive, cast:
     assert "/home/agent" in told(cast, "coder") and "canary" not in told(cast, "coder")
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.requirement("R8.where.shell", "R8.kernel.holder")
 async def test_a_cancelled_run_takes_its_cage_with_it(drive: Drive, cast: Cast) -> None:
     cast.script("primary", calling(("agent-coder", {"task": "Go"})))
@@ -102,6 +107,7 @@ async def test_a_cancelled_run_takes_its_cage_with_it(drive: Drive, cast: Cast) 
         assert not running("sleep 98764")
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.requirement("R8.where.shell", "R8.kernel.holder")
 async def test_a_daemon_that_stops_leaves_no_cage(drive: Drive, cast: Cast) -> None:
     async with drive(family()) as driver:
@@ -149,6 +155,7 @@ async def test_a_child_with_a_wider_cage_is_refused(
     assert not cast.requests["tester"]
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.requirement("R8.where.shell")
 async def test_two_runs_of_an_agent_at_once_have_cages_of_their_own(drive: Drive, cast: Cast) -> None:
     """The end of one is not the end of the other."""
@@ -162,3 +169,63 @@ async def test_two_runs_of_an_agent_at_once_have_cages_of_their_own(drive: Drive
     results = [cast.messages("coder", index)[-1] for index in (-1, -2)]
     assert ["both" in str(result["content"]) for result in results] == [True, True]
     assert not any("mine" in str(result["content"]) for result in results)
+
+
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("R16.A2")
+async def test_commands_of_a_caged_root_agent_run_in_its_cage_and_commit_nothing(
+    drive: Drive, cast: Cast, tmp_path: Path
+) -> None:
+    """In there are its home, which is kept, and its processes; not what it is denied, nor a new commit."""
+    look = "cat secret/a.txt; echo home $HOME; echo note >> $HOME/note; wc -l < $HOME/note"
+    commit = (
+        "touch file && git -c user.name=a -c user.email=a@example.org commit -qm x --allow-empty; git log"
+    )
+    one = calling(("shell_bash", {"command": look}), ("shell_bash", {"command": commit}))
+    cast.script("primary", one, text_reply("Done."), one, text_reply("Done again."))
+    async with drive(agent("primary", tools=BASH, cage=CAGE | {"state": "persistent"})) as driver:
+        root = tmp_path / "family"
+        await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(root)], check=True)
+        await driver.run("Go")
+        await driver.run("Again")
+    seen = [str(message["content"]) for message in cast.messages("primary")]
+    told_of_home = [text for text in seen if "home /home/agent" in text]
+    assert len(told_of_home) == 2 and "\n2" in told_of_home[-1].replace("\\n", "\n")
+    assert "canary" not in "".join(seen)
+    assert not await asyncio.to_thread(list, (root / ".git/objects").glob("??"))
+
+
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("R16.A2")
+async def test_a_subagent_of_a_caged_root_agent_is_held_by_the_cage_of_the_root_agent(
+    drive: Drive, cast: Cast
+) -> None:
+    wide = agent("coder", tools=BASH)
+    cast.script("primary", calling(("agent-coder", {"task": "Go"})), text_reply("Done."))
+    cast.script("coder", calling(("shell_bash", {"command": "cat secret/a.txt; echo $HOME"})))
+    async with drive(agent("primary", tools=BASH, cage=CAGE, subagents={"coder": wide})) as driver:
+        await driver.run("Go")
+    assert "/home/agent" in told(cast, "coder") and "canary" not in told(cast, "coder")
+
+
+@pytest.mark.requirement("R16.A2")
+async def test_where_no_cage_can_be_held_the_root_agent_is_told_the_lines_that_do_without(
+    drive: Drive, cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(cage_setup._found, "auto", Tier("none", "bubblewrap is not installed", "Install it"))
+    coder = agent("coder", tools=BASH, cage=CAGE)
+    async with drive(agent("primary", tools=BASH, cage=CAGE, subagents={"coder": coder})) as driver:
+        for path, lines in (("primary", True), (CODER, False)):
+            body = {"params": {"command": "touch made"}, "agent_path": path}
+            refused = await driver.session_call("POST", "/tools/shell.bash", body)
+            assert refused["code"] == "cage_unavailable"
+            assert (".kaged/project.local.yaml" in refused["error_text"]) is lines
+            assert ("primary:\n  cage: disabled\n" in refused["error_text"]) is lines
+            if lines:
+                detail = refused["detail"]
+        (tmp_path / "family" / detail["file"]).write_text(detail["lines"])
+        await driver.call("POST", f"/projects/{driver.project_id}/reload")
+        await driver.new_session()
+        body = {"params": {"command": "touch made"}, "agent_path": "primary"}
+        assert (await driver.session_call("POST", "/tools/shell.bash", body))["type"] == "output"
+    assert (tmp_path / "family/made").exists()

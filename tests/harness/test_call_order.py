@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.harness.call_order import CallOrder
-from app.tools.definition import Effects
+from app.harness.loop.call_order import CallOrder
+from app.tools.contract.definition import Effects
 
 pytestmark = pytest.mark.requirement("R3.meta.effects")
 

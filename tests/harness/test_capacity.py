@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.harness.capacity import Capacity, Claim
+from app.harness.sessions.capacity import Capacity, Claim
 from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.driving import Driver, driven, write_project
@@ -156,7 +156,7 @@ async def test_a_start_that_was_overtaken_by_cancel_and_post_does_not_give_the_p
     project_root: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.lifespan.Capacity", LateStarts)
+    monkeypatch.setattr("app.daemon.session_setup.Capacity", LateStarts)
     limits = {"sessions_per_project": 1}
     async with driven(tmp_path / "data", project_root, limits=limits, **settings_overrides) as driver:
         first, second = driver.session_id, await driver.new_session()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.events import SessionUpdated
+from app.events.union import SessionUpdated
 from tests.api.daemon import close_code, next_frame
 from tests.e2e.ledger import TRANSIENT
 from tests.fakes.provider_script import Reply, Text, ToolCall

@@ -9,9 +9,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.harness import live_sessions, session_manager, session_runs, transfer
-from app.harness.active_run import ActiveRun
 from app.harness.delegation import delegations
+from app.harness.loop.active_run import ActiveRun
+from app.harness.sessions import live_sessions, session_runs
+from app.harness.transfer import transfer
 from tests.fakes.provider_script import Hold, Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.delegation.family import Cast, agent, calling, enabled, write_family
@@ -108,7 +109,7 @@ async def test_an_export_that_a_new_run_overtakes_breaks_off(
             if b'"kind":"run"' in line:
                 await family.post("Second")
 
-    monkeypatch.setattr(session_manager, "export_session", overtaken)
+    monkeypatch.setattr(transfer, "export_session", overtaken)
     with pytest.raises(httpx2.RemoteProtocolError):
         await family.client.get(f"/api/v1/sessions/{family.session_id}/export")
     assert "has changed while it was exported" in caplog.text

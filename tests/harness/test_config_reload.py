@@ -33,7 +33,8 @@ async def driver(
     """A session of a daemon that has its providers from a config file."""
 
     def settings_for(data_dir: Path, **_: Any) -> Settings:
-        return load_settings(config_file=config, environ={}, overrides={"daemon.data_dir": str(data_dir)})
+        told = {"daemon.data_dir": str(data_dir), "projects.trusted": [str(tmp_path)]}
+        return load_settings(config_file=config, environ={}, overrides=told)
 
     monkeypatch.setattr("tests.api.daemon.settings_for", settings_for)
     async with driven(tmp_path / "data", project_root) as driver:
@@ -50,7 +51,7 @@ def text_of(fake: FakeProvider, model: str, key: str) -> str:
 async def until_the_alias_is(driver: Driver, chain: list[str]) -> None:
     async with asyncio.timeout(15):
         while True:
-            if (await driver.call("GET", "/models"))["models"][0]["chain"] == chain:
+            if (await driver.call("GET", "/models"))["items"][0]["chain"] == chain:
                 return
             await asyncio.sleep(0.02)
 
@@ -105,7 +106,7 @@ async def test_a_config_file_that_is_made_later_is_taken_up_too(
 ) -> None:
     later = tmp_path / "home" / "settings" / "kaged" / "config.toml"
     later.parent.parent.parent.mkdir()
-    monkeypatch.setattr("app.harness.housekeeping.default_config_file", lambda: later)
+    monkeypatch.setattr("app.daemon.background.default_config_file", lambda: later)
     first = {"models": {"main": ["fake:model-a"]}, "providers": provider_settings("openai", fake.base_url)}
     async with driven(tmp_path / "data", project_root, **first) as driver:
         later.parent.mkdir(parents=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.harness.permissions import RuleScope
+from app.harness.projects.permissions import RuleScope
 from app.storage.unit_of_work import UnitOfWork
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.requirement("R3.permit.ask")
 @pytest.fixture
 def tool(monkeypatch: pytest.MonkeyPatch) -> AskingTool:
     asking = AskingTool()
-    monkeypatch.setattr("app.lifespan.build_registry", asking.build_registry)
+    monkeypatch.setattr("app.daemon.lifespan.build_registry", asking.build_registry)
     return asking
 
 
@@ -55,6 +55,7 @@ async def test_a_question_is_told_stored_and_answered_and_the_call_goes_on(
         (question,) = await until_asked(watch)
         # The other call of the step is not held up.
         await watch.until(lambda f: f["type"] == "message.tool_result" and f["payload"]["toolCallId"] == "r")
+        await watch.until_state("paused")
         waiting = await asked.session_call("GET")
         (pending,) = (await asked.session_call("GET", "/interactions?state=pending"))["items"]
         assert tool.done == []
@@ -62,7 +63,7 @@ async def test_a_question_is_told_stored_and_answered_and_the_call_goes_on(
         await watch.until_state("idle")
 
     check_stream(watch.frames)
-    assert (waiting["state"], waiting["pending_interactions"]) == ("running", 1)
+    assert (waiting["state"], waiting["pending_interactions"]) == ("paused", 1)
     assert (pending["kind"], pending["state"], pending["tool_call_id"]) == ("permission", "pending", "call_1")
     assert pending["request"] == {
         "tool": "lab.ask",
@@ -243,17 +244,16 @@ async def test_of_two_answers_at_once_one_counts_and_the_other_is_told_which(
     assert tool.done == (["git push"] if taken["answer"]["answer"] == "once" else [])
 
 
-@pytest.mark.parametrize("command", ["cancel", "pause"])
 async def test_stopping_the_run_withdraws_the_question_at_once(
-    asked: Driver, fake: FakeProvider, tool: AskingTool, command: str
+    asked: Driver, fake: FakeProvider, tool: AskingTool
 ) -> None:
     fake.script(*asks(call("git push")))
     async with asked.watching() as watch:
         await asked.post("Push")
         (question,) = await until_asked(watch)
-        async with asyncio.timeout(1.5):  # a pause gives tools two seconds; nobody works here
-            await asked.session_call("POST", f"/{command}")
-        await watch.until_state("idle" if command == "cancel" else "paused")
+        async with asyncio.timeout(1.5):
+            await asked.session_call("POST", "/cancel")
+        await watch.until_state("idle")
         late = await answer(asked, question, answer="once", status=409)
 
     check_stream(watch.frames)
@@ -274,7 +274,7 @@ async def test_an_answer_that_cannot_be_stored_leaves_the_question_open(
     async with asked.watching() as watch:
         await asked.post("Push")
         (question,) = await until_asked(watch)
-        monkeypatch.setattr("app.harness.permissions.MAX_RULES", 0)
+        monkeypatch.setattr("app.harness.projects.permissions.MAX_RULES", 0)
         refused = await answer(asked, question, answer="always", status=409)
         assert refused["error"]["details"]["reason"] == "too_many_rules"
         assert (await asked.session_call("GET"))["pending_interactions"] == 1

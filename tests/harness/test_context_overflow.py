@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from app.events.union import SessionStateChanged
+from app.harness.stream.session_stream import SessionStream
 from tests.fakes.provider_script import Document, Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.driving import (
@@ -172,3 +175,30 @@ async def test_with_truncate_a_refusal_of_the_length_is_answered_once_with_a_sho
         fake.script(REFUSALS["openai"], REFUSALS["openai"])
         await driver.run("Too long still")
         assert (await driver.last_run())["reason"] == "context_overflow"
+
+
+@pytest.mark.requirement("R16.B10")
+async def test_a_session_is_seen_idle_only_together_with_its_flag(
+    fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is seen while the end of the run is on its way into the storage."""
+    seen: list[tuple[str, bool]] = []
+    record = SessionStream.record
+
+    def looked_at(self: SessionStream, events: Any, work: Any = None, **options: Any) -> Any:
+        idle = any(isinstance(one, SessionStateChanged) and one.state == "idle" for one in events)
+        if not idle:
+            return record(self, events, work, **options)
+
+        async def look_first() -> Any:
+            detail = await driver.session_call("GET")
+            seen.append((detail["state"], detail["context_overflow"]))
+            return await record(self, events, work, **options)
+
+        return asyncio.ensure_future(look_first())
+
+    async with overflowing(tmp_path, settings_overrides) as driver:
+        monkeypatch.setattr(SessionStream, "record", looked_at)
+        await driver.run(LONG)
+        assert (await driver.session_call("GET"))["context_overflow"] is True
+    assert seen == [("running", False)]

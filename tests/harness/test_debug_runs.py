@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.config import load_settings
-from app.harness.debug_adapters import debug_declarations
+from app.daemon.debug_adapters import debug_declarations
 from app.harness.dsl.spec_sections import DapSection
 from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from app.errors import StorageError
-from app.events import (
-    EventPayload,
+from app.errors import StorageError, StorageOutage
+from app.events.payload import EventPayload
+from app.events.union import (
     MessageDelta,
     MessageEnd,
     MessageStart,
@@ -21,11 +21,11 @@ from app.events import (
     SessionUpdated,
     encode_frame,
 )
-from app.harness import event_hub, frames
-from app.harness.event_hub import EventHub
-from app.harness.frames import HubClosed, SessionDeleted
-from app.harness.session_stream import RESERVATION, SessionStream
-from app.harness.subscription import PAGE
+from app.harness.stream import event_hub, frames
+from app.harness.stream.event_hub import EventHub
+from app.harness.stream.frames import HubClosed, SessionDeleted
+from app.harness.stream.session_stream import RESERVATION, SessionStream
+from app.harness.stream.subscription import PAGE
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.harness.listening import Listener
@@ -394,3 +394,47 @@ async def test_who_listens_to_all_sessions_hears_states_and_no_texts(
         (2, "session.state", "ses_00002"),
         (3, "heartbeat", ""),
     ]
+
+
+class AnswerLost:
+    """The storage, which commits a unit and then loses the connection on which it would say so."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self.losing = False
+
+    def submit(self, work: Any, **options: Any) -> asyncio.Future[Any]:
+        stored = self._storage.submit(work, **options)
+        if not self.losing:
+            return stored
+
+        async def lost() -> None:
+            await stored
+            self.losing = False
+            raise StorageOutage("PostgreSQL closed the connection")
+
+        return asyncio.ensure_future(lost())
+
+    async def read(self, work: Any) -> Any:
+        return await self._storage.read(work)
+
+
+@pytest.mark.requirement("R16.B1")
+async def test_a_kept_record_whose_commit_worked_and_was_not_told_is_stored_and_published_once(
+    storage: Storage,
+) -> None:
+    store = AnswerLost(storage)
+    hub = EventHub(store)
+    stream = await hub.stream(SESSION)
+    async with Listener.on(hub, SESSION) as listener:
+        store.losing = True
+        with pytest.raises(StorageOutage):
+            await stream.record([title(1)], lambda uow: uow.messages.add(rows.message(7)), kept=True)
+        assert stream.owes
+        await stream.record([title(2)])
+        await listener.until(lambda: len(listener.of("session.updated")) == 2)
+    assert not stream.owes
+    told = [frame["payload"]["title"] for frame in listener.frames if frame["type"] == "session.updated"]
+    assert told == ["title 1", "title 2"]
+    assert await storage.read(lambda uow: uow.messages.get("msg_00007")) is not None
+    hub.close()

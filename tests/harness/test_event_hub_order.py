@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.errors import StorageError
-from app.events import EVENT_TYPES, MessageDelta, MessageEnd, MessageStart, SessionUpdated
-from app.harness.event_hub import EventHub
-from app.harness.session_stream import SessionStream
+from app.events.union import EVENT_TYPES, MessageDelta, MessageEnd, MessageStart, SessionUpdated
+from app.harness.stream.event_hub import EventHub
+from app.harness.stream.session_stream import SessionStream
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.harness.listening import Listener

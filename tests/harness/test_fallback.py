@@ -65,15 +65,17 @@ async def test_the_next_provider_answers_when_the_first_is_down_and_the_message_
         assert sorted(row["data"]["provider"] for row in sealed) == ["first", "second"]
 
 
-async def test_there_is_no_fallback_after_the_first_delta(
+@pytest.mark.requirement("R16.B4")
+async def test_after_the_first_delta_the_same_provider_is_tried_again_and_no_other(
     fake: FakeProvider, second: FakeProvider, project_root: Path, tmp_path: Path
 ) -> None:
     async with chained(tmp_path, project_root, fake, second) as driver:
-        fake.script(Reply((Text("I beg"),), finish=None))
+        fake.script(Reply((Text("I beg"),), finish=None), text_reply("I begin."))
         watch = await driver.run("Hello")
         assert second.request_count == 0
-        assert (await driver.last_run())["state"] == "failed"
-        assert watch.text() == "I beg"
+        assert (await driver.last_run())["state"] == "succeeded"
+        assert watch.of("model.retry")[0]["payload"]["fallback_to"] is None
+        assert (await driver.messages())[-1]["content"] == "I begin."
 
 
 async def test_when_all_are_down_the_error_names_each_of_them(

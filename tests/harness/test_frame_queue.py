@@ -7,9 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
-from app.events import EventPayload, Heartbeat, MessageDelta, MessageStart, SessionUpdated, encode_frame
-from app.harness import frames
-from app.harness.frames import Frame, FrameQueue, TooSlow
+from app.events.payload import EventPayload
+from app.events.union import Heartbeat, MessageDelta, MessageStart, SessionUpdated, encode_frame
+from app.harness.stream import frames
+from app.harness.stream.frames import Frame, FrameQueue, TooSlow
 
 SESSION = "ses_00001"
 

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.harness.estimate import ConversationEstimate, estimate_message
-from app.harness.history import MISSING_RESULT, History
+from app.harness.conversation.estimate import ConversationEstimate, estimate_message
+from app.harness.conversation.history import MISSING_RESULT, History
 from app.ids import new_id
 from app.messages import (
     AssistantBlock,
@@ -218,6 +218,19 @@ def test_of_two_calls_with_one_id_the_first_counts() -> None:
     assert isinstance(answer, AssistantMessage)
     assert answer.blocks == twice[:1]
     check_pairs(history.messages)
+
+
+def test_a_message_that_was_sent_and_is_withheld_later_is_encoded_anew() -> None:
+    history = History([row("operator", "a secret", 1), stored((TextBlock(text="Yes."),), 2, "stop")])
+
+    def sent() -> list[bytes]:
+        return history.cache.encode("wire", history.visible, lambda one: one.model_dump_json().encode())
+
+    assert b"a secret" in sent()[0]
+    before = history.tokens()
+    history.withhold(history.entries[0], UserMessage(blocks=(TextBlock(text="[withheld]"),)))
+    assert b"[withheld]" in sent()[0] and len(sent()) == 2
+    assert history.tokens() == sum(map(estimate_message, history.visible)) != before
 
 
 @given(turns)

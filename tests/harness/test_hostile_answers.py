@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.harness.turn import partial_save_pause
+from app.harness.loop.turn import partial_save_pause
 from app.messages import Usage
 from tests.fakes.provider_script import Reply, Stall, StreamError, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider

@@ -103,3 +103,57 @@ async def test_a_file_that_no_longer_compiles_leaves_the_last_good_version_also_
     assert "shop" in system_of(fake, 1)
     shown = await driver.call("GET", f"/projects/{driver.project_id}")
     assert shown["diagnostics"]
+
+
+@pytest.mark.requirement("R16.B7")
+async def test_a_prompt_that_changes_with_the_project_file_is_told_to_the_session(
+    driver: Driver, fake: FakeProvider, project_root: Path
+) -> None:
+    fake.script(text_reply("One."), text_reply("Two."))
+    await driver.run("One")
+    async with driver.watching() as watch:
+        (project_root / ".kaged" / "project.yaml").write_text(PROJECT_YAML + "# a remark\n")
+        (project_root / "prompts" / "primary.md").write_text("You keep the farm.\n")
+        reloaded = await watch.until_type("prompt.reloaded")
+        assert reloaded["payload"] == {"agents": ["primary"]}
+        await driver.run("Two")
+        assert len(watch.of("prompt.reloaded")) == 1
+    assert "farm" in system_of(fake, 1)
+
+
+@pytest.mark.requirement("R16.B7")
+async def test_a_reload_by_request_tells_the_session_of_prompts_with_a_new_text(
+    driver: Driver, fake: FakeProvider, project_root: Path
+) -> None:
+    fake.script(text_reply("One."))
+    await driver.run("One")
+    async with driver.watching() as watch:
+        (project_root / "prompts" / "primary.md").write_text("You keep the farm.\n")
+        await driver.call("POST", f"/projects/{driver.project_id}/reload")
+        assert (await watch.until_type("prompt.reloaded"))["payload"] == {"agents": ["primary"]}
+
+
+@pytest.mark.requirement("R16.B7")
+@pytest.mark.parametrize("gone", [False, True], ids=["emptied", "missing"])
+async def test_a_prompt_that_cannot_be_used_is_told_once_and_so_is_its_end(
+    driver: Driver, fake: FakeProvider, project_root: Path, *, gone: bool
+) -> None:
+    fake.script(text_reply("One."), text_reply("Two."))
+    await driver.run("One")
+    prompt = project_root / "prompts" / "primary.md"
+    async with driver.watching() as watch:
+        if gone:
+            prompt.unlink()
+        else:
+            prompt.write_text("\n")
+        (told,) = (await watch.until_type("prompt.failed"))["payload"]["prompts"]
+        assert (told["agent_path"], told["file"]) == ("primary", "prompts/primary.md")
+        assert ("no such file" if gone else "empty") in told["message"]
+        await driver.call("POST", f"/projects/{driver.project_id}/reload", status=422)
+        await driver.run("Two")
+        assert "You keep the shop." in system_of(fake, 1)
+        prompt.write_text("You keep the shop.\n")
+        assert (await watch.until_type("prompt.reloaded"))["payload"] == {"agents": ["primary"]}
+        assert len(watch.of("prompt.failed")) == 1
+    rows = (await driver.call("GET", f"/audit?event=prompt.failed&session_id={driver.session_id}"))["items"]
+    assert [row["data"]["prompts"][0]["file"] for row in rows] == ["prompts/primary.md"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.config import LspSettings, load_settings
+from app.daemon.language_servers import declarations, diagnostics_after_edit
 from app.harness.dsl.spec_sections import LspSection
-from app.harness.language_servers import declarations, diagnostics_after_edit
 
 CONFIG = """
 [lsp]

@@ -12,8 +12,8 @@ import orjson
 import pytest
 
 from app.config import PriceSettings, ProviderSettings
-from app.harness.estimate import IMAGE_TOKENS, estimate_message
-from app.harness.history import History
+from app.harness.conversation.estimate import IMAGE_TOKENS, estimate_message
+from app.harness.conversation.history import History
 from app.harness.providers.catalog import Catalog
 from app.messages import ImageBlock, ToolResult, ToolResultsMessage
 from tests.fakes.provider_script import Document, Reply, ToolCall, text_reply

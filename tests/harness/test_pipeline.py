@@ -11,10 +11,9 @@ import orjson
 import pytest
 import xxhash
 
-from app.harness.pipeline.processor import Generation, PolicyViolation, Processor
-from app.harness.pipeline.runner import ProcessorPipeline
 from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.run_context import RunContext
+from app.harness.run.processor import Generation, PolicyViolation, Processor, ProcessorPipeline
+from app.harness.run.run_context import RunContext
 from app.messages import SystemBlock
 from tests.fakes.provider_script import Document, Reply, Text, Thinking, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -124,7 +123,7 @@ def add_processors(monkeypatch: pytest.MonkeyPatch, *more: Processor) -> None:
     def build(processors: Sequence[Processor]) -> ProcessorPipeline:
         return ProcessorPipeline([*processors, *more])
 
-    monkeypatch.setattr("app.lifespan.ProcessorPipeline", build)
+    monkeypatch.setattr("app.daemon.session_setup.ProcessorPipeline", build)
 
 
 async def test_processors_run_in_their_order_and_the_last_ones_request_is_sent(

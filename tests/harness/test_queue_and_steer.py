@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.provider_script import Hold, Reply, Stall, Text, ToolCall, text_reply
+from tests.fakes.provider_script import Hold, Reply, Stall, StreamError, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.driving import Driver, check_stream, driven
 from tests.harness.laboratory import Laboratory
@@ -108,13 +108,14 @@ async def test_a_steer_that_comes_too_late_runs_next_and_before_what_was_queued(
     driver: Driver, fake: FakeProvider
 ) -> None:
     hold = Hold()
-    fake.script(Reply((Text("Broken"), hold), finish=None), text_reply("B"), text_reply("C"))
+    broken = Reply((Text("Broken"), hold, StreamError("it broke", "invalid_request_error")))
+    fake.script(broken, text_reply("B"), text_reply("C"))
     async with driver.watching() as watch:
         await driver.post("A")
         await watch.until_text("Broken")
         await driver.post("Queued")
         await driver.post("Steer", mode="steer")
-        hold.gate.set()  # the stream ends without a finish: there is no further boundary
+        hold.gate.set()  # the stream ends with an error: there is no further boundary
         await watch.until_state("idle")
 
     check_stream(watch.frames)

@@ -10,9 +10,9 @@ import orjson
 import pytest
 
 from app.errors import StorageError
-from app.harness.event_hub import EventHub
-from app.harness.history import WAITING_RESULT, History
-from app.harness.recovery import ABORTED, NOT_RUN, recover
+from app.harness.conversation.history import WAITING_RESULT, History
+from app.harness.sessions.recovery import ABORTED, NOT_RUN, NOT_STARTED, recover
+from app.harness.stream.event_hub import EventHub
 from app.messages import AssistantMessage, ToolCallBlock, ToolResultsMessage
 from app.storage.models import Message
 from app.storage.storage import Storage
@@ -162,6 +162,7 @@ async def test_everything_open_is_closed_and_the_session_pauses_with_a_checkpoin
     await storage.read(look)
 
 
+@pytest.mark.requirement("R16.B8")
 async def test_every_unfinished_call_gets_a_result_and_a_finished_one_keeps_its_own(storage: Storage) -> None:
     await storage.write(cut_off_between_calls_and_results)
     await recover(storage, EventHub(storage))
@@ -172,7 +173,8 @@ async def test_every_unfinished_call_gets_a_result_and_a_finished_one_keeps_its_
     assert [result.tool_call_id for result in answer.results] == list(CALLS)
     assert [result.is_error for result in answer.results] == [True, False, True]
     assert answer.results[1].content == "the file"
-    assert all(ABORTED in answer.results[index].content for index in (0, 2))
+    assert answer.results[0].content.endswith(ABORTED)
+    assert answer.results[2].content.endswith(NOT_STARTED)
     assert len({row.position for row in messages}) == len(messages)
     calls = await storage.read(lambda uow: uow.tool_calls.for_run("run_00001"))
     assert [row.state for row in calls] == ["interrupted", "succeeded", "interrupted"]
@@ -194,7 +196,7 @@ async def test_a_call_of_the_root_agent_goes_on_waiting_for_consent(storage: Sto
     assert isinstance(answer, ToolResultsMessage)
     assert waiting == ["call_1"]
     assert answer.results[0].content == WAITING_RESULT
-    assert ABORTED in answer.results[2].content
+    assert NOT_STARTED in answer.results[2].content
     assert states == ["pending", "answered"]
 
 
@@ -228,6 +230,31 @@ async def test_a_question_whose_run_had_ended_is_expired_too(storage: Storage) -
     assert found.state == "expired"
 
 
+@pytest.mark.requirement("R16.B1")
+async def test_what_a_failed_run_left_open_is_closed_and_the_session_stays_idle(storage: Storage) -> None:
+    def left(uow: UnitOfWork) -> None:
+        cut_off_after_a_call_was_asked_for(uow)
+        uow.runs.update("run_00001", state="failed", reason="unavailable", ended_at=7)
+        uow.sessions.update(SESSION, state="idle")
+
+    await storage.write(left)
+    assert await recover(storage, EventHub(storage)) == 1
+
+    types = [frame["type"] for frame in await frames_of(storage)]
+    assert types == ["message.end", "message.tool_result", "step.ended"]
+
+    def look(uow: UnitOfWork) -> None:
+        session, run = uow.sessions.get(SESSION), uow.runs.get("run_00001")
+        assert session is not None and run is not None
+        assert (session.state, run.state, run.reason) == ("idle", "failed", "unavailable")
+        assert not uow.tool_calls.unfinished(SESSION)
+        assert not uow.messages.incomplete(SESSION)
+        assert not uow.checkpoints.open(SESSION)
+
+    await storage.read(look)
+    assert await recover(storage, EventHub(storage)) == 0
+
+
 async def test_a_call_of_a_message_that_broke_off_is_shown_to_the_model_with_its_result(
     storage: Storage,
 ) -> None:
@@ -254,12 +281,12 @@ async def test_a_crash_during_recovery_changes_nothing_and_the_next_one_complete
     class Broken:
         """The storage, whose last write of a unit fails, as when the disk is full."""
 
-        def submit(self, work: Any, *, durable: bool = False) -> asyncio.Future[Any]:
+        def submit(self, work: Any, *, durable: bool = False, **lane: Any) -> asyncio.Future[Any]:
             def unit(uow: UnitOfWork) -> None:
                 work(uow)
                 raise StorageError("the disk is full")
 
-            return storage.submit(unit, durable=durable)
+            return storage.submit(unit, durable=durable, **lane)
 
         async def read(self, work: Any) -> Any:
             return await storage.read(work)

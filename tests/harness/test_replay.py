@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from app.errors import NotFound
-from app.events import SessionUpdated
-from app.harness import subscription
-from app.harness.event_hub import EventHub
+from app.events.union import SessionUpdated
+from app.harness.stream import subscription
+from app.harness.stream.event_hub import EventHub
 from app.storage.storage import Storage
 from tests.storage import rows
 

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import text
 
 from app.config import StorageSettings
-from app.harness.event_hub import EventHub
-from app.harness.housekeeping import trim_once
+from app.daemon.background import trim_once
+from app.harness.stream.event_hub import EventHub
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.api.daemon import Daemon, running_daemon
@@ -65,9 +65,14 @@ async def test_a_client_from_before_the_trim_is_sent_to_the_snapshot_and_goes_on
 ) -> None:
     (project_root / "long.txt").write_text("a long line of the file\n" * 3_000)
     reads = [
-        Reply((ToolCall("file_read", {"path": "long.txt", "limit": 2_000 + n}, id=f"c{n}"),))
+        Reply(
+            tuple(
+                ToolCall("file_read", {"path": "long.txt", "limit": 1_000 + 10 * n + part}, id=f"c{n}.{part}")
+                for part in range(3)
+            )
+        )
         for n in range(20)
-    ]
+    ]  # their events are more than the megabyte that is the smallest limit
     fake.script(*reads, text_reply("Read."), text_reply("And here."))
     async with driven(tmp_path / "data", project_root, **settings_overrides) as driver:
         await driver.run("Read it often")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.cages.file_grants import FileGrants
-from app.harness.run_cage import cage_of
+from app.harness.projects.run_cage import cage_of
 from tests.harness.dsl.projects import compiled
 
 pytestmark = pytest.mark.requirement("R8.where.plugins", "R8.policy.protected")

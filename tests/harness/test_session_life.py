@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.errors import StorageError
-from app.harness.titles import title_from
+from app.harness.conversation.session_rows import title_from
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.driving import Driver, driven, restarted

@@ -21,30 +21,34 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from app.daemon.lifespan import Services, open_services
 from app.errors import Conflict
-from app.harness.interactions.given import Answers
-from app.lifespan import Services, open_services
+from app.harness.questions.consent_rows import GivenAnswer
+from app.harness.run.answers import Answers
 from app.observability import Redactor
 from app.states import (
     SessionState,
     legal_for_operators,
 )
+from app.storage.models import Interaction
 from tests.api.daemon import settings_for
 from tests.fakes.provider_script import Document, Hold, RecordedRequest, Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import write_project
+from tests.harness.driving import PROJECT_YAML, write_project
 
 T = TypeVar("T")
 
 PLACES = 2
 SESSIONS = 3
 ACTOR = "operator"
+YAML = PROJECT_YAML + 'permissions: [{ permission: file.read, pattern: "*", action: ask }]\n'
 QUESTION = {"summary": "x", "questions": [{"id": "a", "title": "Which?", "options": [{"label": "b"}]}]}
 
 
 @dataclass
 class Expected:
-    """What a session must be like."""
+    """What a session must be like. `keeps`: it has a run that waits for a person or for a place, and
+    `consent` while a person is asked."""
 
     id: str
     state: str = "idle"
@@ -55,13 +59,20 @@ class Expected:
     answered: bool = True
     started: int = 0
     ended: int = 0
-    asks: deque[bool] = field(default_factory=deque)
+    asks: deque[str] = field(default_factory=deque)
     question: bool = False
+    keeps: bool = False
+    consent: bool = False
 
     def hold(self) -> None:
         self.held.extend([*self.steers, *self.queue])
         self.steers.clear()
         self.queue.clear()
+
+    def end_kept(self) -> None:
+        """The run that waited is over."""
+        self.ended += self.keeps
+        self.keeps = self.consent = False
 
     def take_next(self) -> str | None:
         waiting = self.steers or self.queue
@@ -85,7 +96,7 @@ class SessionMachine(RuleBasedStateMachine):
         self.waiting: list[str] = []
         self.forced: set[str] = set()
         self.number = 0
-        self.next_asks = False
+        self.next_asks = ""
         self.calls = 0
         self.services: Services = self.run(self._open())
 
@@ -102,7 +113,7 @@ class SessionMachine(RuleBasedStateMachine):
             limits={"sessions_per_project": PLACES},
         )
         services = await self.stack.enter_async_context(open_services(chosen, Redactor(())))
-        project = await services.projects.load(str(write_project(self.folder / "shop")))
+        project = await services.decisions.loader.load(str(write_project(self.folder / "shop", YAML)))
         rows = [await services.sessions.create(project.id, created_by=ACTOR) for _ in range(SESSIONS)]
         self.sessions = [Expected(row.id) for row in rows]
         return services
@@ -112,11 +123,15 @@ class SessionMachine(RuleBasedStateMachine):
         first = next(m for m in request.json["messages"] if m["role"] == "user")["content"]
         hold, session_id = Hold(), first.split(" ")[0]
         self.holds.setdefault(session_id, deque()).append(hold)
-        asks, self.next_asks = self.next_asks, False
+        asks, self.next_asks = self.next_asks, ""
         next(one for one in self.sessions if one.id == session_id).asks.append(asks)
         self.calls += 1
-        end = ToolCall("kaged_ask", QUESTION, f"call_{self.calls}") if asks else Text("done.")
-        return Reply((Text("Working "), hold, end))
+        ends = {
+            "": Text("done."),
+            "question": ToolCall("kaged_ask", QUESTION, f"call_{self.calls}"),
+            "consent": ToolCall("file_read", {"path": "README.md"}, f"call_{self.calls}"),
+        }
+        return Reply((Text("Working "), hold, ends[asks]))
 
     def teardown(self) -> None:
         for session in self.sessions:
@@ -155,9 +170,17 @@ class SessionMachine(RuleBasedStateMachine):
                 return
             other = next(one for one in self.sessions if one.id == session_id)
             self.waiting.remove(session_id)
+            if other.keeps:
+                self.goes_on(other)
+                continue
             message = other.take_next()
             assert message is not None
             self.begin(other, message)
+
+    def goes_on(self, session: Expected) -> None:
+        """The run of a session goes on with an answer; it takes what was steered with its next step."""
+        session.state, session.keeps = "running", False
+        session.steers.clear()
 
     def legal(self, session: Expected, *states: str) -> bool:
         return session.state in states
@@ -191,14 +214,15 @@ class SessionMachine(RuleBasedStateMachine):
         work = self.services.sessions.post_message(session.id, text, mode=mode, actor=ACTOR)
         full = len(self.running()) >= PLACES
         must_wait = session.state != "idle" or full
-        if self.legal(session, "paused", "archived") or (mode == "reject" and must_wait):
+        refused = session.state == "archived" or (session.state == "paused" and not session.keeps)
+        if refused or (mode == "reject" and must_wait):
             self.run(self._refused(session, work))
         else:
             posted = self.run(work)
             assert posted.queued is must_wait
             if session.state == "idle" and not full:
                 self.begin(session, text)
-            elif session.state == "running" and mode == "steer":
+            elif (session.state == "running" or session.keeps) and mode == "steer":
                 session.steers.append(text)
             else:
                 session.queue.append(text)
@@ -220,6 +244,7 @@ class SessionMachine(RuleBasedStateMachine):
         if session.state == "running":
             self.take(session)
             session.ended += 1
+        session.end_kept()
         if session.id in self.waiting:
             self.waiting.remove(session.id)
         session.state, session.running = "idle", None
@@ -230,13 +255,17 @@ class SessionMachine(RuleBasedStateMachine):
     def pause(self, which: int) -> None:
         session = self.sessions[which]
         work = self.services.sessions.pause(session.id, ACTOR)
-        if not self.legal(session, "running"):
+        if not session.keeps and not self.legal(session, "running"):
             self.run(self._refused(session, work))
             return
         self.run(work)
-        self.take(session)
+        if session.state == "running":
+            self.take(session)
+            session.ended += 1
+        session.end_kept()
+        if session.id in self.waiting:
+            self.waiting.remove(session.id)
         session.state, session.running = "paused", None
-        session.ended += 1
         self.free(session)
         self.run(self._settled())
 
@@ -248,6 +277,14 @@ class SessionMachine(RuleBasedStateMachine):
             self.run(self._refused(session, work))
             return
         assert self.run(work) is not None
+        if session.keeps:
+            if session.id in self.waiting:
+                self.waiting.remove(session.id)
+            session.consent = False
+            self.forced.add(session.id)
+            self.goes_on(session)
+            self.run(self._settled())
+            return
         if session.state == "queued":
             self.waiting.remove(session.id)
             following = session.take_next()
@@ -284,6 +321,7 @@ class SessionMachine(RuleBasedStateMachine):
             self.waiting.remove(session.id)
         session.hold()
         session.question = False
+        session.end_kept()
         session.state = "archived"
         self.run(self._settled())
 
@@ -295,7 +333,11 @@ class SessionMachine(RuleBasedStateMachine):
         session = running[which % len(running)]
         hold, asked = self.take(session)
         hold.gate.set()
-        if asked:
+        if asked == "consent":
+            session.state, session.keeps, session.consent = "paused", True, True
+            self.run(until(lambda: self._has_state(session)))
+            self.free(session)
+        elif asked:
             session.question, session.state, session.running = True, "paused", None
             session.ended += 1
             ended = session.ended
@@ -310,14 +352,15 @@ class SessionMachine(RuleBasedStateMachine):
             self.run(until(lambda: self._has_ended(session, ended + 1)))
         self.run(self._settled())
 
-    def take(self, session: Expected) -> tuple[Hold, bool]:
-        """Return what holds the newest request of a session, and whether its answer asks."""
+    def take(self, session: Expected) -> tuple[Hold, str]:
+        """Return what holds the newest request of a session, and what its answer asks for."""
         return self.holds[session.id].popleft(), session.asks.popleft()
 
-    @rule()
-    def ask_next(self) -> None:
-        """The next request of any session is answered by a question to a person."""
-        self.next_asks = True
+    @rule(what=st.sampled_from(["question", "consent"]))
+    def ask_next(self, what: str) -> None:
+        """The next request of any session is answered by a question to a person, or by a call that needs
+        one's consent."""
+        self.next_asks = what
 
     @rule(which=st.integers(0, SESSIONS - 1))
     def reply(self, which: int) -> None:
@@ -326,21 +369,30 @@ class SessionMachine(RuleBasedStateMachine):
         newest = self.run(self._newest_question(session))
         if newest is None:
             return
-        given = Answers({"a": ["b"]})
-        work = self.services.sessions.interactions.answer(session.id, newest, given, ACTOR)
-        if not session.question:
+        consents = newest.kind == "permission"
+        given = GivenAnswer("once") if consents else Answers({"a": ["b"]})
+        work = self.services.sessions.interactions.answer(session.id, newest.id, given, ACTOR)
+        if not (session.consent if consents else session.question):
             with pytest.raises(Conflict) as refused:
                 self.run(work)
             assert refused.value.details["reason"] in ("already_answered", "not_waiting")
             return
         self.run(work)
-        self.forced.add(session.id)
-        self.begin(session, "answer")
+        if consents:
+            session.consent = False
+            if len(self.running()) < PLACES:
+                self.goes_on(session)
+            else:
+                session.state = "queued"
+                self.waiting.append(session.id)
+        else:
+            self.forced.add(session.id)
+            self.begin(session, "answer")
         self.run(self._settled())
 
-    async def _newest_question(self, session: Expected) -> str | None:
+    async def _newest_question(self, session: Expected) -> Interaction | None:
         page = await self.services.storage.read(lambda uow: uow.interactions.list(session.id, limit=1))
-        return page.items[0].id if page.items else None
+        return page.items[0] if page.items else None
 
     async def _has_ended(self, session: Expected, count: int) -> bool:
         page = await self.services.storage.read(lambda uow: uow.runs.list(session.id, limit=100))
@@ -368,18 +420,20 @@ class SessionMachine(RuleBasedStateMachine):
                     uow.tool_calls.waiting(key),
                 )
             )
-            assert len(pending) == len(calls) == expected.question
+            assert len(calls) == expected.question
+            assert len(pending) == expected.question + expected.consent
             assert row.state == expected.state
             assert len(runs) == expected.started
             open_runs = [run for run in runs if run.state == "running"]
-            assert len(open_runs) == (expected.state == "running")
+            assert len(open_runs) == (expected.state == "running" or expected.keeps)
             assert len(runs) - len(open_runs) == expected.ended
             assert sorted(m.content for m in waiting) == sorted(
                 [*expected.queue, *expected.steers, *expected.held]
             )
 
 
-TestSessionMachine = pytest.mark.requirement("R2.12.1")(pytest.mark.timeout(300)(SessionMachine.TestCase))
+TestSessionMachine = pytest.mark.timeout(300)(SessionMachine.TestCase)
+TestSessionMachine = pytest.mark.requirement("R2.12.1", "R16.B6")(TestSessionMachine)
 SessionMachine.TestCase.settings = settings(
     max_examples=25,
     stateful_step_count=25,

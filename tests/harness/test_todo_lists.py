@@ -103,6 +103,6 @@ async def test_a_file_with_two_lists_is_refused(
         content = await export(driver)
         await driver.session_call("DELETE", status=204)
         lines = content.splitlines()
-        twice = [*lines, next(line for line in lines if b'"kind":"todo_list"' in line)]
+        twice = [*lines[:-1], next(line for line in lines if b'"kind":"todo_list"' in line)]
         refused = await driver.client.post("/api/v1/sessions/import", content=b"\n".join(twice))
         assert "two todo lists" in refused.json()["error"]["message"]

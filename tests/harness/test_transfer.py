@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import tracemalloc
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import orjson
 import pytest
 
 from app.errors import KagedError
-from app.harness.transfer_import import PIECE_BYTES
+from app.harness.transfer.transfer_import import PIECE_BYTES
 from app.storage.unit_of_work import UnitOfWork
 from tests.fakes.provider_script import Document, Reply, Stall, Text, Thinking, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -21,6 +22,9 @@ from tests.harness.driving import PROJECT_YAML, Driver, driven, write_project
 pytestmark = pytest.mark.requirement("R2.10.4")
 
 Line = dict[str, Any]
+
+EXPORTS = Path(__file__).parents[1] / "contracts" / "exports"
+"""Exports as earlier versions wrote them. Never change one."""
 
 ANOTHER = "ses_01JZ0000000000000000000000"
 
@@ -35,6 +39,16 @@ async def bring_in(driver: Driver, content: bytes, status: int = 201) -> Any:
     answer = await driver.client.post("/api/v1/sessions/import", content=content)
     assert answer.status_code == status, answer.text
     return answer.json()
+
+
+def sealed(content: bytes) -> bytes:
+    """Return an export that was changed on purpose with a last line that fits."""
+    *lines, last = content.rstrip(b"\n").split(b"\n")
+    if orjson.loads(last)["kind"] != "end":
+        lines.append(last)
+    body = b"".join(line + b"\n" for line in lines)
+    seal = {"lines": len(lines), "digest": f"sha256:{hashlib.sha256(body).hexdigest()}"}
+    return body + orjson.dumps({"kind": "end", "data": seal}) + b"\n"
 
 
 async def busy_session(driver: Driver, fake: FakeProvider) -> bytes:
@@ -64,7 +78,7 @@ async def exported(driver: Driver, fake: FakeProvider) -> bytes:
 async def test_a_session_comes_back_bit_for_bit_after_it_was_deleted(driver: Driver, exported: bytes) -> None:
     kinds = [orjson.loads(line)["kind"] for line in exported.splitlines()]
     assert kinds[0] == "session"
-    assert set(kinds) == {"session", "run", "step", "tool_call", "message", "checkpoint", "event"}
+    assert set(kinds) == {"session", "run", "step", "tool_call", "message", "checkpoint", "event", "end"}
     await driver.session_call("DELETE", status=204)
     back = await bring_in(driver, exported)
     assert back["id"] == driver.session_id
@@ -108,7 +122,7 @@ async def test_a_session_that_names_what_another_project_was_compiled_to_has_the
     header = orjson.loads(first)
     header["data"] |= {"project": "narrow", "compiled": None}
     assert header["data"]["session"]["compiled_digest"] is not None
-    back = await bring_in(driver, orjson.dumps(header))
+    back = await bring_in(driver, sealed(orjson.dumps(header)))
     assert back["project_id"] == driver.project_id
     answer = await driver.session_call("POST", "/tools/file.read", {"params": {"path": "README.md"}})
     assert answer["code"] == "tool_not_found"
@@ -188,7 +202,7 @@ def of_kind(kind: str, change: Callable[[Line], None], which: int = 0) -> Callab
 
 def twice(kind: str) -> Callable[[list[Line]], None]:
     def apply(lines: list[Line]) -> None:
-        lines.append(next(line for line in lines if line["kind"] == kind))
+        lines.insert(-1, next(line for line in lines if line["kind"] == kind))
 
     return apply
 
@@ -261,6 +275,42 @@ async def test_a_file_with_a_mistake_is_refused_by_its_line_and_nothing_is_store
     await nothing_is_there(driver)
 
 
+@pytest.mark.requirement("R16.B2")
+async def test_an_export_that_is_cut_off_anywhere_is_refused(emptied: tuple[Driver, bytes]) -> None:
+    driver, content = emptied
+    lines = content.splitlines(keepends=True)
+    cuts = [b"".join(lines[:count]) for count in range(1, len(lines))]
+    for cut in (*cuts, content[: len(content) // 2], content[:-40], content[:-2]):
+        refused = await bring_in(driver, cut, 400)
+        assert refused["error"]["code"] == "validation_failed"
+    assert "cut off" in (await bring_in(driver, cuts[-1], 400))["error"]["message"]
+    await nothing_is_there(driver)
+    assert (await bring_in(driver, content))["warnings"] == []
+
+
+@pytest.mark.requirement("R16.B2")
+async def test_an_export_with_a_changed_byte_or_line_is_refused(emptied: tuple[Driver, bytes]) -> None:
+    driver, content = emptied
+    for place in range(7, len(content), len(content) // 40):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        refused = await driver.client.post("/api/v1/sessions/import", content=bytes(changed))
+        assert refused.status_code in (400, 409), (place, changed[place - 20 : place + 20])
+    lines = content.splitlines(keepends=True)
+    last = orjson.loads(lines[-1])["data"]
+    assert last["lines"] == len(lines) - 1
+    for more in ([*lines[:-2], lines[-1]], [*lines[:-1], b"\n", lines[-1]], [*lines, lines[-2]]):
+        await bring_in(driver, b"".join(more), 400)
+    await nothing_is_there(driver)
+    await bring_in(driver, content)
+
+
+@pytest.mark.requirement("R16.B2")
+async def test_an_export_of_an_earlier_version_is_imported_with_a_warning(driver: Driver) -> None:
+    (warning,) = (await bring_in(driver, (EXPORTS / "format_1.jsonl").read_bytes()))["warnings"]
+    assert "earlier version" in warning and "whole" in warning
+
+
 async def test_an_empty_file_and_one_of_other_bytes_are_refused(driver: Driver) -> None:
     for content in (b"", b"\n\n", b"\xff\xfe\x00", b"null", b'"text"'):
         refused = await bring_in(driver, content, 400)
@@ -270,7 +320,7 @@ async def test_an_empty_file_and_one_of_other_bytes_are_refused(driver: Driver) 
 async def test_ids_that_are_here_already_in_another_session_are_refused(
     driver: Driver, exported: bytes
 ) -> None:
-    other = exported.replace(driver.session_id.encode(), ANOTHER.encode())
+    other = sealed(exported.replace(driver.session_id.encode(), ANOTHER.encode()))
     refused = await bring_in(driver, other, 409)
     assert refused["error"]["code"] == "conflict"
     await driver.call("GET", f"/sessions/{ANOTHER}", status=404)
@@ -299,7 +349,7 @@ def in_other_project(content: bytes) -> bytes:
     first, _, rest = content.partition(b"\n")
     header = orjson.loads(first)
     header["data"]["project"] = "elsewhere"
-    return orjson.dumps(header) + b"\n" + rest
+    return sealed(orjson.dumps(header) + b"\n" + rest)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +366,7 @@ async def test_a_file_is_refused_as_soon_as_it_is_known_to_be_wrong(
     driver, content = emptied
     body = Counted(spoil(content), b" " * 65536, times=1_000)
     with pytest.raises(KagedError) as refused:
-        await driver.daemon.services.sessions.import_lines(aiter(body), "operator")
+        await driver.daemon.services.imports.take(aiter(body), "operator")
     assert refused.value.status == status
     assert body.sent < 3 * PIECE_BYTES
 
@@ -330,13 +380,13 @@ async def test_an_import_keeps_little_of_a_large_file_in_memory(emptied: tuple[D
         values = orjson.loads(message)
         values["data"] |= {"id": f"msg_01JZ{number:022d}", "content": "x" * 250_000, "position": 100 + number}
         large.append(orjson.dumps(values) + b"\n")
-    body = content.replace(message, b"".join(large))
+    body = sealed(content.replace(message, b"".join(large)))
     assert len(body) > 30_000_000
     del large
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        await driver.daemon.services.sessions.import_lines(aiter(Counted(body)), "operator")
+        await driver.daemon.services.imports.take(aiter(Counted(body)), "operator")
         peak = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()
@@ -352,8 +402,8 @@ async def test_only_so_many_sessions_are_imported_at_once(driver: Driver) -> Non
         await gate.wait()
         yield b"[]"
 
-    sessions = driver.daemon.services.sessions
-    waiting = [asyncio.create_task(sessions.import_lines(slow(), "operator")) for _ in range(2)]
+    imports = driver.daemon.services.imports
+    waiting = [asyncio.create_task(imports.take(slow(), "operator")) for _ in range(2)]
     await reading.acquire()
     await reading.acquire()
     refused = await bring_in(driver, b"[]", 429)
@@ -364,13 +414,13 @@ async def test_only_so_many_sessions_are_imported_at_once(driver: Driver) -> Non
 
 
 async def test_a_file_with_too_many_lines_is_refused(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.harness.transfer_lines.MAX_LINES", 1_000)
+    monkeypatch.setattr("app.harness.transfer.transfer_lines.MAX_LINES", 1_000)
     refused = await bring_in(driver, b"\n" * 2_000, 413)
     assert refused["error"]["details"]["reason"] == "too_many_lines"
 
 
 async def test_a_line_without_an_end_is_refused(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.harness.transfer_import.MAX_LINE_BYTES", 1_000)
+    monkeypatch.setattr("app.harness.transfer.transfer_import.MAX_LINE_BYTES", 1_000)
     refused = await bring_in(driver, b"x" * 2_000, 400)
     assert list(refused["error"]["details"]["fields"]) == ["lines.1"]
 
@@ -387,6 +437,7 @@ async def test_what_the_database_refuses_at_the_last_row_leaves_nothing_behind(
     driver.session_id = gone
     run = next(line for line in map(orjson.loads, content.splitlines()) if line["kind"] == "run")
     run["data"]["id"] = here
-    refused = await bring_in(driver, content + orjson.dumps(run), 409)
+    *lines, _ = content.splitlines()
+    refused = await bring_in(driver, sealed(b"\n".join([*lines, orjson.dumps(run)])), 409)
     assert refused["error"]["details"]["reason"] == "duplicate"
     await nothing_is_there(driver)

@@ -125,36 +125,75 @@ async def test_malformed_arguments_unknown_tools_and_broken_tools_are_errors_the
     assert (await driver.last_run())["state"] == "succeeded"
 
 
-@pytest.mark.requirement("R2.4.15")
+def broken_off(ending: str) -> Reply:
+    if ending == "disconnect":
+        return Reply((Text("Half an "), Text("answer"), Disconnect()))
+    return Reply((Text("Half an "), Text("answer")), finish=None)
+
+
+@pytest.mark.requirement("R2.4.15", "R16.B4")
 @pytest.mark.parametrize("ending", ["disconnect", "no finish reason"])
-async def test_a_stream_that_breaks_off_fails_the_run_and_keeps_what_was_said(
+async def test_a_stream_that_breaks_off_is_tried_again_as_the_next_attempt_of_the_same_message(
     driver: Driver, fake: FakeProvider, ending: str
 ) -> None:
-    broken = (
-        Reply((Text("Half an "), Text("answer"), Disconnect()))
-        if ending == "disconnect"
-        else Reply((Text("Half an "), Text("answer")), finish=None)
-    )
-    fake.script(broken, text_reply("Whole."))
+    fake.script(broken_off(ending), text_reply("Whole."))
+    watch = await driver.run("Go")
+
+    assert (await driver.last_run())["state"] == "succeeded"
+    assert [f["payload"]["attempt"] for f in watch.of("message.start")] == [1]
+    assert {(f["payload"]["attempt"], f["payload"]["messageId"]) for f in watch.of("message.delta")} == {
+        (attempt, watch.of("message.start")[0]["payload"]["messageId"]) for attempt in (1, 2)
+    }
+    (retry,) = watch.of("model.retry")
+    assert (retry["payload"]["attempt"], retry["payload"]["fallback_to"]) == (1, None)
+    assert [m["content"] for m in await driver.messages()] == ["Go", "Whole."]
+    assert "Half" not in fake.requests[1].body.decode()
+
+
+@pytest.mark.requirement("R16.B4")
+@pytest.mark.parametrize("ending", ["disconnect", "no finish reason"])
+async def test_a_stream_that_breaks_off_and_cannot_be_tried_again_keeps_what_was_said(
+    driver: Driver, fake: FakeProvider, ending: str
+) -> None:
+    fake.script(broken_off(ending), Document(401, {"error": {"message": "no"}}), text_reply("Whole."))
     watch = await driver.run("Go")
 
     run = await driver.last_run()
-    assert run["state"] == "failed"
-    assert run["reason"] in ("truncated_stream", "network")
-    assert run["error"]["code"] == run["reason"]
-    assert fake.request_count == 1  # never tried again behind what the client has seen
+    assert (run["state"], run["reason"], run["error"]["code"]) == ("failed", "auth", "auth")
     end = watch.of("message.end")[0]["payload"]
-    assert end["stopReason"] == "error"
-    assert end["errorMessage"]
+    assert (end["stopReason"], bool(end["errorMessage"])) == ("error", True)
     stored = (await driver.messages())[-1]
     assert stored["content"] == "Half an answer" == watch.text()
     assert stored["details"]["errorKind"] == run["reason"]
     await driver.run("Again")
-    assert "Half an answer" in fake.requests[1].body.decode()
+    assert "Half an answer" in fake.requests[2].body.decode()
+
+
+@pytest.mark.requirement("R16.B4")
+async def test_a_call_of_an_attempt_that_broke_off_is_closed_and_not_run(
+    driver: Driver, fake: FakeProvider
+) -> None:
+    call = ToolCall("file_read", {"path": "README.md"}, id="c1")
+    fake.script(
+        Reply((Text("I read"), call, Disconnect())), Reply((Text("Again"), call)), text_reply("It sells.")
+    )
+    watch = await driver.run("Go")  # checks that each call has exactly one result
+
+    run = await driver.last_run()
+    calls = (await driver.call("GET", f"/runs/{run['id']}"))["tool_calls"]
+    whole = len(watch.of("message.tool_call")) == 2  # not where a call is known to be whole at the end only
+    states = ["cancelled", "succeeded"] if whole else ["succeeded"]
+    assert (run["state"], sorted(one["state"] for one in calls)) == ("succeeded", states)
+    results = [f["payload"] for f in watch.of("message.tool_result")]
+    assert [bool(one.get("isError")) for one in results] == ([True, False] if whole else [False])
+    assert ("broke off" in results[0]["content"]) is whole
+    assert [m["content"] for m in await driver.messages() if m["role"] == "primary"] == ["Again", "It sells."]
+    assert "I read" not in fake.requests[2].body.decode()
 
 
 async def test_an_error_inside_a_stream_is_an_error_of_the_run(driver: Driver, fake: FakeProvider) -> None:
-    fake.script(Reply((Text("Half"), StreamError("it broke"))))
+    again = Document(400, {"error": {"message": "it broke for good"}})
+    fake.script(Reply((Text("Half"), StreamError("it broke"))), again)
     watch = await driver.run("Go")
 
     run = await driver.last_run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,20 @@ from sqlalchemy import (
     MetaData,
     insert,
     select,
+    text,
 )
 from sqlmodel import SQLModel
 
 from app.storage.backup import backup, check, restore, upgrade
 from app.storage.dump import write_dump
 from app.storage.engine import close_connection, open_database
+from app.storage.repositories.issue_search import is_search_table
 from app.storage.schema_version import HEAD, REVISIONS, migration_transaction, run_migrations
-from app.storage.search_tables import is_search_table
 from app.storage.storage import Storage
 from app.storage.typed_json import Json
 from app.storage.unit_of_work import UnitOfWork
 
+TRUST = "0009"
 MODELS = {str(mapper.local_table.name): mapper.class_ for mapper in SQLModel._sa_registry.mappers}
 
 
@@ -85,6 +88,10 @@ async def test_rows_of_an_earlier_schema_are_all_there_after_an_upgrade(
     with migration_transaction(connection):
         run_migrations(connection, revision)
         counts = fill(connection)
+        if connection.dialect.name == "postgresql":  # as if the database had numbered the rows itself
+            connection.execute(text("SELECT setval(pg_get_serial_sequence('audit_events', 'id'), 2)"))
+    if revision < TRUST:  # one of the two projects has been compiled
+        counts = Counter(counts) + Counter({"project_trust": 1, "audit_events": 1})
     with connection.begin():
         write_dump(connection, revision, tmp_path / "old.gz")
     close_connection(connection)

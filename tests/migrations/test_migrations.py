@@ -22,8 +22,8 @@ from app.errors import StorageError
 from app.storage import schema_version
 from app.storage.backup import upgrade
 from app.storage.engine import close_connection, open_database
+from app.storage.repositories.issue_search import is_search_table
 from app.storage.schema_version import HEAD
-from app.storage.search_tables import is_search_table
 from app.storage.storage import Storage
 from tests.storage import rows
 

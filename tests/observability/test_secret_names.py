@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.observability import MASK, Redactor, names_secret
-from app.tools.redaction import redacted
+from app.tools.dispatch.redaction import redacted
 
 SECRET = (
     "password", "dbPassword", "DB_PASSWD", "passphrase", "client_secret", "apiKey", "API-KEY", "privatekey",

@@ -16,7 +16,7 @@ from app.observability.span_export import MAX_BATCH, MAX_WAITING, SpanExport
 SEEN = """
 import asyncio, sys, tempfile
 from app.config import load_settings
-from app.lifespan import open_services
+from app.daemon.lifespan import open_services
 from app.observability import Redactor
 import app.api.application
 

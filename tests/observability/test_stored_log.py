@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from app.config import StorageSettings
+from app.daemon import log_store
+from app.daemon.background import trim_once
+from app.daemon.log_store import MAX_FIELD_BYTES, MAX_WAITING, LogStore
 from app.errors import StorageError
-from app.harness import log_store
-from app.harness.event_hub import EventHub
-from app.harness.housekeeping import trim_once
-from app.harness.log_store import MAX_FIELD_BYTES, MAX_WAITING, LogStore
+from app.harness.stream.event_hub import EventHub
 from app.observability import MASK, Redactor, log_event
 from app.storage.storage import Storage
 from tests.fakes.provider_script import Reply, Text, ToolCall

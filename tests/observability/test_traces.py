@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from app.config import load_settings
-from app.harness.trace_destinations import trace_findings
+from app.daemon.trace_destinations import trace_findings
 from app.messages import Usage
 from app.observability.otel import SEND_SECONDS, STOP_SECONDS
 from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall

@@ -18,7 +18,7 @@ from sqlalchemy import text
 from app.errors import Conflict, StorageError
 from app.storage.backup import backup, check, restore, upgrade
 from app.storage.lock import DataFolderLock
-from app.storage.models import AccessToken, IdempotencyKey
+from app.storage.models import AccessToken, IdempotencyKey, ProjectTrust
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from tests.storage import rows
@@ -27,6 +27,7 @@ from tests.storage import rows
 def fill(unit: UnitOfWork) -> None:
     """Rows of every table, with values that are easily bent."""
     unit.projects.add(rows.project(diagnostics=[{"text": "nul \0 and ü"}]))
+    unit.trust.put(ProjectTrust(root="/ü", digest="d", always=True, trusted_by="operator", trusted_at=1))
     unit.sessions.add(
         rows.session(title='quote " line\n emoji 😀', cost_primary_usd=0.1 + 0.2, headless=True)
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from app.access_tokens import AccessControl
+from app.access.tokens import AccessControl
 from app.config import AuthSettings
 from app.errors import StorageError
 from app.storage.backup import backup, restore

@@ -45,7 +45,7 @@ def test_the_lock_says_who_holds_the_folder_as_long_as_it_is_held(tmp_path: Path
 def test_the_lock_of_a_killed_process_holds_no_longer(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from app.storage.lock import DataFolderLock\n"
-        "DataFolderLock(Path(sys.argv[1])).acquire('http://127.0.0.1:1'); print('held', flush=True)\n"
+        "DataFolderLock(Path(sys.argv[1])).acquire(); print('held', flush=True)\n"
         "sys.stdin.read()"
     )
     process = subprocess.Popen(

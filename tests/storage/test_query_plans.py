@@ -27,16 +27,26 @@ QUERIES: dict[str, Query] = {
     "sessions.list of a project": lambda u: u.sessions.list(project_id="prj_00001"),
     "sessions.list in a state": lambda u: u.sessions.list(state="running"),
     "sessions.list of an issue": lambda u: u.sessions.list(project_id="prj_00001", issue_number=1),
+    "sessions that ask": lambda u: u.sessions.list(asks=True),
     "sessions.in_states": lambda u: u.sessions.in_states(["running", "queued"]),
     "sessions.count_in_state": lambda u: u.sessions.count_in_state("running", "prj_00001", "ada"),
     "sessions.add_usage": lambda u: u.sessions.add_usage("ses_00001", Usage(), 0.1),
+    "sessions.unchanged_since": lambda u: u.sessions.unchanged_since(5),
+    "sessions.beyond": lambda u: u.sessions.beyond(2**40),
     "sessions.delete": lambda u: u.sessions.delete("ses_00002"),
+    "runs.newest_roots": lambda u: u.runs.newest_roots(["ses_00001", "ses_00002"]),
+    "sessions.states": lambda u: u.sessions.states(["ses_00001", "ses_00002"]),
+    "runs.active": lambda u: u.runs.active("ses_00001"),
+    "runs.newest_finished_step": lambda u: u.runs.newest_finished_step("run_00001"),
+    "runs.has_unpriced_steps": lambda u: u.runs.has_unpriced_steps("ses_00001"),
+    "runs.totals": lambda u: u.runs.totals(["run_00001"]),
     "messages.get": lambda u: u.messages.get("msg_00001"),
     "messages.update": lambda u: u.messages.update("msg_00001", content="x"),
     "messages.history": lambda u: u.messages.history("ses_00001", "primary"),
     "messages.queued": lambda u: u.messages.queued("ses_00001"),
     "messages.last_position": lambda u: u.messages.last_position("ses_00001"),
     "messages.incomplete": lambda u: u.messages.incomplete("ses_00001"),
+    "messages.sessions_with_incomplete": lambda u: u.messages.sessions_with_incomplete(),
     "messages.supersede_after": lambda u: u.messages.supersede_after("ses_00001", 3),
     "messages.supersede_after of an agent": lambda u: u.messages.supersede_after(
         "ses_00001", 3, by="rbk_1", agent_path="primary"
@@ -66,6 +76,9 @@ QUERIES: dict[str, Query] = {
     "tool_calls.for_run": lambda u: u.tool_calls.for_run("run_00001"),
     "tool_calls.direct": lambda u: u.tool_calls.direct("ses_00001"),
     "tool_calls.unfinished": lambda u: u.tool_calls.unfinished("ses_00001"),
+    "tool_calls.waiting": lambda u: u.tool_calls.waiting("ses_00001"),
+    "tool_calls.sessions_with_unfinished": lambda u: u.tool_calls.sessions_with_unfinished(),
+    "tool_calls.interrupt_direct": lambda u: u.tool_calls.interrupt_direct(1),
     "checkpoints.list": lambda u: u.checkpoints.list("ses_00001"),
     "checkpoints.open": lambda u: u.checkpoints.open("ses_00001"),
     "checkpoints.of_session": lambda u: u.checkpoints.of_session("ses_00001"),
@@ -105,6 +118,7 @@ QUERIES: dict[str, Query] = {
     "audit.list of an event": lambda u: u.audit.list(event="tool.call"),
     "audit.list of a pattern": lambda u: u.audit.list(event="tool.*"),
     "audit.list of a time": lambda u: u.audit.list(since=1, until=2),
+    "audit.fitting_since": lambda u: u.audit.fitting_since(2**40),
     "audit.trim_older_than": lambda u: u.audit.trim_older_than(1),
     "logs.list": lambda u: u.logs.list(),
     "logs.list, second page": lambda u: u.logs.list(cursor=u.logs.list(limit=1).next_cursor),
@@ -134,6 +148,11 @@ QUERIES: dict[str, Query] = {
         "iss_00001", internal=False, cursor=u.issue_updates.list("iss_00001", limit=1).next_cursor
     ),
     "issue_updates.add": lambda u: u.issue_updates.add(rows.issue_update(9, body="text")),
+    "issue_todos.of_issue": lambda u: u.issue_todos.of_issue("iss_00001"),
+    "issue_todos.open_of_issue": lambda u: u.issue_todos.open_of_issue("iss_00001"),
+    "todo_proposals.of_session": lambda u: u.todo_proposals.of_session("ses_00001", state="proposed"),
+    "uploads.of_user": lambda u: u.uploads.of_user("iss_00001"),
+    "uploads.remove_unused": lambda u: u.uploads.remove_unused(5),
     "issue_links.of_issue": lambda u: u.issue_links.of_issue("iss_00001"),
     "issue_links.remove": lambda u: u.issue_links.remove("isl_00001"),
     "sessions.bound_to": lambda u: u.sessions.bound_to("prj_00001", 1),
@@ -181,7 +200,8 @@ def plan_of(connection: Connection, statement: str, parameters: Any) -> list[str
 
 def walks_a_table(line: str) -> bool:
     """Tell whether a line of a plan reads a whole table, or sorts a whole result on SQLite."""
-    of_values = "VIRTUAL TABLE" in line  # a list of ids that was given
+    # A list of ids that was given, or what a recursive query has found by then.
+    of_values = "VIRTUAL TABLE" in line or line == "SCAN tree"
     bare_scan = (
         line.startswith("SCAN ") and " USING " not in line and "CONSTANT" not in line and not of_values
     )
@@ -243,3 +263,38 @@ async def test_this_test_would_see_a_query_without_an_index(storage: Storage) ->
         return plan_of(unit.connection, "SELECT * FROM messages WHERE content = 'x'", ())
 
     assert any(walks_a_table(line) for line in await storage.write(explain))
+
+
+@pytest.mark.requirement("R16.D2", "R16.D3")
+async def test_each_index_is_one_that_a_query_needs(sqlite_storage: Storage) -> None:
+    """Every index is paid for with every row."""
+    await sqlite_storage.write(fill)
+
+    def look(unit: UnitOfWork) -> tuple[set[str], set[str]]:
+        names = unit.connection.exec_driver_sql(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND name LIKE 'ix%'"
+        ).scalars()
+        used: set[str] = set()
+        for query in QUERIES.values():
+            for statement, values in statements_of(query, unit):
+                for line in plan_of(unit.connection, statement, values):
+                    _, indexed, rest = line.partition(" INDEX ")
+                    used |= {rest.split(" ")[0]} if indexed else set()
+        return set(names), used
+
+    names, used = await sqlite_storage.write(look)
+    assert {"ix_audit_created", "ix_tool_calls_open", "ix_steps_unpriced"} <= names
+    assert sorted(names - used) == []
+
+
+@pytest.mark.requirement("R16.D2")
+async def test_a_change_of_a_calls_state_writes_no_index_but_that_of_the_open_ones(
+    sqlite_storage: Storage,
+) -> None:
+    columns = await sqlite_storage.read(
+        lambda unit: unit.connection.exec_driver_sql(
+            "SELECT i.name FROM sqlite_master AS i, pragma_index_info(i.name) AS c "
+            "WHERE i.tbl_name = 'tool_calls' AND i.type = 'index' AND c.name = 'state'"
+        ).all()
+    )
+    assert columns == []

@@ -38,6 +38,29 @@ async def test_a_run_with_its_steps_and_calls_comes_back_as_it_was_stored(storag
     await storage.read(look)
 
 
+async def test_the_newest_run_of_the_root_agent_is_found_for_each_session(storage: Storage) -> None:
+    def fill(unit: UnitOfWork) -> None:
+        rows.family(unit)
+        unit.sessions.add(rows.session(2))
+        unit.sessions.add(rows.session(3))
+        unit.runs.add(rows.run(1, state="succeeded"))
+        unit.runs.add(rows.run(2, state="failed", reason="network"))
+        child = rows.run(3, state="succeeded", agent_path="primary.coder", parent_run_id="run_00002")
+        unit.runs.add(child)
+        unit.runs.add(rows.run(4, session_id="ses_00003", state="running"))
+
+    await storage.write(fill)
+    sessions = ["ses_00001", "ses_00002", "ses_00003"]
+    found = await storage.read(lambda unit: unit.runs.newest_roots(sessions))
+    assert {session: run.id for session, run in found.items()} == {
+        "ses_00001": "run_00002",
+        "ses_00003": "run_00004",
+    }
+    assert await storage.read(lambda unit: unit.runs.newest_roots([])) == {}
+    states = await storage.read(lambda unit: unit.sessions.states(["ses_00002", "ses_00009"]))
+    assert states == {"ses_00002": "idle"}
+
+
 async def test_unfinished_calls_are_those_pending_or_running(storage: Storage) -> None:
     def fill(unit: UnitOfWork) -> None:
         rows.family(unit)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from app.errors import Conflict, StorageError
+from app.errors import Conflict, StorageError, StorageOutage
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
+from app.storage.writer import Lane
 from tests.storage import rows
 
 
@@ -256,3 +257,30 @@ async def test_a_read_only_database_is_said(sqlite_storage: Storage) -> None:
     await sqlite_storage.write(make_read_only)
     with pytest.raises(StorageError, match="read-only"):
         await sqlite_storage.write(rows.family)
+
+
+@pytest.mark.requirement("R16.B1")
+async def test_what_comes_after_an_outage_in_a_lane_is_not_stored_before_what_the_outage_kept_out(
+    storage: Storage,
+) -> None:
+    await storage.write(rows.family)
+    lane = Lane()
+
+    def out(unit: UnitOfWork) -> None:
+        raise StorageOutage("the disk is full")
+
+    async with Gate(storage):
+        behind = [
+            storage.submit(out, lane=lane),
+            storage.submit(lambda unit: unit.messages.add(rows.message(1)), lane=lane),
+        ]
+        other = storage.submit(lambda unit: unit.messages.add(rows.message(2)), lane=Lane())
+    answers = await asyncio.gather(*behind, return_exceptions=True)
+    assert all(isinstance(answer, StorageOutage) for answer in answers)
+    await other
+    with pytest.raises(StorageOutage, match="the disk is full"):
+        await storage.submit(lambda unit: unit.messages.add(rows.message(3)), lane=lane)
+    assert await positions(storage) == [2]
+    await storage.submit(lambda unit: unit.messages.add(rows.message(1)), lane=lane, reopens=True)
+    await storage.submit(lambda unit: unit.messages.add(rows.message(3)), lane=lane)
+    assert await positions(storage) == [1, 2, 3]

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from app.bridges.lsp.manager import Declarations, Declared, ServerLimits
-from app.tools.call import ToolEnvelope
-from app.tools.edit_feedback import EditFeedback, FeedbackLimits
-from app.tools.service import ToolService
+from app.tools.after_edit.edit_feedback import EditFeedback, FeedbackLimits
+from app.tools.contract.call import ToolEnvelope
+from app.tools.dispatch.service import ToolService
 from tests.language_servers import ROOT
 from tests.tools.code.conftest import CodeDesk, code_desk
 

@@ -8,14 +8,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.bridges.sandbox.manager import Cages, Outside, Tier
 from app.config import child_environment
 from app.tools.ast_grep.snapshot import empty_folder
-from app.tools.call_processes import CallProcesses
 from app.tools.catalog import build_registry
-from app.tools.service import ToolService
+from app.tools.dispatch.service import ToolService
+from app.tools.processes.call_processes import CallProcesses
+from tests.machine import need_tier
 
 FULL = Tier("full", "as the tests need it")
 LANDLOCK = Tier("landlock", "as the tests need it")
@@ -45,6 +46,7 @@ async def caged_machine(
 ) -> AsyncIterator[CagedMachine]:
     """Yield the machine; on leaving, nothing of it is left. Of `children` there should be one in a process:
     each takes what orphans it finds for its own."""
+    need_tier(tier)
     data = desk.base / "data"
     children = children or ChildProcesses()
     cages = Cages(children, tier, outside=outside)

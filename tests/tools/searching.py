@@ -1,61 +1,52 @@
-"""Search tools at a desk, over an engine of the test's choice."""
+"""Search tools at a desk, over a ripgrep of the test's choice."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.programs import on_path, packaged
-from app.tools.call_processes import CallProcesses
+from app.tools.dispatch.registry import ToolRegistry
+from app.tools.dispatch.service import ToolService
 from app.tools.file import read
-from app.tools.project_files import ProjectFiles
-from app.tools.read_tracker import ReadTracker
-from app.tools.registry import ToolRegistry
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.read_tracker import ReadTracker
 from app.tools.search import glob, grep
-from app.tools.search.engine import (
-    Command,
-    Engine,
-    PythonEngine,
-    Ripgrep,
-    TextQuery,
-    Walk,
-)
+from app.tools.search.engine import Command, Ripgrep, TextQuery, Walk
 from app.tools.search.file_search import FileLimits
 from app.tools.search.text_search import TextLimits
-from app.tools.service import ToolService
 
-ENGINES = ("packaged", "system", "python")
+ENGINES = ("packaged", "system")
 
 
-def engine_called(name: str, folder: Path) -> Engine:
-    """Return an engine; the system's rg is a copy in `folder`, found by PATH."""
+def engine_called(name: str, folder: Path) -> Ripgrep:
+    """Return a ripgrep; the system's is a copy in `folder`, found by PATH."""
     program = packaged("rg")
     assert program is not None
     if name == "packaged":
-        return Ripgrep(program)
-    if name == "python":
-        return PythonEngine()
+        return Ripgrep(str(program))
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(program, folder / "rg")
     found = on_path("rg", {"PATH": f"relative:{folder}"})
     assert found == folder / "rg"
-    return Ripgrep(found)
+    return Ripgrep(str(found))
 
 
-@dataclass(frozen=True)
-class ScriptEngine:
+class ScriptEngine(Ripgrep):
     """Runs a shell script instead of a search."""
 
-    script: str
-    name: str = "script"
+    def __init__(self, script: str) -> None:
+        super().__init__("/bin/sh")
+        self.script = script
 
     def text(self, query: TextQuery, walk: Walk) -> Command:
-        return Command(["/bin/sh", "-c", self.script], {"PATH": "/usr/bin:/bin"})
+        return Command([self.program, "-c", self.script], {"PATH": "/usr/bin:/bin"})
 
     def files(self, walk: Walk) -> Command:
         return self.text(TextQuery("", "content"), walk)
@@ -64,7 +55,7 @@ class ScriptEngine:
 @asynccontextmanager
 async def search_desk(
     desk: Any,
-    engine: Engine,
+    engine: Ripgrep,
     *,
     text: TextLimits | None = None,
     files: FileLimits | None = None,

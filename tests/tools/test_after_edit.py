@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from app.tools.authorisation.rules import PermissionRule
-from app.tools.known_errors import ErrorRow, new_errors
+from app.tools.after_edit.known_errors import ErrorRow, new_errors
+from app.tools.contract.rules import PermissionRule
 from tests.tools.after_edit_desk import HASTY, EditDesk, edit_desk, told
 
 DEADLINE = 20.0

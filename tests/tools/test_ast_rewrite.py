@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.errors import ToolError
 from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.found import Found
 from app.tools.ast_grep.listing import SourceFiles
-from app.tools.call_processes import CallProcesses
 from app.tools.edit import ast_rewrite, ast_survey
 from app.tools.edit.ast_plan import choose, rewritten
-from app.tools.project_files import ProjectFiles
-from app.tools.search.ignore_rules import rules_above
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
 from app.workspace import new_file
+from app.workspace.ignore_rules import rules_above
 from tests.tools.conftest import Desk
 
 LOG = {"console.log($MSG)": "logger.debug($MSG)"}

@@ -10,17 +10,17 @@ from pathlib import Path
 import orjson
 import pytest
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.programs import packaged
 from app.tools.ast_grep import engine
 from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.found import Found
 from app.tools.ast_grep.languages import LANGUAGES, extensions_of
 from app.tools.ast_grep.listing import SourceFiles
-from app.tools.call_processes import CallProcesses
-from app.tools.project_files import ProjectFiles
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
 from app.tools.search import ast_matches, ast_search
-from app.tools.search.ignore_rules import rules_above
+from app.workspace.ignore_rules import rules_above
 from tests.tools.conftest import Desk
 
 MAIN = """import { serve } from "./serve";
@@ -380,7 +380,7 @@ def shared(desk: Desk) -> Desk:
 
 
 async def test_matches_outside_the_cage_tell_file_and_line_alone(shared):
-    caged = shared.caged(("ro", "src"), ("deny", "secret"), ("deny", "lib/secret"))
+    caged = shared.caged(("ro", "src"), ("deny", "secret"), ("deny", "lib/secret"), outside="mark")
     data = await caged.ok("search.ast", pattern="wanted($A)", lang="typescript", context=1)
     outside = [match for match in data["matches"] if match["file"] != "./src/a.ts"]
     assert outside == [{"file": "./lib/b.ts", "line": 2, "outside_cage": True}]
@@ -389,10 +389,14 @@ async def test_matches_outside_the_cage_tell_file_and_line_alone(shared):
     assert named["matches"] == outside
 
 
-async def test_a_cage_may_hide_what_is_outside_altogether(shared):
-    caged = shared.caged(("ro", "src"), outside="none")
+@pytest.mark.requirement("R16.A20")
+async def test_a_cage_hides_what_is_outside_and_says_so_whether_there_is_any_or_not(shared):
+    caged = shared.caged(("ro", "src"))
     data = await caged.ok("search.ast", pattern="wanted($A)", lang="typescript")
     assert {match["file"] for match in data["matches"]} == {"./src/a.ts"}
+    none = await caged.ok("search.ast", pattern="nothing_like_it($A)", lang="typescript")
+    for one in (data, none):
+        assert one["note"].endswith("places outside your cage are not shown")
 
 
 async def test_the_daemons_own_files_are_not_searched(desk):

@@ -12,7 +12,7 @@ import pytest
 
 from app.bridges.sandbox.bounds import bounded_together
 from app.bridges.sandbox.manager import Tier
-from app.tools import call_processes
+from app.tools.processes import call_processes
 from tests.tools.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine, until
 
 SHELL = {"capabilities": ["shell"]}

@@ -107,7 +107,7 @@ async def test_the_caller_is_told_once_which_hosts_were_refused(machine: CagedMa
     )
     (note,) = (await desk.call("shell.bash", command=wrong)).metadata.cage_notes
     assert note.startswith("not_connected: other.test:81, pypi.test:443 ")
-    assert "net.allow" in note
+    assert "net: { allow:" in note
     right = f"curl -sS http://api.test:{web.port}/"
     assert (await desk.call("shell.bash", command=right)).metadata.cage_notes is None
 

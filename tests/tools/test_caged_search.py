@@ -1,19 +1,20 @@
-"""Searches of a caged agent: in a cage of the project, or in the daemon itself where there are none."""
+"""Searches of a caged agent on a machine without cages: by the daemon's own ripgrep, judged by the cage."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages, Tier
-from app.tools.call_processes import CallProcesses
-from app.tools.search.inner_engine import plain_text
-from app.tools.service import ToolService
+from app.programs import ENVIRONMENT
+from app.tools.dispatch.service import ToolService
+from app.tools.processes.call_processes import CallProcesses
 from tests.tool_registry import tool_registry
 from tests.tools import documents
 
@@ -35,21 +36,29 @@ FILES: dict[str, str | bytes] = {
 
 @pytest.fixture
 async def uncaged_machine(desk: Any) -> AsyncIterator[Any]:
-    """The desk on a machine that can hold no cage; its `children` tell what was started."""
+    """The desk on a machine that can hold no cage, and the programs that were started, with their options."""
     children = ChildProcesses()
     cages = Cages(children, Tier("none", "there are no namespaces", "Ask for namespaces."))
     processes = CallProcesses(children, cages)
     registry = tool_registry(reads=desk.reads, processes=processes, data_dir=desk.base / "data")
-    started: list[Any] = []
+    started: list[tuple[list[str], dict[str, Any]]] = []
     start = children.start
 
-    async def noted(*arguments: Any, **options: Any) -> Any:
-        started.append(arguments)
-        return await start(*arguments, **options)
+    async def noted(argv: Sequence[str], **options: Any) -> Any:
+        started.append((list(argv), options))
+        return await start(argv, **options)
 
     children.start = noted  # type: ignore[method-assign]
     yield replace(desk, service=ToolService(registry)), started
     await children.aclose()
+
+
+def assert_only_ripgrep(started: list[tuple[list[str], dict[str, Any]]]) -> None:
+    """Without a configuration, in a folder that was opened and with an environment of the daemon's."""
+    assert started
+    for argv, options in started:
+        assert os.path.basename(argv[0]) == "rg" and argv[1] == "--no-config"
+        assert isinstance(options["cwd"], int) and options["env"] == ENVIRONMENT
 
 
 def fill(desk: Any) -> None:
@@ -61,48 +70,48 @@ def fill(desk: Any) -> None:
 
 @pytest.mark.requirement("R8.kernel.unavailable")
 @pytest.mark.parametrize("more", [{}, {"ignore_case": True}, {"context": 1}, {"output_mode": "count"}])
-@pytest.mark.parametrize("pattern", ["alpha", r"alpha \[1\]", "nowhere", "é"])
+@pytest.mark.parametrize("pattern", ["alpha", r"al.+a \[1\]", "nowhere", "é"])
 @pytest.mark.parametrize("path", [".", "src", "src/a.py", "nested"])
-async def test_plain_text_is_found_without_a_process(desk, uncaged_machine, pattern, path, more):
+async def test_a_search_finds_what_it_finds_on_a_machine_with_cages(
+    desk, uncaged_machine, pattern, path, more
+):
     fill(desk)
     other, started = uncaged_machine
     caged: Callable[[Any], Any] = lambda one: one.caged(("ro", "."), ("deny", "secret"))  # noqa: E731
     expected = await caged(desk).ok("search.grep", pattern=pattern, path=path, **more)
     assert await caged(other).ok("search.grep", pattern=pattern, path=path, **more) == expected
-    assert not started
+    assert_only_ripgrep(started)
 
 
 @pytest.mark.requirement("R8.kernel.unavailable")
 @pytest.mark.parametrize("ignore_case", [False, True])
-async def test_a_long_line_is_shown_around_its_match_without_a_process(desk, uncaged_machine, ignore_case):
+async def test_a_long_line_is_shown_around_its_match(desk, uncaged_machine, ignore_case):
     other, started = uncaged_machine
     desk.put("a.min.js", "ä" * 3_000 + "needle" + "y" * 3_000 + "\n")
     asked = {"pattern": "needle", "output_mode": "content", "ignore_case": ignore_case}
     for one in (desk, other):
         [match] = (await one.caged(("ro", ".")).ok("search.grep", **asked))["matches"]
         assert match["content"] == "[truncated] " + "ä" * 250 + "needle" + "y" * 1_744 + " [truncated]"
-    assert not started
+    assert_only_ripgrep(started)
 
 
 @pytest.mark.requirement("R8.kernel.unavailable")
 @pytest.mark.parametrize("pattern", ["**/*.py", "*", "**/.hidden", "src/**"])
-async def test_files_are_found_without_a_process(desk, uncaged_machine, pattern):
+async def test_files_are_found_as_on_a_machine_with_cages(desk, uncaged_machine, pattern):
     fill(desk)
     other, started = uncaged_machine
     cage = (("ro", "src"), ("ro", "nested"))
-    expected = await desk.caged(*cage).ok("search.glob", pattern=pattern)
-    found = await other.caged(*cage).ok("search.glob", pattern=pattern)
+    expected = await desk.caged(*cage, outside="mark").ok("search.glob", pattern=pattern)
+    found = await other.caged(*cage, outside="mark").ok("search.glob", pattern=pattern)
     assert {**found, "files": sorted(found["files"])} == {**expected, "files": sorted(expected["files"])}
     assert found["outside_cage"] if pattern in ("*", "**/*.py") else True
-    assert not started
+    assert_only_ripgrep(started)
 
 
 @pytest.mark.requirement("R8.kernel.unavailable")
 @pytest.mark.parametrize(
     ("tool", "params"),
     [
-        ("search.grep", {"pattern": "al.*a"}),
-        ("grep", {"pattern": "al+pha"}),
         ("search.ast", {"pattern": "alpha($A)", "lang": "python"}),
         ("edit.ast", {"rewrites": {"alpha": "beta"}, "lang": "python"}),
         ("file.read", {"path": "a.pdf"}),
@@ -122,6 +131,24 @@ async def test_what_needs_a_process_is_not_available(uncaged_machine, tool, para
 
 
 @pytest.mark.requirement("R8.kernel.unavailable")
+async def test_no_text_of_what_the_cage_withholds_is_told(uncaged_machine):
+    other, started = uncaged_machine
+    fill(other)
+    data = await other.caged(("ro", "src"), ("deny", "secret"), outside="mark").ok(
+        "search.grep", pattern="al.ha", output_mode="content", context=1
+    )
+    assert {one["file"] for one in data["matches"] if "content" in one} == {
+        "./src/.hidden", "./src/a.py", "./src/deep/er/b.py", "./src/kept.log"
+    }  # fmt: skip
+    marked = [one for one in data["matches"] if "content" not in one]
+    assert {one["file"] for one in marked} == {"./nested/e.py", "./utf16.txt"}
+    assert all(set(one) == {"file", "line", "outside_cage"} for one in marked)
+    none = await other.caged(("ro", "src"), ("deny", "secret")).ok("search.grep", pattern="al.ha")
+    assert all(one["file"].startswith("./src/") for one in none["matches"])
+    assert_only_ripgrep(started)
+
+
+@pytest.mark.requirement("R8.kernel.unavailable")
 async def test_who_is_not_caged_searches_as_ever(uncaged_machine):
     other, started = uncaged_machine
     fill(other)
@@ -131,7 +158,7 @@ async def test_who_is_not_caged_searches_as_ever(uncaged_machine):
 
 
 @pytest.mark.requirement("R8.kernel.unavailable")
-async def test_a_search_in_the_daemon_ends_when_it_is_cancelled(uncaged_machine):
+async def test_a_search_ends_when_it_is_cancelled(uncaged_machine):
     other, _ = uncaged_machine
     for number in range(300):
         other.put(f"{number % 20}/{number}.txt", "alpha\n" * 2_000)
@@ -141,11 +168,3 @@ async def test_a_search_in_the_daemon_ends_when_it_is_cancelled(uncaged_machine)
     with pytest.raises(asyncio.CancelledError):
         await call
     assert (await other.caged(("ro", ".")).ok("search.grep", pattern="nowhere"))["total_matches"] == 0
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [("a b", "a b"), (r"f\(x\)", "f(x)"), (r"\w", None), ("a.b", None), ("(", None), (r"a\\b", r"a\b")],
-)
-def test_what_is_plain_text(pattern, text):
-    assert plain_text(pattern) == text

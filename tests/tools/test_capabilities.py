@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.tools.definition import (
+from app.tools.contract.definition import (
     CapabilityRequirement,
     Effects,
     NetRequirement,
@@ -15,7 +15,7 @@ from app.tools.definition import (
     ToolParams,
     ToolResult,
 )
-from app.tools.service import ToolService
+from app.tools.dispatch.service import ToolService
 from tests.tool_registry import tool_registry
 
 pytestmark = pytest.mark.requirement("R2.6.5")
@@ -27,7 +27,8 @@ async def test_an_agent_with_a_read_only_mount_reads_but_does_not_edit(desk):
     await caged.ok("file.read", path="src/main.ts")
     envelope = await caged.call("edit.text", path="./src/main.ts", old_string="x", new_string="y")
     assert envelope.code == "capability_denied"
-    assert envelope.detail == {"needed": "fs rw on src/main.ts", "rpc_code": -32001}
+    line = "fs: [{ mode: rw, path: src/main.ts }]"
+    assert envelope.detail == {"needed": "fs rw on src/main.ts", "allow": [line], "rpc_code": -32001}
     assert file.read_text() == "x"
     denied = desk.ports.of("tool.denied")
     assert denied["denied_capability"] == "fs rw on src/main.ts"
@@ -152,6 +153,7 @@ async def test_a_refusal_names_what_is_needed_and_what_there_is(desk):
         "reason": "seccomp_insufficient",
         "required": "relaxed",
         "have": "default",
+        "allow": ["seccomp: relaxed"],
         "rpc_code": -32001,
     }
     caged = desk.with_tools(_tool(NetRequirement("a.test:1"))).as_agent("x", {"net": {"allow": ["b.test"]}})
@@ -180,3 +182,33 @@ async def test_the_daemons_config_file_is_closed_wherever_it_is(desk):
     assert "kaged.toml" not in (await desk.ok("file.read", path="settings"))["content"]
     assert config.read_text() == "api_key = 1\n"
     await desk.ok("file.write", path="settings/other.toml", content="x")
+
+
+@pytest.mark.requirement("R16.A21")
+async def test_a_refusal_names_everything_that_is_lacking_and_the_line_for_each(desk):
+    desk.put("src/a.txt", "x")
+    needs = (
+        CapabilityRequirement("shell"),
+        CapabilityRequirement("exec"),
+        SeccompRequirement(),
+        NetRequirement("api.example.org:443"),
+    )
+    caged = desk.with_tools(_tool(*needs)).as_agent("primary.subagents.x", {"fs": []})
+    envelope = await caged.call("probe.run")
+    lines = [
+        "capabilities: [shell]",
+        "capabilities: [exec]",
+        "seccomp: relaxed",
+        'net: { allow: ["api.example.org:443"] }',
+    ]
+    assert envelope.detail["allow"] == lines
+    assert all(f"`{line}`" in envelope.error_text for line in lines)
+    needed = "capability shell; capability exec; seccomp relaxed; net api.example.org:443"
+    assert envelope.detail["needed"] == desk.ports.of("tool.denied")["denied_capability"] == needed
+    granted = {
+        "fs": [],
+        "capabilities": ["shell", "exec"],
+        "seccomp": "relaxed",
+        "net": {"allow": ["api.example.org:443"]},
+    }
+    assert (await caged.as_agent("primary.subagents.x", granted).call("probe.run")).type == "output"

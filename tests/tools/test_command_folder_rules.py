@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.tools.authorisation.rules import PermissionRule
+from app.tools.contract.rules import PermissionRule
 
 
 def rule(permission: str, pattern: str, action: str) -> PermissionRule:

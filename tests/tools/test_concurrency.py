@@ -13,13 +13,13 @@ from dataclasses import replace
 import pytest
 
 from app.errors import ToolError
+from app.tools.dispatch.registry import ToolRegistry
+from app.tools.dispatch.service import ToolService
 from app.tools.edit import text as edit
 from app.tools.file import write
-from app.tools.file_locks import WAIT_SECONDS, FileLocks
-from app.tools.project_files import ProjectFiles
-from app.tools.registry import ToolRegistry
-from app.tools.service import ToolService
-from app.tools.threads import to_the_end
+from app.tools.project_files.file_locks import WAIT_SECONDS, FileLocks
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.threads import to_the_end
 
 pytestmark = pytest.mark.requirement("R2.6.4")
 

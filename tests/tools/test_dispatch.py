@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from app.errors import ToolError
 from app.tools.authorisation.watchdog import ALLOW, Verdict
-from app.tools.call import ToolEnvelope
-from app.tools.definition import ToolDefinition, ToolParams, ToolResult
+from app.tools.contract.call import ToolEnvelope
+from app.tools.contract.definition import ToolDefinition, ToolParams, ToolResult
 
 pytestmark = pytest.mark.requirement("R2.6.5")
 
@@ -244,7 +244,7 @@ async def test_a_large_answer_without_a_text_body_is_cut_as_json(desk):
     wide = desk.with_tools(make(max_output_bytes=1_000))
     envelope = await wide.call("probe.echo", text="é" * 5_000)
     assert set(envelope.data) == {"head"}
-    (whole,) = desk.context.scratch_dir.iterdir()
+    (whole,) = desk.context.scratch_dir.glob("*/*")
     assert str(whole) == envelope.metadata.output_path
     assert orjson.loads(whole.read_bytes()) == {"text": "é" * 5_000}
 

@@ -15,13 +15,13 @@ from functools import partial
 import pytest
 
 from app.errors import ToolError
+from app.tools.dispatch.registry import ToolRegistry
+from app.tools.dispatch.service import ToolService
 from app.tools.edit import text as edit_text
-from app.tools.file_operations import Create, Delete, FileOperation, Move, Rewrite
-from app.tools.file_scope import MAX_NAME_CHANGES
-from app.tools.project_files import ProjectFiles
-from app.tools.read_tracker import digest_of
-from app.tools.registry import ToolRegistry
-from app.tools.service import ToolService
+from app.tools.project_files.file_operations import Create, Delete, FileOperation, Move, Rewrite
+from app.tools.project_files.file_scope import MAX_NAME_CHANGES
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.read_tracker import digest_of
 from app.workspace import entry, new_file, target
 
 pytestmark = pytest.mark.requirement("R4.edits.transaction")
@@ -670,9 +670,9 @@ async def test_a_cancelled_call_is_whole_or_not_at_all(desk, files):
 KILLED = """
 import os, sys
 from pathlib import Path
-from app.tools.file_operations import *
-from app.tools.file_transaction import apply_together, identities
-from app.tools.read_tracker import digest_of
+from app.tools.project_files.file_operations import *
+from app.tools.project_files.file_transaction import apply_together, identities
+from app.tools.project_files.read_tracker import digest_of
 from app.workspace import Workspace
 root = Path(sys.argv[1])
 new, before = b"new" * 100_000, digest_of(b"old" * 1000)

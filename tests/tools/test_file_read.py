@@ -255,10 +255,12 @@ async def test_of_a_link_the_real_path_must_be_allowed(desk):
 
 
 async def test_a_caged_agent_reads_what_was_cut_from_its_own_answers(desk):
-    mine = desk.context.scratch_dir / "out.txt"
-    mine.write_text("whole\n")
     worker = desk.caged(("ro", "src"))
+    folder = desk.context.scratch_dir / worker.context.agent_path
+    folder.mkdir()
+    mine = folder / "out.txt"
+    mine.write_text("whole\n")
     assert (await worker.ok("file.read", path=str(mine)))["content"] == "1: whole"
-    assert (await worker.ok("file.read", path=str(desk.context.scratch_dir)))["content"] == "out.txt"
-    (desk.context.scratch_dir / "link").symlink_to(desk.base)
-    assert await worker.code("file.read", path=str(desk.context.scratch_dir / "link")) == "invalid_path"
+    assert await worker.code("file.read", path=str(folder)) == "file_not_found"
+    (folder / "link").symlink_to(desk.base)
+    assert await worker.code("file.read", path=str(folder / "link")) == "invalid_path"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from app.tools.output import first_fitting
+from app.tools.contract.output import first_fitting
 
 ITEMS = [{"text": "x" * (number * 7 % 23)} for number in range(40)]
 

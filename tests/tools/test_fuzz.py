@@ -23,14 +23,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.bridges.lsp.manager import Declarations, Declared, LanguageServers
-from app.bridges.process import ChildProcesses
-from app.tools.call import ToolCallContext
+from app.bridges.processes.process import ChildProcesses
 from app.tools.code.parameters import ACTIONS
-from app.tools.definition import CapabilityRequirement, ToolDefinition
-from app.tools.read_tracker import ReadTracker
-from app.tools.schema import parameters_schema
-from app.tools.service import ToolService
-from app.tools.text_format import text_of
+from app.tools.contract.call import ToolCallContext
+from app.tools.contract.definition import CapabilityRequirement, ToolDefinition
+from app.tools.contract.schema import parameters_schema
+from app.tools.dispatch.service import ToolService
+from app.tools.project_files.read_tracker import ReadTracker
+from app.tools.project_files.text_format import text_of
 from app.workspace.tree_watch import TreeWatches
 from tests.tool_registry import tool_registry
 from tests.tools import documents, pictures

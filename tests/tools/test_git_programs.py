@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.tools.authorisation.rules import PermissionRule
 from app.tools.authorisation.shell_reader import read_script
+from app.tools.contract.rules import PermissionRule
 
 GIT_ONLY = (
     PermissionRule("shell", "*", "deny", "project"),

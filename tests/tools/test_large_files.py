@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.tools.call_processes import CallProcesses
+from app.tools.dispatch.registry import ToolRegistry
+from app.tools.dispatch.service import ToolService
 from app.tools.edit import text as edit_text
 from app.tools.file import read
 from app.tools.file.text_index import MAX_FILES, MIN_SIZE, KnownText, Marks, TextIndex
-from app.tools.project_files import ProjectFiles
-from app.tools.read_tracker import digest_of
-from app.tools.registry import ToolRegistry
-from app.tools.service import ToolService
-from app.tools.text_format import UTF_8
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.project_files import ProjectFiles
+from app.tools.project_files.read_tracker import digest_of
+from app.tools.project_files.text_format import UTF_8
 
 pytestmark = pytest.mark.requirement("R3.file.read.window")
 MANY = 120_000

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.authorisation.rules import PermissionRule
 from app.tools.catalog import GROUPS
-from app.tools.naming import LOCKED_TWINS
-from app.tools.ports import TodoItem
+from app.tools.contract.naming import LOCKED_TWINS
+from app.tools.contract.ports import TodoItem
+from app.tools.contract.rules import PermissionRule
 
 LOCKED = ("read", "write", "edit", "glob", "grep", "bash", "todo", "task", "question")
 

@@ -7,8 +7,8 @@ from typing import get_args
 
 import pytest
 
-from app.tools.definition import AcpKind, CapabilityRequirement, FsRequirement, ToolDefinition
-from app.tools.schema import result_schema
+from app.tools.contract.definition import AcpKind, CapabilityRequirement, FsRequirement, ToolDefinition
+from app.tools.contract.schema import result_schema
 
 RUNS_NOTHING_ITSELF = {"project.recipe", "shell.background"}
 """Tools of the capability `shell` that name no command: one leaves it to `shell.bash`, the other only

@@ -10,10 +10,8 @@ from app.errors import ToolError
 from app.tools.authorisation.decision import decide
 from app.tools.authorisation.patterns import matches
 from app.tools.authorisation.permission_rules import still_to_ask
-from app.tools.authorisation.rules import ConsentRequest, PermissionRule
-from app.tools.authorisation.subject import Subject, plain
 from app.tools.authorisation.watchdog import ALLOW, Verdict
-from app.tools.definition import (
+from app.tools.contract.definition import (
     CapabilityRequirement,
     Effects,
     NetRequirement,
@@ -21,6 +19,8 @@ from app.tools.definition import (
     ToolParams,
     ToolResult,
 )
+from app.tools.contract.rules import ConsentRequest, PermissionRule
+from app.tools.contract.subject import Subject, plain
 
 ALLOWED, DENIED, ASKED = "allow", "deny", "ask"
 
@@ -287,7 +287,7 @@ async def test_what_might_fall_under_a_rule_is_asked_about_not_allowed(desk, tex
     )
     assert await ruled.code("probe.run", command=text) == "permission_denied"
     (request,) = desk.ports.asked
-    assert "cannot be told" in request.reason
+    assert "cannot be analysed completely" in request.reason
 
 
 @pytest.mark.requirement("R3.permit.compound")
@@ -423,7 +423,7 @@ async def test_the_human_is_asked_about_all_that_needs_it_at_once(desk):
     (request,) = desk.ports.asked
     assert request.tool == "probe.run" and request.permission == "shell" and request.source == "rule"
     assert request.subjects == ("git status -s", "pytest -q")
-    assert "the operator" in request.reason
+    assert "Operator rule" in request.reason
     assert [one.pattern for one in request.suggestions] == ["git status *", "pytest *"]
     assert {(one.permission, one.action, one.scope) for one in request.suggestions} == {
         ("probe.run", "allow", "session")
@@ -435,7 +435,7 @@ async def test_without_a_human_asking_is_denying_and_nobody_is_bothered(desk):
     desk.ports.answer = "once"
     ruled = desk.with_tools(runner()).ruled(rule("shell", "*", ASKED), headless=True)
     envelope = await ruled.call("probe.run", command="ls")
-    assert envelope.code == "permission_denied" and "nobody can be asked" in envelope.error_text
+    assert envelope.code == "permission_denied" and "cannot ask" in envelope.error_text
     assert desk.ports.asked == []
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.harness.checkpoints.git_objects import GitObjects, GitProblem
-from app.tools.call_processes import CallProcesses
+from app.tools.processes.call_processes import CallProcesses
 from tests.tools import documents
 from tests.tools.caged_machine import FULL, LANDLOCK, CagedMachine, caged_machine
 
@@ -62,7 +62,7 @@ async def names_of(machine: CagedMachine, root: Path) -> list[bytes]:
 async def test_a_long_line_is_shown_around_its_match_from_a_cage(machine):
     for path in ("src/a.js", "other/a.js"):
         machine.desk.put(path, "x" * 5_000 + "needle" + "y" * 4_000 + "\n")
-    caged = machine.desk.caged(("ro", "src"))
+    caged = machine.desk.caged(("ro", "src"), outside="mark")
     data = await caged.ok("search.grep", pattern="n[e]edle", output_mode="content")
     outside, inside = data["matches"]
     assert outside == {"file": "./other/a.js", "line": 1, "outside_cage": True}
@@ -142,9 +142,9 @@ async def test_what_was_cut_from_an_answer_can_be_searched(machine, caged):
     found = await desk.ok("search.grep", pattern="al.ha 19999$", path=whole)
     assert [one["file"] for one in found["matches"]] == [whole]
     folder = str(Path(whole).parent)
-    assert (await desk.ok("search.glob", pattern="*.txt", path=folder))["files"] == [whole]
+    assert (await desk.call("search.glob", pattern="*.txt", path=folder)).code == "file_not_found"
     (Path(folder) / "a.py").write_text("beta(1)\n")
-    found = await desk.ok("search.ast", pattern="beta($A)", lang="python", paths=[folder, "."])
+    found = await desk.ok("search.ast", pattern="beta($A)", lang="python", paths=[f"{folder}/a.py", "."])
     assert [one["file"] for one in found["matches"]] == [f"{folder}/a.py"]
 
 
@@ -152,7 +152,7 @@ async def test_what_was_cut_from_an_answer_can_be_searched(machine, caged):
 @pytest.mark.parametrize("machine", [FULL], ids=["full"], indirect=True)
 async def test_a_caged_search_reads_only_what_its_caller_may_read(machine, monkeypatch):
     """Whoever exchanges a file for a link just when it is read finds nothing else to lead to."""
-    desk = machine.desk.caged(("rw", "src"), ("ro", "one.txt"))
+    desk = machine.desk.caged(("rw", "src"), ("ro", "one.txt"), outside="mark")
     for path in ("src/a.txt", "other/b.txt", "one.txt", ".gitignore"):
         desk.put(path, "alpha\n")
     (desk.root / "src/c.txt").symlink_to("../other/b.txt")
@@ -176,7 +176,7 @@ async def test_a_caged_search_reads_only_what_its_caller_may_read(machine, monke
         "./.gitignore": None, "./one.txt": "alpha", "./other/b.txt": None, "./src/a.txt": "alpha",
     }  # fmt: skip
     shown.clear()
-    narrow = machine.desk.caged(("rw", "src"), ("ro", "one.txt"), outside="none")
+    narrow = machine.desk.caged(("rw", "src"), ("ro", "one.txt"))
     found = await narrow.ok("search.grep", pattern="al.ha", output_mode="content")
     assert shown == ["alpha\nalpha\n"]
     assert [one["file"] for one in found["matches"]] == ["./one.txt", "./src/a.txt"]

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from app.cages.protected_names import READ_ONLY_NAMES, is_protected
-from app.tools.authorisation.rules import PermissionRule
-from app.tools.service import ToolService
+from app.tools.contract.rules import PermissionRule
+from app.tools.dispatch.service import ToolService
 from app.workspace import linked_files
 from app.workspace.linked_files import LinkedFiles
 from tests.tools.conftest import tool_registry
@@ -61,7 +61,8 @@ async def test_src_may_be_read_and_data_may_not(caged):
     assert "main" in (await caged.ok("file.read", path="./src/main.ts"))["content"]
     envelope = await caged.call("file.read", path="./data/secrets.json")
     assert envelope.code == "capability_denied"
-    assert envelope.detail == {"needed": "fs ro on data/secrets.json", "rpc_code": -32001}
+    line = "fs: [{ mode: ro, path: data/secrets.json }]"
+    assert envelope.detail == {"needed": "fs ro on data/secrets.json", "allow": [line], "rpc_code": -32001}
 
 
 @pytest.mark.requirement("R3.permit.write_cage")

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from app.bridges.pty.manager import TerminalManager
-from app.tools.authorisation.rules import PermissionRule
-from app.tools.call_processes import CallProcesses
 from app.tools.catalog import build_registry
+from app.tools.contract.rules import PermissionRule
+from app.tools.dispatch.service import ToolService
+from app.tools.processes.call_processes import CallProcesses
 from app.tools.project import justfile, makefile, taskfile
-from app.tools.service import ToolService
 from tests.tools.conftest import Desk
 
 RUNNERS = ("npm", "pnpm", "yarn", "bun", "cargo", "poetry", "pdm", "uv", "make", "just", "task")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.tools.definition import Effects, ToolDefinition, ToolParams, ToolResult
-from app.tools.registry import ToolRegistry
-from app.tools.schema import result_schema
+from app.tools.contract.definition import Effects, ToolDefinition, ToolParams, ToolResult
+from app.tools.contract.schema import result_schema
+from app.tools.dispatch.registry import ToolRegistry
 from tests.tools.test_dispatch import make
 
 pytestmark = pytest.mark.requirement("R2.6.5")

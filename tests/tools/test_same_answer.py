@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.tools.authorisation.rules import PermissionRule
+from app.tools.contract.rules import PermissionRule
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("file.read", {}),

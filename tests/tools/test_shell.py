@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.tools.authorisation.rules import PermissionRule
+from app.tools.contract.rules import PermissionRule
 from tests.bridges.conftest import descriptors
 from tests.tools.conftest import Desk
 

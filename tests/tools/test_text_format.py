@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from app.tools.text_format import text_of
+from app.tools.project_files.text_format import text_of
 
 UTF_16 = b"\xff\xfe"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from app.tools.authorisation.guard import built_in, judge_command
-from app.tools.authorisation.rules import PermissionRule
 from app.tools.authorisation.watchdog import Verdict
-from app.tools.definition import Effects, ToolDefinition, ToolParams, ToolResult
-from app.tools.registry import ToolRegistry
-from app.tools.service import ToolService
+from app.tools.contract.definition import Effects, ToolDefinition, ToolParams, ToolResult
+from app.tools.contract.rules import PermissionRule
+from app.tools.dispatch.registry import ToolRegistry
+from app.tools.dispatch.service import ToolService
 
 pytestmark = pytest.mark.requirement("R3.permit.watchdog")
 
@@ -205,6 +205,26 @@ def test_destructive_and_exfiltrating_commands_are_refused(command):
     assert len(verdict.reason) > 20
 
 
+@pytest.mark.requirement("R16.A1")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kaged trust",
+        "cd sub && /usr/local/bin/kaged trust . --always",
+        "env A=b kaged trust",
+        "sh -c 'kaged trust ../other'",
+        "python3 -m app trust",
+        'kaged "$what" .',
+        "ls | xargs kaged trust",
+    ],
+)
+def test_an_agent_cannot_trust_a_project_for_its_operator(command):
+    verdict = judge_command(command, ROOT)
+    assert verdict.action == "deny"
+    assert "only an operator" in verdict.reason
+    assert judge_command("kaged check trust; echo kaged trust", ROOT).action == "allow"
+
+
 @pytest.mark.parametrize("command", ASKED)
 def test_dangerous_commands_that_may_be_meant_are_asked_about(command):
     verdict = judge_command(command, ROOT)
@@ -309,7 +329,7 @@ async def test_the_operator_decides_about_what_is_asked(guarded, answer, code):
 async def test_without_a_human_what_is_asked_is_refused(guarded):
     headless = guarded.ruled(headless=True)
     envelope = await headless.call("probe.run", command="git clean -fdx")
-    assert envelope.code == "watchdog_denied" and "nobody can be asked" in envelope.error_text
+    assert envelope.code == "watchdog_denied" and "cannot ask" in envelope.error_text
     assert envelope.detail["verdict"] == "ask"
     assert guarded.ports.asked == []
 
@@ -353,15 +373,31 @@ async def test_no_allowing_rule_lets_a_call_past_the_watchdog(guarded):
     [
         (".git/hooks/pre-commit", 1), (".git/config", 1), ("sub/.git/config", 1), (".kaged/project.yaml", 1),
         ("link/pre-push", 1), (".GIT/config", 1), (".gitignore", 0), (".env", 0), ("src/git/hooks.py", 0),
-        (".github/workflows/ci.yml", 0),
+        (".github/workflows/ci.yml", 1), ("AGENTS.md", 1), ("sub/claude.md", 1), (".cargo/config.toml", 1),
+        ("config.toml", 0), (".github/dependabot.yml", 0), ("node_modules/x/AGENTS.md", 0),
+        ("venv/.npmrc", 0), ("env/lib/AGENTS.md", 0), ("pkg/made/AGENTS.md", 0),
     ],
 )  # fmt: skip
+@pytest.mark.requirement("R16.A3")
 async def test_files_that_git_runs_or_that_bound_the_agent_are_asked_about(guarded, path, asked):
     guarded.put(".git/hooks/x", "")
     (guarded.root / "link").symlink_to(".git/hooks")
+    guarded.put("env/pyvenv.cfg", "")
+    guarded.put("pkg/.gitignore", "made\n")
     envelope = await guarded.call("file.create", path=path, content="x")
     assert len(guarded.ports.asked) == asked
     assert envelope.code == ("watchdog_denied" if asked else None)
+
+
+@pytest.mark.requirement("R16.A3")
+async def test_a_caged_agent_is_asked_about_soft_names_that_its_cage_does_not_name(guarded):
+    caged = guarded.caged(("rw", "."), ("rw", "sub/AGENTS.md"), ("rw", ".github/workflows"))
+    for path in ("sub/AGENTS.md", ".github/workflows/ci.yml"):
+        await caged.ok("file.create", path=path, content="x")
+    assert guarded.ports.asked == []
+    assert await caged.code("file.create", path="AGENTS.md", content="x") == "watchdog_denied"
+    (request,) = guarded.ports.asked
+    assert request.subjects == ("AGENTS.md",)
 
 
 async def test_reading_them_is_nobodys_business(guarded):

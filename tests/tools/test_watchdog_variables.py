@@ -8,7 +8,7 @@ import pytest
 
 from app.tools.authorisation.guard import built_in
 from app.tools.authorisation.known_variables import MAX_PLACES, MAX_VALUE, filled_in
-from app.tools.service import ToolService
+from app.tools.dispatch.service import ToolService
 
 pytestmark = pytest.mark.requirement("R3.permit.watchdog")
 

@@ -8,26 +8,30 @@ from pathlib import Path
 import pytest
 
 APP = Path(__file__).resolve().parents[2] / "app"
-LOOKED_AT = ("tools", "harness", "bridges", "api")
+LOOKED_AT = ("tools", "harness", "bridges", "daemon", "api")
 READERS = {"read_text", "read_bytes", "write_text", "write_bytes", "read_beginning"}
 MODES = {"r", "rb", "w", "wb", "a", "ab", "xb"}
 OWN = "the daemon's own files"
 INSTALLED = "files of installed programs, of which only the beginning is read"
 PROCESSES = "what the kernel says of processes"
-RULES = "rules of what is ignored, plain files only; what they leave out is all that is told of them"
 OTHERWISE = {
-    "api/web/sign_in.py": OWN,
+    "api/web/mount.py": OWN,
+    "api/sign_in.py": OWN,
+    "bridges/processes/birthmark.py": PROCESSES,
     "bridges/dap/breakpoint_lines.py": "lines of sources that the workspace has judged; they are not told",
     "bridges/dap/start_arguments.py": "the beginning of a program that the workspace has judged",
-    "bridges/guardian.py": PROCESSES,
-    "bridges/guardian_process.py": PROCESSES,
-    "bridges/installation_places.py": INSTALLED,
+    "bridges/processes/guardian.py": PROCESSES,
+    "bridges/processes/guardian_process.py": PROCESSES,
+    "bridges/installed/installation_places.py": INSTALLED,
     "bridges/lsp/installations.py": INSTALLED,
-    "bridges/pipes.py": OWN,
+    "bridges/network/resolving.py": "the hosts file of the machine",
+    "bridges/processes/pipes.py": OWN,
     "bridges/plugins/package.py": "manifests of packages that the operator has installed",
-    "bridges/proc.py": PROCESSES,
+    "bridges/processes/proc.py": PROCESSES,
+    "bridges/processes/tcp_peers.py": PROCESSES,
+    "bridges/installed/written_programs.py": "the first line of a declared program; it is not told",
     "harness/checkpoints/git_objects.py": OWN,
-    "harness/debug_terminals.py": "the folder of a debugged program, in whose cage it is looked up again",
+    "daemon/debug_terminals.py": "the folder of a debugged program, in whose cage it is looked up again",
     "harness/dsl/starter.py": OWN,
     "harness/dsl/watcher.py": "digests of project files, by which a change is noticed",
     "harness/providers/transcript.py": "transcripts that the operator has chosen",
@@ -35,14 +39,11 @@ OTHERWISE = {
     "harness/uploads/placement.py": OWN,
     "tools/ast_grep/snapshot.py": OWN,
     "tools/code/loose_files.py": "whether a configuration of a language tells of its sources",
-    "tools/debug/own_processes.py": PROCESSES,
-    "tools/description.py": OWN,
-    "tools/output.py": OWN,
-    "tools/project_cage.py": "where git keeps a repository, for its cage",
-    "tools/search/folder_rules.py": RULES,
-    "tools/search/ignore_rules.py": RULES,
+    "tools/contract/definition.py": OWN,
+    "tools/dispatch/model_view.py": OWN,
+    "tools/contract/output.py": OWN,
+    "tools/processes/project_cage.py": "where git keeps a repository, for its cage",
     "tools/search/kept_lists.py": "the root itself, for the program that lists it",
-    "tools/search/python_engine.py": "the folder that it was started in",
 }
 """What else opens files by their names. A path that a caller, a model, a server or an archive has said is
 not among it: that goes by the workspace."""

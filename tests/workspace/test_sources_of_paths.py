@@ -15,10 +15,10 @@ from app.bridges.dap.breakpoint_lines import read as read_breakpoint_lines
 from app.errors import ToolError
 from app.harness.checkpoints.file_survey import FileSurvey
 from app.harness.checkpoints.git_objects import TreeEntry
-from app.harness.checkpoints.restoring import FileChange, FilePlan, _apply
 from app.harness.dsl.paths import PathProblem, read_project_file
-from app.tools.search.ignore_rules import RULES_FILE, read_rules
+from app.harness.sessions.restoring import FileChange, FilePlan, _apply
 from app.workspace import Workspace, read_beginning
+from app.workspace.ignore_rules import RULES_FILE, read_rules
 from tests.workspace.swapping import CANARY, Arena, swapping
 
 pytestmark = pytest.mark.requirement("R8.paths.one")

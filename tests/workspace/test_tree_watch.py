@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.search.folder_rules import ProjectRules
+from app.workspace.folder_rules import ProjectRules
 from app.workspace.tree_watch import FileChange, TreeWatch, TreeWatches
 from tests.bridges.conftest import descriptors, until
 from tests.harness.loop_watch import watched_loop

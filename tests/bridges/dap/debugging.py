@@ -24,7 +24,7 @@ from app.bridges.dap.manager import (
     Stop,
     Terminals,
 )
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.errors import ToolError
 from tests.bridges.conftest import children_of, until
 from tests.debug_adapters import ROOT, debug_environment

@@ -26,7 +26,7 @@ from app.bridges.dap.start_arguments import (
     launch_request,
     launch_values,
 )
-from app.bridges.installation_hints import PACKAGE_MANAGERS
+from app.bridges.installed.installation_hints import PACKAGE_MANAGERS
 from app.errors import ToolError
 
 WANTED = {"python", "node", "bun", "bash", "perl", "ruby", "java", "c", "cpp", "rust", "zig", "go"}

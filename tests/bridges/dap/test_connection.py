@@ -22,9 +22,9 @@ from app.bridges.dap.adapters_scripting import BEHAVIOURS
 from app.bridges.dap.connection import AdapterConnection, Handlers
 from app.bridges.dap.peer import RequestRefused
 from app.bridges.dap.transport import MAX_ANNOUNCEMENT, Announcement
-from app.bridges.loopback import free_port
-from app.bridges.message_stream import PeerClosed
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.loopback import free_port
+from app.bridges.processes.process import ChildProcesses
+from app.bridges.rpc.message_stream import PeerClosed
 from tests.bridges.conftest import ENVIRONMENT, alive, descriptors, until
 from tests.language_servers import ROOT
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.child_starter import ChildStarter
 from app.bridges.dap.manager import DebugOwner, Declared
-from app.bridges.process import Child
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.process import Child
 from app.errors import ToolError
 from app.states import DebugState
 from tests.bridges.conftest import until

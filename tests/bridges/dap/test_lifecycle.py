@@ -18,8 +18,8 @@ from subprocess import DEVNULL
 
 import pytest
 
-from app.bridges import proc
 from app.bridges.dap.manager import AttachRequest, DebugOwner, DebugSession, Stop
+from app.bridges.processes import proc
 from app.errors import ToolError
 from tests.bridges.conftest import children_of, descriptors, started_from_here, until
 from tests.bridges.dap.deaf_programs import DEAF

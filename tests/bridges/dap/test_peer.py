@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from app.bridges.dap.peer import MAX_REFUSAL, AdapterRefusal, DapPeer, RequestRefused
-from app.bridges.message_stream import PeerClosed
-from app.bridges.process import Child, ChildProcesses
+from app.bridges.processes.process import Child, ChildProcesses
+from app.bridges.rpc.message_stream import PeerClosed
 from tests.bridges.conftest import ENVIRONMENT, until
 
 COUNTERPART = """

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from app.bridges.dap.manager import AttachRequest, DebugOwner, DebugSession, Declared, Stop
-from app.bridges.process import Child
+from app.bridges.processes.process import Child
 from app.errors import ToolError
 from app.states import DebugState
 from tests.bridges.conftest import ENVIRONMENT, until

@@ -22,13 +22,14 @@ from app.bridges.lsp.manager import (
     ServerCages,
     ServerLimits,
 )
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages, Tier
-from app.tools.text_format import text_of
+from app.tools.project_files.text_format import text_of
 from app.workspace.tree_watch import TreeWatches
 from tests.bridges.conftest import IN_CAGES, children_of, until
 from tests.bridges.sandbox.caging import FULL
 from tests.language_servers import ROOT, server_command, server_environment
+from tests.machine import need_tier
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_language_server.py"
 QUICK = ServerLimits(initialize_seconds=5, request_seconds=10, look_seconds=0.05, back_off=(0.01, 0.02, 0.03))
@@ -88,6 +89,8 @@ async def open_place(
 ) -> AsyncIterator[Place]:
     """Open a project; when it is closed no process is left of it, and `watches` are closed. `caged`: its
     servers run in cages, as a machine of this `tier` has them."""
+    if caged:
+        need_tier(tier)
     root = root or base / "project"
     root.mkdir(parents=True, exist_ok=True)
     before = children_of(os.getpid()).keys()

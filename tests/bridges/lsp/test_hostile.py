@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from app.bridges import proc
 from app.bridges.lsp.client import ServerCapabilities, ServerRequests
 from app.bridges.lsp.watched import WatchedGlobs
+from app.bridges.processes import proc
 from app.errors import ToolError
 from tests.bridges.conftest import until
 from tests.bridges.lsp.conftest import Open, Place, messages

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.bridges.lsp.connection import options_for
-from app.bridges.lsp.servers import behaviour_of
+from app.bridges.lsp.server_behaviours import behaviour_of
 from app.workspace.tree_watch import TreeWatches
 from tests.bridges.lsp.conftest import messages, open_place, serving
 from tests.language_servers import copy_of

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from app.bridges.lsp.resolution import ResolvedServer
+from app.bridges.lsp.server_behaviours import behaviour_of
 from app.bridges.lsp.server_places import server_cage
-from app.bridges.lsp.servers import behaviour_of
 from app.cages.cage import Cage, Mount
-from app.cages.inner_environment import environment_inside
+from app.cages.inner_environment import allowed_environment, environment_inside
 
 pytestmark = pytest.mark.requirement("R8.where.lsp")
 
@@ -106,3 +106,25 @@ def test_variables_with_a_password_in_an_address_are_left_out() -> None:
         "OF": "a ftp://u:p@h",
     }
     assert environment_inside({**plain, **secret}, []) == plain
+
+
+@pytest.mark.requirement("R16.A4")
+def test_a_server_is_given_variables_of_a_list_only() -> None:
+    kept = {
+        "PATH": "/usr/bin",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C",
+        "GOFLAGS": "-mod=mod",
+        "JAVA_HOME": "/usr/lib/jvm",
+    }
+    secret = {
+        "AWS_SECRET_ACCESS_KEY": "canary",
+        "ANTHROPIC_API_KEY": "canary",
+        "KAGED_TOKEN": "canary",
+        "NODE_OPTIONS": "--require /tmp/x.js",
+        "LD_PRELOAD": "/tmp/x.so",
+        "SSH_AUTH_SOCK": "/tmp/agent",
+        "GOPROXY": "https://canary@proxy",
+        "ANYTHING": "canary",
+    }
+    assert allowed_environment({**kept, **secret}) == kept

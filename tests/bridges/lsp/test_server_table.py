@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from app.bridges.installation_hints import PACKAGE_MANAGERS
+from app.bridges.installed.installation_hints import PACKAGE_MANAGERS
 from app.bridges.lsp.resolution import Declared, ServerTable
-from app.bridges.lsp.servers import LANGUAGES, behaviour_of, known_behaviour
+from app.bridges.lsp.server_behaviours import behaviour_of, known_behaviour
+from app.bridges.lsp.servers import LANGUAGES
 
 WANTED = {
     "a.py": ("python", "python"),

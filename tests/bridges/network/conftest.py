@@ -123,7 +123,7 @@ async def running(
         listener,
         NetworkRules.of(allowed),
         dialler=Dialler(resolve=names, vet=vet),
-        tell=lambda event, data: told.append((event, data)),
+        emit=lambda event, data: told.append((event, data)),
         limits=limits,
     )
     proxy.start()

@@ -13,7 +13,7 @@ import pytest
 from app.bridges.network.dialling import Dialler, why_not_dialled
 from app.bridges.network.refusal import Refusal
 from app.bridges.network.resolving import SystemResolver
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.cages.address_vetting import Address
 from tests.bridges.conftest import ENVIRONMENT, descriptors, until
 from tests.bridges.network.conftest import Host, Names, echo, vet
@@ -139,3 +139,23 @@ async def test_the_systems_resolver_takes_the_name_as_it_is() -> None:
         async with asyncio.timeout(60):
             await SystemResolver()("does-not-exist.invalid")
     assert refused.value.kind == "unresolvable"
+
+
+@pytest.mark.requirement("R16.A14")
+async def test_a_name_of_the_operators_table_of_hosts_is_found_there_and_vetted(
+    host: Host, tmp_path: Path
+) -> None:
+    table = tmp_path / "hosts"
+    table.write_text(
+        "127.0.0.1 inner.test\n# 127.0.0.2 inner.test\n127.0.0.2  Outer.Test other.test # 127.0.0.9\n"
+        "no-address outer.test\n10.1.2.3 private.test\n"
+    )
+    resolve = SystemResolver(hosts_file=table)
+    assert await resolve("outer.test") == [ip_address("127.0.0.2")]
+    dialled = await Dialler(resolve=resolve, vet=vet).dial("inner.test", host.port)
+    with dialled.socket:
+        assert dialled.address == ip_address("127.0.0.1")
+    for name in ("inner.test", "private.test"):
+        with pytest.raises(Refusal) as refused:
+            await Dialler(resolve=resolve).dial(name, host.port)
+        assert refused.value.kind == "not_public"

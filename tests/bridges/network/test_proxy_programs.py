@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.network.proxy import CageProxy
-from app.bridges.network.proxy_variables import proxy_variables
-from app.bridges.process import ChildProcesses, Finished
+from app.bridges.network.proxy import CageProxy, proxy_variables
+from app.bridges.processes.process import ChildProcesses, Finished
 from app.cages.network_rules import NetworkRules
 from tests.bridges.conftest import ENVIRONMENT, descriptors, until
 from tests.bridges.network.conftest import Host, Running, echo, running

@@ -17,16 +17,18 @@ import pytest
 from app.bridges.plugins.manager import (
     CallContext,
     Clock,
+    Manifests,
     PluginCages,
     PluginDeclaration,
     PluginLimits,
     Plugins,
     StorageRefused,
 )
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages, Tier
 from tests.bridges.conftest import ENVIRONMENT, IN_CAGES, children_of, started_from_here, until
 from tests.bridges.sandbox.caging import FULL
+from tests.machine import need_tier
 
 HOSTILE = Path(__file__).parents[2] / "fakes" / "hostile_plugin.py"
 
@@ -178,6 +180,8 @@ async def opened(
 ) -> AsyncIterator[Bench]:
     """Open a project; when it is closed no process and no task is left of its plugins. `caged`: they run in
     cages, as a machine of this tier has them."""
+    if caged:
+        need_tier(tier)
     root = base / "project"
     root.mkdir(exist_ok=True)
     before = children_of(os.getpid()).keys()
@@ -187,12 +191,10 @@ async def opened(
     plugins = Plugins(
         children,
         environment={**ENVIRONMENT, "HOME": str(base), "OPENAI_API_KEY": "sk-secret"},
-        data_dir=base / "data",
-        search_paths=[base / "installed"],
+        manifests=Manifests(base / "data", [base / "installed"], system_config),
         storage=storage,
         record=lambda event, project, data: audited.append((event, project, data)),
         daemon_version="0.0.1",
-        system_config=system_config,
         limits=PluginLimits(**{"clock": clock, **limits}),
         cages=PluginCages(cages, (base / "data",)) if caged else None,
     )

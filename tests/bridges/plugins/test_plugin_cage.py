@@ -6,11 +6,13 @@ import json
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from app.bridges.installation_places import own_code
+from app.bridges.installed.installation_places import own_code
+from app.bridges.plugins.connection import Setting
 from app.bridges.plugins.manifest import parse_manifest
 from app.bridges.plugins.plugin_cage import plugin_cage
 from app.bridges.plugins.problems import PluginRefused
@@ -26,6 +28,7 @@ def cage_of(
     installed: bool = True,
     command: tuple[str, ...] = ("python", "plugin.py"),
     closed: tuple[Path, ...] = (),
+    path: str = PATH,
 ) -> Cage:
     root = base / "project"
     folder = base / "installed" / "notes" if installed else root / "plugins" / "notes"
@@ -40,7 +43,41 @@ def cage_of(
         "capabilities": list(capabilities),
     }
     manifest = parse_manifest(json.dumps(said).encode())
-    return plugin_cage(manifest, folder, root, {"PATH": PATH, "HOME": str(base / "home")}, closed=closed)
+    return plugin_cage(manifest, folder, root, {"PATH": path, "HOME": str(base / "home")}, closed=closed)
+
+
+@pytest.mark.requirement("R16.A9")
+def test_a_program_in_a_project_is_not_what_a_plugin_runs_on(tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere" / "bin"
+    (folder.parent / ".kaged").mkdir(parents=True)
+    (folder.parent / ".kaged" / "project.yaml").write_text("version: 1\n")
+    folder.mkdir()
+    planted = folder / "ruby"
+    planted.write_text(f"#!{tmp_path}/steered/bin/run\n")
+    planted.chmod(0o755)
+    (tmp_path / "steered" / "bin").mkdir(parents=True)
+    (tmp_path / "steered" / "bin" / "run").symlink_to("/bin/sh")
+    cage = cage_of(tmp_path, command=("ruby", "plugin.rb"), path=f"{folder}:{PATH}")
+    assert not [place for place in modes(cage) if place.is_relative_to(folder.parent)]
+    assert not [place for place in modes(cage) if place.is_relative_to(tmp_path / "steered")]
+
+
+@pytest.mark.requirement("R16.A9")
+def test_the_path_of_a_plugin_has_no_folder_of_a_project(tmp_path: Path) -> None:
+    (tmp_path / "shop" / ".kaged").mkdir(parents=True)
+    (tmp_path / "shop" / ".kaged" / "project.yaml").write_text("version: 1\n")
+    (tmp_path / "shop" / "bin").mkdir()
+    given = {"PATH": f"{tmp_path}/shop/bin:relative::/usr/bin", "HOME": str(tmp_path)}
+    setting = Setting(
+        SimpleNamespace(manifest=SimpleNamespace(env={})),  # type: ignore[arg-type]
+        project_id="prj_1",
+        project_root=tmp_path / "shop",
+        config={},
+        system_config={},
+        environment=given,
+        daemon_version="1",
+    )
+    assert setting.variables()["PATH"] == f"{Path(sys.executable).parent}:/usr/bin"
 
 
 def modes(cage: Cage) -> dict[Path, str]:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.errors import ToolError
 from tests.bridges.conftest import ENVIRONMENT, until
 from tests.bridges.plugins.conftest import Open

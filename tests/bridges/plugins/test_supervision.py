@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.bridges.supervisor import FailureWindow
+from app.bridges.processes.supervisor import FailureWindow
 from app.errors import Conflict
 from app.states import PLUGIN_MOVES, PluginState, move
 from tests.bridges.conftest import alive, descriptors, until

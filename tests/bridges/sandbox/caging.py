@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from app.bridges.child_starter import ChildStarter
-from app.bridges.process import Child, ChildProcesses, Finished
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.process import Child, ChildProcesses, Finished
 from app.bridges.sandbox.manager import Cages, Tier
 from app.cages.cage import Cage, Mount
+from tests.machine import need_tier
 
 FULL = Tier("full", "the tests need it")
 INSIDE = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -25,6 +26,7 @@ def cage_of(root: Path, *more: Mount, **fields: Any) -> Cage:
 @asynccontextmanager
 async def caged(children: ChildProcesses, root: Path, cage: Cage | None = None) -> AsyncIterator[Caged]:
     """Give a cage of the tier full, and end it."""
+    need_tier(FULL)
     cages = Cages(children, FULL)
     try:
         starter = await cages.children("test", cage or cage_of(root), root)

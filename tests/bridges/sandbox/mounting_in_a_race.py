@@ -1,6 +1,8 @@
 """Mounts on a folder that is swapped for a link meanwhile, in mounts of its own, and says what came of it.
 
-Run by `test_mount_races` as a program: by descriptor as the entrance of a cage does it, or by path.
+Run by `test_mount_races` as a program: by descriptor as the entrance of a cage does it, or by path. How often
+the folder is met in which of its two shapes is up to the machine and what else it does: the race goes on
+until every end that is asked for was seen often enough.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -60,9 +63,12 @@ def is_mount(path: Path) -> bool:
 
 
 def main() -> None:
-    mount, rounds, project, outside = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4])
-    at = json.loads(sys.argv[5])
-    ends = Counter(round_of(mount, project / "door", outside, at) for _ in range(rounds))
+    mount, project, outside = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    at, wanted, seconds = json.loads(sys.argv[4]), json.loads(sys.argv[5]), float(sys.argv[6])
+    ends: Counter[str] = Counter()
+    until = time.monotonic() + seconds
+    while any(ends[end] < times for end, times in wanted.items()) and time.monotonic() < until:
+        ends[round_of(mount, project / "door", outside, at)] += 1
     sys.stdout.write(json.dumps(ends))
 
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.cages.cage import Mount
 from tests.bridges.sandbox.caging import cage_of, caged
 

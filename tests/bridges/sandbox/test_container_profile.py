@@ -29,7 +29,7 @@ import asyncio, json, runpy, sys
 sys.stdin = open(sys.argv[1])
 runpy.run_path(sys.argv[2])
 sys.stdout.write("\\n")
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages
 from app.bridges.sandbox.tier_search import find_tier
 
@@ -105,12 +105,14 @@ def found_under(content: bytes, tmp_path: Path) -> list[list[str]]:
     return found
 
 
+@pytest.mark.needs("cages")
 def test_a_container_with_the_profile_holds_cages(tmp_path: Path) -> None:
     full, weaker = found_under(compiled(container_profile()), tmp_path)
     assert full[0] == "full", full
     assert weaker[0] == "landlock", weaker
 
 
+@pytest.mark.needs("cages")
 def test_a_container_without_it_has_landlock_only_and_is_told_what_to_do(tmp_path: Path) -> None:
     full, weaker = found_under(like_the_usual_one(), tmp_path)
     assert full[0] == "none"

@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from app.bridges.child_starter import ChildStarter
 from app.bridges.network.dialling import Dialler
-from app.bridges.process import ChildProcesses, Finished
+from app.bridges.processes.child_starter import ChildStarter
+from app.bridges.processes.process import ChildProcesses, Finished
 from app.bridges.sandbox.manager import Cages, Outside
 from tests.bridges.conftest import descriptors, until
 from tests.bridges.network.conftest import Host, Names, vet
 from tests.bridges.sandbox.caging import FULL, INSIDE, cage_of
+from tests.machine import need_tier
 
 pytestmark = pytest.mark.requirement("R8.net.proxy")
 
@@ -53,6 +54,7 @@ async def way(children: ChildProcesses, root: Path, *net: str, **fields: Any) ->
         dialler=lambda: Dialler(resolve=Names(TABLE), vet=vet),
         record=lambda event, project, data: told.append((event, project, data)),
     )
+    need_tier(FULL)
     cages = Cages(children, FULL, outside=outside)
     try:
         starter = await cages.children("test", cage_of(root, net=net, **fields), root, about=ABOUT)

@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).parents[3]
 DAEMON = """
 import asyncio, sys
 from pathlib import Path
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.manager import Cages, Tier
 from app.cages.cage import Cage, Mount
 
@@ -67,6 +67,7 @@ def _daemon(root: Path) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.requirement("R8.kernel.holder")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 async def test_a_daemon_that_is_killed_leaves_no_cage_behind(tmp_path: Path, number: signal.Signals) -> None:

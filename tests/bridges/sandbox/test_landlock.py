@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from app.bridges.child import Child, Finished, SpawnFailed
-from app.bridges.process import ChildProcesses
-from app.bridges.sandbox import own_folder
+from app.bridges.processes.child import Child, Finished, SpawnFailed
+from app.bridges.processes.process import ChildProcesses
+from app.bridges.sandbox import home
 from app.bridges.sandbox.bounds import bounded_together
 from app.bridges.sandbox.host_support import LANDLOCK_NEEDED, landlock_version
 from app.bridges.sandbox.manager import Cages, Tier
@@ -297,23 +297,23 @@ def test_folders_of_a_killed_daemon_are_removed_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(own_folder, "_YOUNG_SECONDS", -1.0)
-    used = own_folder.OwnFolder()
-    abandoned = own_folder.OwnFolder()
+    monkeypatch.setattr(home, "_YOUNG_SECONDS", -1.0)
+    used = home.HomeFolder()
+    abandoned = home.HomeFolder()
     (abandoned.path / "home" / "x").write_text("x")
     os.close(abandoned._descriptor)
     other = tmp_path / "kaged-cage-other"
     other.symlink_to(used.path)
     (tmp_path / "unlike").mkdir()
-    own_folder.remove_abandoned()
+    home.remove_abandoned()
     assert {one.name for one in tmp_path.iterdir()} == {used.path.name, "kaged-cage-other", "unlike"}
     assert sorted(one.name for one in used.path.iterdir()) == ["home", "tmp"]
     used.remove()
     assert not used.path.exists()
-    monkeypatch.setattr(own_folder, "_YOUNG_SECONDS", 60.0)
-    young = own_folder.OwnFolder()
+    monkeypatch.setattr(home, "_YOUNG_SECONDS", 60.0)
+    young = home.HomeFolder()
     os.close(young._descriptor)
-    own_folder.remove_abandoned()
+    home.remove_abandoned()
     assert young.path.exists()
 
 

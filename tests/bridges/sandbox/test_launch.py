@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.process import ChildProcesses, SpawnFailed
+from app.bridges.processes.process import ChildProcesses, SpawnFailed
 from app.bridges.pty.manager import CommandSpec, TerminalManager
 from tests.bridges.conftest import children_of, descriptors, until
 from tests.bridges.sandbox.caging import INSIDE, Caged, caged

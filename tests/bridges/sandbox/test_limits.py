@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox.bounds import ControlGroups, process_limits
 from app.bridges.sandbox.holder import Holder
 from app.bridges.sandbox.manager import Cages, Tier
@@ -19,6 +19,7 @@ from app.cages.file_grants import Mode
 from app.errors import ToolError
 from tests.bridges.conftest import until
 from tests.bridges.sandbox.caging import FULL, INSIDE, Caged, cage_of, caged
+from tests.machine import need_tier
 
 TAKES = "python3 -c \"x = b'x' * {mib} * 2**20; print(len(x))\""
 
@@ -120,6 +121,7 @@ def test_without_control_groups_there_are_none(tmp_path: Path) -> None:
 async def test_after_the_wall_time_everything_is_ended_and_nothing_is_started(
     children: ChildProcesses, tmp_path: Path, tier: Tier
 ) -> None:
+    need_tier(tier)
     cages = Cages(children, tier)
     try:
         cage = cage_of(tmp_path, limits=CageLimits(walltime_seconds=1))

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox import quarantine
 from app.bridges.sandbox.manager import Cages, Outside, Settled
 from app.bridges.sandbox.protected import ProtectedNames
@@ -22,6 +22,7 @@ from app.cages.cage import Cage, Mount
 from app.errors import ToolError
 from tests.bridges.sandbox import mounting_outside
 from tests.bridges.sandbox.caging import FULL, INSIDE, Caged, cage_of
+from tests.machine import need_tier
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -34,6 +35,7 @@ class Project:
         self.quarantine = folder / "quarantine"
         self.told: list[tuple[str, dict[str, Any]]] = []
         outside = Outside(record=lambda event, _, data: self.told.append((event, data)))
+        need_tier(FULL)
         self.cages = Cages(children, FULL, outside=outside, quarantine=self.quarantine)
         for name in (".git", "a/b/.git", "docs", "secrets/deep/open"):
             (self.root / name).mkdir(parents=True)
@@ -277,6 +279,7 @@ async def test_a_project_that_is_called_by_a_link_is_where_it_is_called(
     (tmp_path / "real").mkdir()
     (tmp_path / "named").symlink_to(tmp_path / "real")
     root = tmp_path / "named"
+    need_tier(FULL)
     cages = Cages(children, FULL)
     try:
         starter = await cages.children("test", cage_of(root), root)
@@ -288,6 +291,7 @@ async def test_a_project_that_is_called_by_a_link_is_where_it_is_called(
 
 
 async def test_the_whole_file_system_is_not_granted(children: ChildProcesses, tmp_path: Path) -> None:
+    need_tier(FULL)
     cages = Cages(children, FULL)
     try:
         starter = await cages.children("test", Cage(mounts=(Mount(Path("/"), "rw"),)), tmp_path)
@@ -350,7 +354,7 @@ def test_copies_leave_room_for_the_daemon(tmp_path: Path, monkeypatch: pytest.Mo
 def test_more_names_than_are_noted_are_found_one_part_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.bridges.sandbox.protected.MAX_NAMES", 10)
+    monkeypatch.setattr("app.bridges.sandbox.protected.MAX_KNOWN", 10)
     for number in range(25):
         (tmp_path / f"{number:02}").mkdir()
         (tmp_path / f"{number:02}/.git").mkdir()
@@ -376,6 +380,7 @@ async def test_what_is_removed_and_made_anew_by_somebody_else_is_frozen_again(pr
     assert (project.root / "a/.envrc").read_text() == "again"
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.requirement("R8.kernel.launch")
 def test_what_is_mounted_outside_does_not_come_into_a_cage_that_is_there(tmp_path: Path) -> None:
     for folder in mounting_outside.FOLDERS:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.process import ChildProcesses, SpawnFailed
+from app.bridges.processes.process import ChildProcesses, SpawnFailed
 from app.bridges.sandbox.manager import Cages
 from app.errors import ToolError
 from tests.bridges.sandbox.caging import FULL, INSIDE, Caged, cage_of
+from tests.machine import need_tier
 
 KEY = "test"
 
@@ -21,6 +22,7 @@ KEY = "test"
 @pytest.fixture
 async def cages(children: ChildProcesses, tmp_path: Path) -> AsyncIterator[Cages]:
     (tmp_path / "project").mkdir()
+    need_tier(FULL)
     made = Cages(children, FULL, quarantine=tmp_path / "quarantine")
     yield made
     await made.aclose()
@@ -98,7 +100,7 @@ async def test_a_start_that_fails_makes_nothing_the_cages(cages: Cages, tmp_path
 async def test_what_was_too_much_to_be_taken_away_at_once_is_taken_away_later(
     cages: Cages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.bridges.sandbox.protected.MAX_NAMES", 5)
+    monkeypatch.setattr("app.bridges.sandbox.protected.MAX_KNOWN", 5)
     monkeypatch.setattr("app.bridges.sandbox.new_names.MAX_ROUNDS", 2)
     root = tmp_path / "project"
     cage = await begun(cages, root)

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from bench.caged_command import AT_MOST_MS, once
 from tests.bridges.sandbox.caging import caged
 

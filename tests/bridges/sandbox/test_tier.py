@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.bridges.process import ChildProcesses
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.sandbox import canary, tier_search
 from app.bridges.sandbox.canary import Trial, try_cage
 from app.bridges.sandbox.host_support import Host, look_at_host
@@ -55,6 +55,7 @@ async def keeper(children: ChildProcesses) -> AsyncIterator[Keeper]:
         await cages.aclose()
 
 
+@pytest.mark.needs("cages")
 async def test_a_machine_with_namespaces_holds_a_cage(keeper: Keeper) -> None:
     await try_cage("full", keeper)
     before = descriptors().keys()
@@ -67,6 +68,7 @@ async def test_a_machine_with_namespaces_holds_a_cage(keeper: Keeper) -> None:
     assert descriptors().keys() == before
 
 
+@pytest.mark.needs("cages")
 async def test_a_trial_takes_as_long_as_some_small_programs(keeper: Keeper) -> None:
     """A tenth of a second where a program of Python takes fifteen milliseconds."""
     trials, programs = [], []
@@ -105,6 +107,7 @@ class Leaky:
         pass
 
 
+@pytest.mark.needs("cages")
 async def test_a_cage_that_holds_nothing_back_is_seen(children: ChildProcesses) -> None:
     trial = await try_cage("full", lambda _: Leaky(children))
     failed = dict(trial.failed)
@@ -213,6 +216,7 @@ async def test_a_cage_that_cannot_be_made_says_what_to_do(
     assert "without" not in (tier.advice or "")
 
 
+@pytest.mark.needs("cages")
 async def test_an_old_bubblewrap_is_told_as_one(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refused(*_: object) -> Trial:
         return Trial(problem="bwrap: Unknown option --bind-fd")
@@ -233,6 +237,7 @@ async def test_an_old_landlock_is_not_tried(
     assert "Linux 6.12" in tier.reason
 
 
+@pytest.mark.needs("cages")
 def test_the_host_is_described() -> None:
     found = dict(look_at_host().findings())
     assert found.keys() == {"bubblewrap", "user namespaces", "landlock", "container", "bounds", "user"}

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from app.harness.checkpoints.git_objects import MAX_UNTRACKED, GitObjects
 from app.ids import new_id
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -397,3 +398,35 @@ async def test_tools_wait_until_the_files_are_noted(
     assert (root / "new.txt").exists()
     await rolled_back(at, posted["message"]["id"])
     assert not (root / "new.txt").exists()
+
+
+@pytest.mark.requirement("R16.B19")
+async def test_generated_files_in_great_number_are_not_noted_and_cost_a_later_message_nothing(
+    at: Driver, fake: FakeProvider, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "generated").mkdir()
+    for number in range(MAX_UNTRACKED + 1):
+        (root / "generated" / f"{number}").touch()
+    checkpoint = await paused(at, fake, "One", "Half")
+    notes = at.daemon.services.sessions._services.notes
+    await notes.settled(at.session_id)
+    shown = await at.session_call("GET", f"/checkpoints/{checkpoint['id']}")
+    assert shown["worktree"]["state"] == "skipped"
+    assert ".gitignore" in shown["worktree"]["detail"]
+    asked: list[str] = []
+    real = GitObjects._git
+
+    async def counted(self: GitObjects, arguments: Any, *more: Any, **options: Any) -> bytes:
+        asked.append(arguments[0])
+        return await real(self, arguments, *more, **options)
+
+    monkeypatch.setattr(GitObjects, "_git", counted)
+    fake.script(text_reply("Well."))
+    await at.session_call("POST", "/resume", status=201)
+    await notes.settled(at.session_id)
+    async with at.watching() as watch:
+        await watch.until_state("idle")
+    fake.script(text_reply("Two: done."))
+    await at.run("Two")
+    await notes.settled(at.session_id)
+    assert "ls-files" not in asked

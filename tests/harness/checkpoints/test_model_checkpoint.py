@@ -98,8 +98,8 @@ async def test_a_failure_after_the_request_still_pauses(asking: Driver, fake: Fa
 
 
 async def test_the_root_agent_has_the_tool_by_its_place(driver: Driver) -> None:
-    tools = await driver.call("GET", f"/projects/{driver.project_id}/agents/primary/tools")
-    (own,) = (tool for tool in tools["tools"] if tool["name"] == "kaged.checkpoint")
+    tools = await driver.call("GET", f"/projects/{driver.project_id}/agents/primary/tools?limit=100")
+    (own,) = (tool for tool in tools["items"] if tool["name"] == "kaged.checkpoint")
     assert own["enabled"] and own["origin"] == "role"
 
 

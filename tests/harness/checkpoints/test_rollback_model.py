@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from app.errors import Conflict
-from app.harness.checkpoints.past import conversation_at
-from app.harness.checkpoints.point import point_at
-from app.harness.checkpoints.superseding import find_undoable, plan_rollback, restore, roll_back
 from app.harness.compaction import records
+from app.harness.sessions.history_at import conversation_at
+from app.harness.sessions.point import point_at
+from app.harness.sessions.superseding import find_undoable, plan_rollback, restore, roll_back
 from app.ids import new_id, now_ms
 from app.storage.models import Compaction, Message
 from app.storage.storage import Storage

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from app.harness.history import History
+from app.harness.conversation.history import History
 from app.storage.models import Message
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider

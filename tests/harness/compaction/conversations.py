@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.harness.history import History
+from app.harness.conversation.history import History
 from app.ids import new_id
 from app.messages import AssistantMessage, ModelMessage, TextBlock, ToolCallBlock, ToolResultsMessage
 from app.storage.models import Message

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from app.harness import history as history_module
 from app.harness.compaction.compactor import Compactor
 from app.harness.compaction.threshold import FALLBACK_WINDOW, RESERVED_OUTPUT, threshold_of
-from app.harness.estimate import ConversationEstimate, estimate_message
-from app.harness.history import History
+from app.harness.conversation import history as history_module
+from app.harness.conversation.estimate import ConversationEstimate, estimate_message
+from app.harness.conversation.history import History
+from app.harness.loop.run_factory import build_run
 from app.harness.providers.provider import EncodingCache
-from app.harness.run_context import RunContext
-from app.harness.run_factory import build_run
+from app.harness.run.run_context import RunContext
 from app.messages import ModelMessage, SystemBlock, ToolSpec, Usage
 from tests.fakes.provider_script import Reply, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -33,7 +33,7 @@ async def context_of(driver: Driver) -> RunContext:
     services = driver.daemon.services.sessions
     runs = await services._runs_of(driver.session_id)
     await runs.conversation()
-    return (await build_run(services._services, runs, None, None, None)).context
+    return (await build_run(services._services.runs, runs, None, None, None)).context
 
 
 def test_system_prompt_and_tools_are_part_of_it() -> None:
@@ -155,10 +155,10 @@ async def test_ten_thousand_messages_are_compacted_without_holding_the_event_loo
         rows = traffic(5_000, words=60, session_id=driver.session_id)
         await driver.daemon.services.storage.write(lambda uow: uow.messages.add_many(rows))
         run = await context_of(driver)
-        compactor = Compactor(run, driver.daemon.services.sessions._services.compaction)
+        compactor = Compactor(run, driver.daemon.services.sessions._services.runs.compaction)
         with watched_loop() as watch:
             done = await compactor.compact("threshold_crossed", "drop")
-            await run.settle()
+            await run.journal.settle()
         watch.check()
         assert len(done.record.superseded_message_ids) > 9_500
         again, _ = await driver.daemon.services.sessions._services.load_history(driver.session_id)

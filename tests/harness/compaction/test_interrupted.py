@@ -57,15 +57,15 @@ async def test_when_storing_fails_the_conversation_in_memory_is_as_before(
         await driver.daemon.services.storage.write(lambda uow: uow.messages.add_many(rows))
         run = await context_of(driver)
         before = list(run.history.visible)
-        compactor = Compactor(run, driver.daemon.services.sessions._services.compaction)
+        compactor = Compactor(run, driver.daemon.services.sessions._services.runs.compaction)
         with monkeypatch.context() as patched:
             patched.setattr(compactor_module, "apply", broken)
             with pytest.raises(StorageError):
                 await compactor.compact("operator_manual", "drop")
         assert run.history.visible == before
-        run._writes.clear()
+        run.journal._writes.clear()
         done = await compactor.compact("operator_manual", "drop")
-        await run.settle()
+        await run.journal.settle()
         assert done.outcome == "completed"
         again, _ = await driver.daemon.services.sessions._services.load_history(driver.session_id)
         assert again.visible == run.history.visible
@@ -85,12 +85,12 @@ async def test_a_cancelled_waiter_does_not_undo_what_is_being_stored(
             return supersede(*arguments)
 
         monkeypatch.setattr(run.history, "supersede", noticed)
-        compactor = Compactor(run, driver.daemon.services.sessions._services.compaction)
+        compactor = Compactor(run, driver.daemon.services.sessions._services.runs.compaction)
         compacting = asyncio.create_task(compactor.compact("operator_manual", "drop"))
         await swapped.wait()
         compacting.cancel()
         await asyncio.gather(compacting, return_exceptions=True)
-        await run.settle()
+        await run.journal.settle()
         again, _ = await driver.daemon.services.sessions._services.load_history(driver.session_id)
         assert again.visible == run.history.visible
         assert len(again.visible) < 121

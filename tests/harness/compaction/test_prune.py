@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from app.harness.compaction.always_keep import names_tool
 from app.harness.compaction.prune import ToolOutputPruner
+from app.harness.conversation.estimate import estimate_text
+from app.harness.conversation.history import History
+from app.harness.conversation.view import notice
 from app.harness.dsl.spec import PruneSpec
-from app.harness.estimate import estimate_text
-from app.harness.history import History
-from app.harness.view import notice
 from app.messages import ToolResultsMessage
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider

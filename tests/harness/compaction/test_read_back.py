@@ -14,11 +14,11 @@ from app.harness.compaction.plan import Plan, Summary
 from app.harness.compaction.prune import ToolOutputPruner
 from app.harness.compaction.records import summary_row
 from app.harness.compaction.units import rows_of, units_of
+from app.harness.conversation.history import History
+from app.harness.conversation.message_rows import assistant_blocks, tool_result
+from app.harness.conversation.older_results import leave_out_results
+from app.harness.conversation.view import View, is_summary
 from app.harness.dsl.spec import PruneSpec
-from app.harness.history import History
-from app.harness.message_rows import assistant_blocks, tool_result
-from app.harness.older_results import leave_out_results
-from app.harness.view import View, is_summary
 from app.messages import ModelMessage
 from app.storage.models import Compaction, Message
 from tests.harness.compaction.conversations import SESSION, check_pairs, exchange, row
@@ -150,7 +150,7 @@ def test_what_is_read_back_is_what_was_left_and_what_was_sent(life: list[tuple[A
         assert it.history.tokens() == sum(
             entry.tokens
             for index, entry in enumerate(it.history.entries)
-            if index == 0 or index >= it.history._hidden_before
+            if index == 0 or index >= it.history._hidden_before or entry.is_summary
         )
     for sent, last, noted in it.sent:
         assert it.read_back(last, noted) == sent

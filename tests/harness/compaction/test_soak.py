@@ -11,10 +11,10 @@ import pytest
 
 from app.harness.compaction.compactor import Compactor
 from app.harness.compaction.threshold import threshold_of
-from app.harness.history import Entry
-from app.harness.message_rows import tool_result
-from app.harness.run_context import RunContext
-from app.harness.run_factory import build_run
+from app.harness.conversation.history import Entry
+from app.harness.conversation.message_rows import tool_result
+from app.harness.loop.run_factory import build_run
+from app.harness.run.run_context import RunContext
 from app.messages import TextBlock, ToolCallBlock
 from app.storage.models import Message
 from tests.fakes.provider_script import text_reply
@@ -48,7 +48,7 @@ class Traffic:
     def store(self, rows: list[Message]) -> None:
         self.count += len(rows)
         placed = [r.model_copy(update={"session_id": self.session_id}) for r in rows]
-        self.run.record(work=lambda uow: uow.messages.add_many(placed))
+        self.run.journal.record(work=lambda uow: uow.messages.add_many(placed))
 
     def post(self, text: str) -> None:
         posted = row("operator", text, self.run.history.take_position())
@@ -78,7 +78,7 @@ def check(traffic: Traffic, driver: Driver) -> None:
     """What must hold whenever a model would be called."""
     run, history = traffic.run, traffic.run.history
     threshold = threshold_of(run, driver.daemon.services.providers.catalog)
-    total = run.estimate.request(history.tokens(), run.system(), run.tools) + threshold.reserve
+    total = run.estimate.request(history.tokens(), run.plan.system(), run.plan.tools) + threshold.reserve
     assert total < threshold.upper * threshold.window
     assert history.visible is history.messages
 
@@ -97,25 +97,25 @@ async def compact_sixty_times(driver: Driver, traffic: Traffic) -> list[int]:
     """Grow until there were as many messages and compactions as are wanted; return the memory after
     each compaction."""
     services = driver.daemon.services.sessions
-    compactor = Compactor(traffic.run, services._services.compaction)
+    compactor = Compactor(traffic.run, services._services.runs.compaction)
     generation, memory = traffic.run.history.generation, []
     while traffic.count < MESSAGES or len(memory) < COMPACTIONS:
         traffic.step()
         if traffic.count % 500 < 2:
             traffic.post(f"Go on with {traffic.count}.")
         if await compactor.before_call():
-            await traffic.run.settle()
+            await traffic.run.journal.settle()
             (proposal,) = [c for c in await proposals(driver) if c.state == "proposed"]
             await services.compactions.approve(driver.session_id, proposal.id, "operator")
-            compactor = Compactor(traffic.run, services._services.compaction)
+            compactor = Compactor(traffic.run, services._services.runs.compaction)
         check(traffic, driver)
         if traffic.run.history.generation != generation:
             generation = traffic.run.history.generation
             check_whole(traffic)
             memory.append(resident_bytes())
-        if len(traffic.run._writes) > 200:
-            await traffic.run.settle()
-    await traffic.run.settle()
+        if len(traffic.run.journal._writes) > 200:
+            await traffic.run.journal.settle()
+    await traffic.run.journal.settle()
     return memory
 
 
@@ -140,7 +140,7 @@ async def test_ten_thousand_messages_through_sixty_compactions(
         services = driver.daemon.services.sessions
         runs = await services._runs_of(driver.session_id)
         await runs.conversation()
-        traffic = Traffic(driver, (await build_run(services._services, runs, None, None, None)).context)
+        traffic = Traffic(driver, (await build_run(services._services.runs, runs, None, None, None)).context)
         traffic.post("The task: keep this sentence.")
         memory = await compact_sixty_times(driver, traffic)
 

@@ -9,12 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.harness.compaction.always_keep import always_kept, names_tool
+from app.harness.compaction.notes import NOTE_TOKENS
 from app.harness.compaction.plan import Window
 from app.harness.compaction.strategies.drop import drop
 from app.harness.compaction.threshold import Threshold
 from app.harness.compaction.units import units_of
+from app.harness.conversation.estimate import MESSAGE_OVERHEAD, estimate_text
+from app.harness.conversation.history import History
 from app.harness.dsl.spec import AlwaysKeep
-from app.harness.history import History
 from app.storage.models import Message
 from tests.harness.compaction.conversations import check_pairs, exchange, row, traffic
 
@@ -100,8 +102,12 @@ def test_a_drop_never_splits_a_pair_never_takes_what_is_kept_and_takes_no_more_t
     left = window.tokens - sum(unit.tokens for unit in plan.gone)
     candidates = window.candidates()
     assert plan.gone == candidates[: len(plan.gone)]
-    assert left <= goal or len(plan.gone) == len(candidates)
-    assert not plan.gone or left + plan.gone[-1].tokens > goal
+    if plan.gone:
+        assert left + NOTE_TOKENS <= goal or len(plan.gone) == len(candidates)
+        assert left + plan.gone[-1].tokens + NOTE_TOKENS > goal
+        assert plan.summary is not None and estimate_text(plan.summary.text) + MESSAGE_OVERHEAD <= NOTE_TOKENS
+    else:
+        assert sum(unit.tokens for unit in window.oldest(NOTE_TOKENS)) <= NOTE_TOKENS
     history.supersede([entry for unit in plan.gone for entry in unit.entries], None)
     check_pairs(history.messages)
 

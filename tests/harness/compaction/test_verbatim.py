@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 import pytest
 
-from app.harness.todo_lists import SessionTodos
+from app.harness.run.todo_lists import SessionTodos
 from app.ids import new_id, now_ms
 from app.storage.models import Interaction, Message
-from app.tools.ports import TodoItem, TodoState
+from app.tools.contract.ports import TodoItem, TodoState
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.compaction.scene import LIMITS, PRICES, SUMMARIZE, compactions, small, texts, to, verified

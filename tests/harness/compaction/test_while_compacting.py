@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.harness.compaction import commands
+from app.harness.sessions import compactions as commands
 from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.compaction.scene import SUMMARIZE, compactions, reads, small, texts, to
@@ -56,7 +56,7 @@ async def test_a_compaction_that_has_begun_at_a_boundary_is_waited_for(
         await driver.post("Read")
         await watch.until(lambda f: f["type"] == "message.delta" and f["payload"]["delta"] == "Mo")
         asking = asking_for_a_summary(driver)
-        await until(lambda: runs_of(driver).active.context.compaction_requests._waiting)
+        await until(lambda: runs_of(driver).active.context.controls.compactions._waiting)
         answering.gate.set()
         while not to("sum", fake):
             await fake.changed()
@@ -81,7 +81,7 @@ async def test_a_compaction_that_a_cancel_cuts_off_at_a_boundary_is_not_done_aft
         await driver.post("Read")
         await watch.until(lambda f: f["type"] == "message.delta" and f["payload"]["delta"] == "Mo")
         asking = asking_for_a_summary(driver, status=409)
-        await until(lambda: runs_of(driver).active.context.compaction_requests._waiting)
+        await until(lambda: runs_of(driver).active.context.controls.compactions._waiting)
         answering.gate.set()
         while not to("sum", fake):
             await fake.changed()

@@ -183,7 +183,7 @@ async def test_what_comes_too_late_for_a_child_is_told_to_the_root(
     drive: Drive, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hold, thinking = Hold(), Hold()
-    monkeypatch.setattr("app.harness.delegation.delegations.ChildRun.take_late", lambda _: [])
+    monkeypatch.setattr("app.harness.delegation.delegations.ChildRun.drain_late", lambda _: [])
     cast.script("primary", calling(("agent-lead", {"task": "lead"})), text_reply("Done."), text_reply("Ah."))
     cast.script("lead", task(background=True), Reply((thinking, Text("Hm."))))
     cast.script("coder", Reply((hold, Text("Written."))))

@@ -67,20 +67,26 @@ async def test_time_runs_out_for_the_whole_tree(drive: Drive, cast: Cast) -> Non
     check_stream(watch.frames)
 
 
-@pytest.mark.requirement("R6.delegation.own")
+@pytest.mark.requirement("R6.delegation.own", "R16.B21")
 async def test_what_children_cost_is_told_apart(
     drive: Drive, cast: Cast, settings_overrides: dict[str, Any]
 ) -> None:
     prices = {"fake:model-a": {"input": 1.0, "output": 1.0}}
     cast.script("primary", calling(("agent-coder", {"task": "x"})), text_reply("Done."))
     async with drive(LIMITED, prices=prices) as driver:
-        await driver.run("Go")
+        watch = await driver.run("Go")
         cost = (await driver.session_call("GET"))["cost_usd"]
+        listed = await driver.last_run()
         run = await driver.call("GET", f"/runs/{(await driver.last_run())['id']}")
 
     assert cost["subagents"] == pytest.approx(15e-6) and cost["primary"] == pytest.approx(30e-6)
     assert cost["total"] == pytest.approx(45e-6)
     assert run["cost_usd"] == pytest.approx(30e-6)
+    assert run["total_cost_usd"] == pytest.approx(45e-6)
+    assert (run["usage"]["input_tokens"], run["total_usage"]["input_tokens"]) == (20, 30)
+    assert listed["total_cost_usd"] == pytest.approx(45e-6)
+    told = watch.of("run.ended")[-1]["payload"]
+    assert told["cost_usd"] == pytest.approx(30e-6) and told["total_cost_usd"] == pytest.approx(45e-6)
     assert run["children"][0]["cost_usd"] == pytest.approx(15e-6)
 
 

@@ -60,19 +60,21 @@ async def test_no_sibling_dispatch(drive: Drive, cast: Cast) -> None:
     cast.script("a", calling(("agent-b", {"task": "y"})), text_reply("No way."))
     async with drive(family) as driver:
         await driver.run("Go")
-        listed = await driver.call("GET", f"/projects/{driver.project_id}/agents/primary/tools")
-        none = await driver.call("GET", f"/projects/{driver.project_id}/agents/primary.subagents.a/tools")
-        everything = await driver.call("GET", "/tools")
+        listed = await driver.call("GET", f"/projects/{driver.project_id}/agents/primary/tools?limit=100")
+        none = await driver.call(
+            "GET", f"/projects/{driver.project_id}/agents/primary.subagents.a/tools?limit=100"
+        )
+        everything = await driver.call("GET", "/tools?limit=100")
         synthesized = await driver.call("GET", f"/projects/{driver.project_id}/dsl/synthesized")
 
     assert [name for name in cast.tools("primary") if name.startswith("agent-")] == ["agent-a", "agent-b"]
     assert not [name for name in cast.tools("a") if name.startswith("agent-")]
     assert "tool_not_found" in cast.messages("a")[-1]["content"] and not cast.requests["b"]
-    own = {tool["name"]: tool for tool in listed["tools"] if tool["name"].startswith("agent-")}
+    own = {tool["name"]: tool for tool in listed["items"] if tool["name"].startswith("agent-")}
     assert own["agent-b"]["enabled"] and own["agent-b"]["description"] == "Knows what b knows."
     assert own["agent-b"]["parameters"]["required"] == ["task"]
-    assert not [tool for tool in none["tools"] if tool["name"].startswith("agent-")]
-    assert not [tool for tool in everything["tools"] if tool["name"].startswith("agent-")]
+    assert not [tool for tool in none["items"] if tool["name"].startswith("agent-")]
+    assert not [tool for tool in everything["items"] if tool["name"].startswith("agent-")]
     assert synthesized["primary"]["tools"]["agent-a"]["origin"] == "subagent"
     assert "agent-b" not in synthesized["primary"]["subagents"]["a"]["tools"]
 
@@ -83,9 +85,9 @@ async def test_per_agent_tool_resolution(drive: Drive, cast: Cast) -> None:
     cast.script("primary", calling(("agent-coder", {"task": "x"})), text_reply("Done."))
     async with drive(family) as driver:
         await driver.run("Go")
-        listed = await driver.call("GET", f"/projects/{driver.project_id}/agents/primary/tools")
+        listed = await driver.call("GET", f"/projects/{driver.project_id}/agents/primary/tools?limit=100")
 
-    roles = {tool["name"] for tool in listed["tools"] if tool["origin"] == "role"}
+    roles = {tool["name"] for tool in listed["items"] if tool["origin"] == "role"}
     assert all(name.startswith("kaged.") for name in roles)
     assert set(cast.tools("primary")) == {name.replace(".", "_") for name in roles} | {"agent-coder"}
     assert cast.tools("coder") and all(name.startswith("file_") for name in cast.tools("coder"))

@@ -15,7 +15,7 @@ from app.harness.delegation.hooks import (
     DelegationHooks,
     StartVerdict,
 )
-from app.harness.loop import LoopOutcome
+from app.harness.loop.loop import LoopOutcome
 from app.messages import ModelMessage
 from tests.fakes.provider_script import text_reply
 from tests.harness.delegation.conftest import Drive
@@ -57,7 +57,7 @@ def hooked(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def put(recorder: Recorder) -> Recorder:
         hooks = DelegationHooks(start=(recorder,), complete=(recorder,), filters=(recorder,))
-        monkeypatch.setattr("app.harness.session_manager.DelegationHooks", lambda: hooks)
+        monkeypatch.setattr("app.daemon.session_setup.DelegationHooks", lambda: hooks)
         return recorder
 
     return put

@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 
 from app.harness.compaction.facts import Facts
+from app.harness.conversation.estimate import estimate_text
 from app.harness.delegation.answers import proposed_todos
 from app.harness.delegation.forwarding import MAX_TOKENS, forward
 from app.harness.delegation.hooks import Delegation, DelegationHooks
 from app.harness.delegation.outside_cage import Outside, SeenLines
-from app.harness.estimate import estimate_text
 from app.messages import AssistantMessage, ModelMessage, TextBlock, UserMessage
 from tests.harness.loop_watch import watched_loop
 

@@ -88,11 +88,9 @@ async def test_a_child_that_is_stopped_before_its_first_step_ends_too(
     class Stops:
         async def on_start(self, delegation: Delegation) -> None:
             root = next(iter(delegation.parent.lineage()))
-            root.stopping = how  # type: ignore[assignment]
+            root.controls.stopping = how  # type: ignore[assignment]
 
-    monkeypatch.setattr(
-        "app.harness.session_manager.DelegationHooks", lambda: DelegationHooks(start=(Stops(),))
-    )
+    monkeypatch.setattr("app.daemon.session_setup.DelegationHooks", lambda: DelegationHooks(start=(Stops(),)))
     cast.script("primary", calling(("agent-d", {"task": "x"})))
     async with drive(DEEP) as driver, driver.watching() as watch:
         await driver.post("Go")

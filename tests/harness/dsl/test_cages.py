@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.harness.dsl.compiler import CompileResult
+from app.cages.file_grants import FileGrants
+from app.harness.dsl.compiler import CompileResult, compile_project
 from app.harness.dsl.spec_cage import CageSpec
-from tests.harness.dsl.projects import MINIMAL, codes, compiled, found
+from app.harness.projects.run_cage import cage_of
+from tests.harness.dsl.projects import MINIMAL, Catalog, codes, compiled, write_project
 
 AGENT = "model: m, system_prompt: prompts/primary.md, description: d, tools: {read: {enabled: true}}"
 
@@ -37,13 +39,38 @@ def test_every_default_of_a_cage_is_filled_in(tmp_path: Path) -> None:
         "capabilities": [],
         "env": {},
         "ipc": [],
-        "outside": "mark",
+        "outside": "none",
     }
 
 
-def test_the_root_agent_is_not_caged_yet(tmp_path: Path) -> None:
-    result = compiled(tmp_path, MINIMAL.replace("disabled", "{fs: []}"))
-    assert found(result) == [("root_cage", 6, 9, "primary.cage")]
+BLOCK = """{fs: [{mode: rw, path: "{workspace}/src"}, {mode: deny, path: src/keys}],
+    net: {allow: ["a.org:443", "*.b.org"]}, state: persistent, seccomp: relaxed, capabilities: [shell, exec],
+    env: {CI: "1"}, ipc: [unix], outside: none,
+    limits: {walltime_seconds: 1, cpu_seconds: 2, memory_mb: 3, pids: 4, file_size_mb: 5, open_files: 6}}"""
+
+
+@pytest.mark.requirement("R16.A2")
+def test_a_cage_means_the_same_on_the_root_agent_as_on_others(tmp_path: Path) -> None:
+    of_root = compiled(tmp_path / "root", MINIMAL.replace("disabled", BLOCK)).require().root.cage
+    of_child = child(tmp_path / "child", BLOCK).require().root.children["child"].cage
+    assert of_root == of_child != "disabled"
+    wrong = compiled(tmp_path / "wrong", MINIMAL.replace("disabled", "{fs: [{mode: rw, path: /etc}]}"))
+    assert codes(wrong) == ["path_outside_project"]
+
+
+@pytest.mark.requirement("R16.A2")
+def test_children_of_a_caged_root_agent_are_never_wider_than_it(tmp_path: Path) -> None:
+    text = MINIMAL.replace("disabled", "{fs: [{mode: ro, path: src}], capabilities: [shell]}")
+    wide = "{fs: [{mode: rw, path: .}], capabilities: [shell, exec], net: {allow: [a.org]}}"
+    for cage in ("disabled", wide):
+        root = tmp_path / str(len(cage))
+        result = compiled(root, f"{text}  subagents:\n    child: {{{AGENT}, cage: {cage}}}\n")
+        assert codes(result) == ["cage_broader"]
+        inner = result.require().root.children["child"].cage
+        assert inner != "disabled"
+        assert (inner.capabilities, inner.net.allow) == (["shell"], [])
+        rights = {one.path: one.mode for one in inner.fs}
+        assert rights["src"] == "ro" and rights.get(".", "deny") == "deny"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +147,7 @@ def test_a_child_cage_that_is_broader_is_a_warning(tmp_path: Path, parent: str, 
 @pytest.mark.parametrize(
     ("parent", "cage"),
     [
-        ("disabled", "{fs: [{mode: rw, path: .}], net: {allow: ['*.org']}}"),
+        ("disabled", "{fs: [{mode: rw, path: .}], net: {allow: ['*.example.org']}}"),
         ("{fs: [{mode: rw, path: src}]}", "{fs: [{mode: ro, path: src/a}, {mode: deny, path: other}]}"),
         ("{net: {allow: ['*.a.org']}}", "{net: {allow: ['x.a.org:443', '*.b.a.org']}}"),
         ("{limits: {pids: 5}}", "{limits: {pids: 5}}"),
@@ -218,3 +245,76 @@ def test_without_a_cage_of_its_own_a_child_has_its_parents(tmp_path: Path) -> No
 def test_a_narrower_host_of_the_parent_is_what_is_left(tmp_path: Path) -> None:
     cage = effective(tmp_path, "{net: {allow: ['api.example.org:443']}}", "{net: {allow: ['*.example.org']}}")
     assert cage.net.allow == ["api.example.org:443"]
+
+
+STEERING = """\
+version: 1
+project: my-app
+primary:
+  model: smart
+  system_prompt: prompts/root.md
+  cage: disabled
+  subagents:
+    coder: {model: m, system_prompt: config:/coder.md, description: d, cage: {fs: [{mode: rw, path: .}]},
+      tools: {read: {enabled: true}}}
+    guest: {path: other, description: d}
+lsp:
+  servers: [{lang: toy, command: [python3, -u, ./tools/server.py, tools]}]
+dap:
+  adapters: [{runtime: toy, adapter: [node, adapter.js]}]
+tasks:
+  test: {command: "./run.sh tests/test_a.py"}
+workflows:
+  ship: {description: d, system_prompt: prompts/ship.md}
+"""
+OTHER = """\
+version: 1
+project: other
+primary: {model: m, system_prompt: prompts/own.md, cage: disabled, tools: {read: {enabled: true}}}
+lsp:
+  servers: [{lang: toy, command: [./serve.sh]}]
+"""
+STEERING_FILES = {
+    "prompts/root.md": "r",
+    "prompts/ship.md": "s",
+    ".kaged/coder.md": "c",
+    "tools/server.py": "",
+    "adapter.js": "",
+    "tests/test_a.py": "",
+    "other/.kaged/project.yaml": OTHER,
+    "other/prompts/own.md": "o",
+}
+NAMED = [
+    ("adapter.js", ".kaged/project.yaml"),
+    ("other/prompts/own.md", "other/.kaged/project.yaml"),
+    ("other/serve.sh", "other/.kaged/project.yaml"),
+    ("prompts/root.md", ".kaged/project.yaml"),
+    ("prompts/ship.md", ".kaged/project.yaml"),
+    ("run.sh", ".kaged/project.yaml"),
+    ("tools/server.py", ".kaged/project.yaml"),
+]
+
+
+@pytest.mark.requirement("R16.A3")
+def test_check_names_prompts_and_programs_that_lie_where_a_caged_agent_may_write(tmp_path: Path) -> None:
+    root = write_project(tmp_path, STEERING, STEERING_FILES)
+    result = compile_project(root, catalog=Catalog(), cautious=True)
+    warnings = [one for one in result.diagnostics if one.code == "steering_file_writable"]
+    assert sorted((one.message.split("`")[1], one.file) for one in warnings) == NAMED
+    assert all("primary.subagents.coder may write" in one.message for one in warnings)
+    assert [one.code for one in result.diagnostics if one not in warnings] == ["root_uncaged"]
+    assert compile_project(root, catalog=Catalog()).diagnostics == ()
+
+
+@pytest.mark.requirement("R16.A3")
+def test_prompts_and_programs_are_read_only_in_every_cage_by_their_exact_paths(tmp_path: Path) -> None:
+    project = compiled(tmp_path, STEERING, STEERING_FILES).require()
+    coder = project.root.children["coder"]
+    cage = cage_of(project, coder, tmp_path)
+    assert cage is not None
+    granted = FileGrants.of(cage["fs"], tmp_path)
+    for path, _ in NAMED:
+        assert granted.mode(tuple(path.split("/"))) == "ro", path
+    for path in ("tools/other.py", "prompts/new.md", "tests/test_a.py", "other/main.py"):
+        assert granted.mode(tuple(path.split("/"))) == "rw", path
+    assert sorted(cage["guarded"]) == sorted(path for path, _ in NAMED)

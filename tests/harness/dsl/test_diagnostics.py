@@ -20,7 +20,7 @@ primary:
   model: smart
   model: other
   system_prompt: prompts/missing.md
-  cage: {fs: []}
+  cage: {fss: []}
   max_steps: "7"
   subagents:
     worker:
@@ -48,7 +48,7 @@ def test_a_project_file_with_many_mistakes_shows_all_of_them_with_line_column_an
         ("removed_key", 4, 1, "agents"),
         ("duplicate_key", 7, 3, "primary.model"),
         ("prompt_missing", 8, 18, "primary.system_prompt"),
-        ("root_cage", 9, 9, "primary.cage"),
+        ("unknown_key", 9, 10, "primary.cage.fss"),
         ("wrong_type", 10, 14, "primary.max_steps"),
         ("missing_key", 12, 5, "primary.subagents.worker.description"),
         ("path_outside_project", 14, 22, "primary.subagents.worker.system_prompt"),
@@ -147,7 +147,7 @@ def test_a_text_is_checked_without_files() -> None:
     assert (wrong.code, wrong.line, wrong.path) == ("invalid_value", 6, "primary.cage")
     assert [d.code for d in check_text(b"[1]", catalog=Catalog())] == ["wrong_type"]
     reference = MINIMAL + "  subagents: {x: {path: elsewhere}}\n"
-    assert check_text(reference.encode(), catalog=Catalog()) == ()
+    assert [d.code for d in check_text(reference.encode(), catalog=Catalog())] == ["reference_unchecked"]
 
 
 def test_ten_agents_compile_within_the_time_of_a_keystroke(tmp_path: Path) -> None:
@@ -264,4 +264,4 @@ def test_another_word_for_a_cage_is_told_what_a_cage_may_be(tmp_path: Path) -> N
         "expected 'disabled', found `true`; or write a block, as `{ fs: [...] }`"
     ]
     (root,) = compiled(tmp_path, MINIMAL.replace("disabled", "false")).diagnostics
-    assert root.message == "expected 'disabled', found `false`"
+    assert root.message == "expected 'disabled', found `false`; or write a block, as `{ fs: [...] }`"

@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).parents[3]
 PAGE = (REPOSITORY / "docs/project-file.md").read_text("utf-8")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 ON_SUBAGENT = ("cage:",)
-ON_AGENT = ("tools:", "compaction:", "subagents:")
+ON_AGENT = ("tools:", "compaction:", "subagents:", "content_gates:")
 
 
 def in_a_project(example: str) -> str:
@@ -55,7 +55,8 @@ def codes_in(path: Path) -> set[str]:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0][:30])
 def test_every_example_has_no_errors(example: str) -> None:
     found = check_text(in_a_project(example).encode(), catalog=Catalog())
-    assert [(d.message, d.path) for d in found if d.severity == "error"] == []
+    wrong = [d for d in found if d.severity == "error" and d.code != "reference_unchecked"]
+    assert [(d.message, d.path) for d in wrong] == []
 
 
 def test_every_code_is_documented_and_no_other() -> None:

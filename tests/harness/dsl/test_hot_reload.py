@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from pathlib import Path
 
 import pytest
 
 from app.errors import ProjectFileInvalid
-from app.harness.projects import LoadedProject, ProjectRegistry
+from app.harness.projects.loaded_project import LoadedProject
+from app.harness.projects.project_loader import ProjectLoader
+from app.harness.projects.project_trust import ProjectTrusts
+from app.harness.projects.projects import ProjectRegistry
+from app.harness.projects.prompts.store import PromptFailure
 from app.storage.storage import Storage
 from tests.harness.dsl.projects import MINIMAL, write_project
 from tests.tool_registry import tool_registry
@@ -21,17 +25,24 @@ TEXT = MINIMAL + "  tools: {file.read: {enabled: true}}\n"
 class Daemon:
     """A project registry over a real database, and the prompt changes it told about."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, trusted: Path) -> None:
         self.reloaded: list[tuple[str, ...]] = []
-        self.registry = ProjectRegistry(
+        self.failed: list[PromptFailure] = []
+        self.registry = ProjectRegistry(ProjectTrusts(storage, (trusted,)))
+        self.loader = ProjectLoader(
+            self.registry,
             storage,
             tool_registry(),
             known_models=lambda: ["smart"],
             prompts_changed=self._prompts_changed,
         )
 
-    async def _prompts_changed(self, project_id: str, agents: tuple[str, ...]) -> None:
-        self.reloaded.append(agents)
+    async def _prompts_changed(
+        self, project_id: str, agents: tuple[str, ...], failed: Collection[PromptFailure]
+    ) -> None:
+        if agents:
+            self.reloaded.append(agents)
+        self.failed.extend(failed)
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -45,15 +56,15 @@ async def until(condition: Callable[[], bool]) -> None:
 @pytest.fixture
 async def daemon(tmp_path: Path) -> AsyncIterator[Daemon]:
     storage = await Storage.open(None, tmp_path / "data")
-    daemon = Daemon(storage)
+    daemon = Daemon(storage, tmp_path)
     yield daemon
-    await daemon.registry.close()
+    await daemon.loader.close()
     await storage.close()
 
 
 @pytest.fixture
 async def loaded(daemon: Daemon, tmp_path: Path) -> LoadedProject:
-    return await daemon.registry.load(write_project(tmp_path / "project", TEXT))
+    return await daemon.loader.load(write_project(tmp_path / "project", TEXT))
 
 
 @pytest.mark.requirement("R2.2.9")
@@ -78,7 +89,7 @@ async def test_a_file_that_no_longer_compiles_leaves_the_last_good_version_and_s
         await until(lambda: "error[unknown_key]" in caplog.text)
     assert daemon.registry.compiled(loaded.id) == before
     with pytest.raises(ProjectFileInvalid, match="unknown key `nonsense`"):
-        await daemon.registry.reload(loaded.id)
+        await daemon.loader.reload(loaded.id)
 
 
 async def test_a_project_heals_when_the_file_it_was_missing_appears(
@@ -104,7 +115,7 @@ async def test_a_saved_prompt_is_read_again(daemon: Daemon, loaded: LoadedProjec
 async def test_two_copies_of_a_project_keep_their_own_prompts(
     daemon: Daemon, loaded: LoadedProject, tmp_path: Path
 ) -> None:
-    copy = await daemon.registry.load(
+    copy = await daemon.loader.load(
         write_project(tmp_path / "copy", TEXT, {"prompts/primary.md": "You copy.\n"})
     )
     digest = daemon.registry.compiled(copy.id).digest

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.harness.dsl.prompt_files import PromptProblem
-from app.harness.prompts.store import PromptStore
+from app.harness.projects.prompts.store import PromptStore
 from tests.harness.dsl.projects import MINIMAL, codes, compiled, found
 
 AT = ("primary.system_prompt", 5, 18)

@@ -9,6 +9,7 @@ import pytest
 
 from app.harness.dsl.compiler import compile_project
 from app.harness.dsl.synthesized import synthesize
+from app.tools.search.glob_pattern import parse_glob
 from tests.harness.dsl.projects import MINIMAL, Catalog, codes, compiled, found, write_project
 
 
@@ -44,6 +45,18 @@ def test_a_reference_is_flattened_and_no_path_is_left(tmp_path: Path) -> None:
     assert lint.cage.fs[0].path == "sub/builder/src"
     assert b'"path":"project:' not in orjson.dumps(synthesize(project))
     assert not child.tools["kaged.issue"].enabled
+
+
+@pytest.mark.requirement("R16.B24.gates")
+def test_content_gates_of_a_nested_project_name_its_own_files(tmp_path: Path) -> None:
+    gates = "  content_gates: [secrets/**, '*.pem']\n"
+    write_project(tmp_path / "a[b]" / "builder", nested(gates))
+    project = compiled(tmp_path, referring("{path: 'a[b]/builder'}")).require()
+    assert project.root.content_gates == ()
+    globs = project.root.children["child"].content_gates
+    files = ("a[b]/builder/secrets/x", "a[b]/builder/deep/k.pem", "a[b]/builder/k.pem", "secrets/x", "k.pem")
+    named = [any(parse_glob(glob).compiled().fullmatch(file) for glob in globs) for file in files]
+    assert named == [True, True, True, False, False]
 
 
 @pytest.mark.requirement("R2.2.4", "R2.2.5")

@@ -115,6 +115,17 @@ def test_the_synthesized_project_is_total_truth(tmp_path: Path) -> None:
     assert total["lsp"]["servers"][0]["env"] == {}
 
 
+@pytest.mark.requirement("R16.B24.gates")
+def test_a_subagent_has_the_content_gates_of_the_agents_above_it(tmp_path: Path) -> None:
+    lines = (
+        "  content_gates: [secrets/**]\n  subagents:\n    child: {model: m, description: d, cage: disabled,"
+        " system_prompt: prompts/primary.md, content_gates: ['*.pem', secrets/**]}\n"
+    )
+    root = compiled(tmp_path, MINIMAL + lines).require().root
+    assert root.content_gates == ("secrets/**",)
+    assert root.children["child"].content_gates == ("secrets/**", "*.pem")
+
+
 def test_a_subagent_inherits_what_its_compaction_does_not_say(tmp_path: Path) -> None:
     project = full(tmp_path)
     plain = project.root.children["plain"].compaction
@@ -154,6 +165,12 @@ def test_a_subagent_inherits_what_its_compaction_does_not_say(tmp_path: Path) ->
         ("  plugins: {kaged: {package: x}}", "plugin_reserved", "primary.plugins.kaged"),
         ("  plugins: {Memory: {package: x}}", "invalid_value", "primary.plugins.Memory"),
         ("  todo_review: never", "invalid_value", "primary.todo_review"),
+        ("  content_gates: secrets/**", "wrong_type", "primary.content_gates"),
+        ("  content_gates: ['a[b']", "invalid_value", "primary.content_gates[0]"),
+        ("  content_gates: [a, /etc/x]", "invalid_value", "primary.content_gates[1]"),
+        ("  content_gates: [../a]", "invalid_value", "primary.content_gates[0]"),
+        ("  content_gates: [{paths: [a]}]", "wrong_type", "primary.content_gates[0]"),
+        ("  content_gate: [a]", "unknown_key", "primary.content_gate"),
         ("  permissions: [{permission: x}]", "missing_key", "primary.permissions[0].pattern"),
         ("  subagents: []", "wrong_type", "primary.subagents"),
         ("  subagents: {a.b: {}}", "invalid_value", 'primary.subagents["a.b"]'),
@@ -238,7 +255,7 @@ def test_an_empty_primary_reports_what_is_required(tmp_path: Path) -> None:
     assert [e[3] for e in found(compiled(tmp_path, "description: x\n"))] == ["primary", "project", "version"]
 
 
-def test_what_an_author_would_rely_on_in_vain_is_a_warning_at_its_place(tmp_path: Path) -> None:
+def test_what_an_author_relies_on_is_no_warning(tmp_path: Path) -> None:
     more = """\
   include_tool_results_in_context: true
   permissions: []
@@ -248,5 +265,5 @@ def test_what_an_author_would_rely_on_in_vain_is_a_warning_at_its_place(tmp_path
 permissions: [{permission: file.write, pattern: "**", action: deny}]
 """
     result = compiled(tmp_path, MINIMAL + more)
-    assert found(result) == [("not_in_effect", 10, 32, 'primary.tools["file.read"].limits')]
+    assert found(result) == []
     assert result.require().permissions[0].action == "deny"

@@ -14,9 +14,9 @@ from app.harness.dsl.compiler import compile_project
 from app.harness.dsl.json_schema import project_json_schema
 from app.harness.dsl.starter import slug_for, write_starter
 from app.tools.authorisation.decision import decide
-from app.tools.authorisation.rules import PermissionRule
-from app.tools.authorisation.subject import Subject
-from app.tools.authorisation.subject import plain as plain_subject
+from app.tools.contract.rules import PermissionRule
+from app.tools.contract.subject import Subject
+from app.tools.contract.subject import plain as plain_subject
 from tests.harness.dsl.projects import MINIMAL, TODAY
 from tests.harness.dsl.test_diagnostics import TEN_MISTAKES
 from tests.harness.dsl.test_sections import FULL
@@ -165,3 +165,42 @@ def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path: Path) -> None:
     (tmp_path / ".kaged").write_text("in the way")
     with pytest.raises(FileExistsError):
         write_starter(tmp_path)
+
+
+@pytest.mark.requirement("R16.A2")
+@pytest.mark.parametrize(
+    ("manifest", "hosts"),
+    [
+        ("package.json", ["registry.npmjs.org:443"]),
+        ("pyproject.toml", ["pypi.org:443", "files.pythonhosted.org:443"]),
+        ("requirements-dev.txt", ["pypi.org:443", "files.pythonhosted.org:443"]),
+        ("Cargo.toml", ["index.crates.io:443", "static.crates.io:443"]),
+        ("backend/go.mod", ["proxy.golang.org:443", "sum.golang.org:443"]),
+        ("node_modules/package.json", []),
+        ("README.md", []),
+    ],
+)
+def test_the_starters_root_agent_is_caged_and_reaches_the_registries_of_the_manifests(
+    tmp_path: Path, manifest: str, hosts: list[str]
+) -> None:
+    (tmp_path / manifest).parent.mkdir(exist_ok=True)
+    (tmp_path / manifest).write_text("")
+    write_starter(tmp_path)
+    cage = compile_project(tmp_path, catalog=tool_registry(), cautious=True).require().root.cage
+    assert cage != "disabled"
+    assert [one.model_dump() for one in cage.fs] == [{"mode": "rw", "path": "."}]
+    assert cage.net.allow == hosts
+    assert (cage.state, cage.capabilities) == ("persistent", ["shell", "exec"])
+    assert not (tmp_path / ".kaged/project.local.yaml").exists()
+
+
+@pytest.mark.requirement("R16.A2")
+def test_without_cages_the_starter_disables_the_cage_for_this_machine_and_says_why(tmp_path: Path) -> None:
+    write_starter(tmp_path, without_cage="none: bubblewrap is not\n installed")
+    local = tmp_path / ".kaged/project.local.yaml"
+    assert "(none: bubblewrap is not installed)" in local.read_text()
+    result = compile_project(tmp_path, catalog=tool_registry(), cautious=True)
+    assert result.require().root.cage == "disabled"
+    assert [(one.code, one.file) for one in result.diagnostics] == [
+        ("root_uncaged", ".kaged/project.local.yaml")
+    ]

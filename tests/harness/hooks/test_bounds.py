@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from app.harness.conversation.injection import MAX_CHARACTERS, injection
 from app.harness.hooks import session_idle
 from app.harness.hooks.compaction import bounded
-from app.harness.hooks.injection import MAX_CHARACTERS, injection
 from app.harness.hooks.session_idle import transcript
 from app.storage.models import Message
 

@@ -110,8 +110,8 @@ async def test_an_agents_tools_are_listed_with_those_of_its_plugins_and_a_fork_k
     plugged.primary["tools"]["words.*"] = {"enabled": True}
     fake.script(text_reply("One."), text_reply("Two."))
     async with driven(tmp_path / "data", plugged.write(), **settings_overrides) as driver:
-        listed = await driver.call("GET", f"/projects/{driver.project_id}/agents/primary/tools")
-        (found,) = [tool for tool in listed["tools"] if tool["name"] == "words.find"]
+        listed = await driver.call("GET", f"/projects/{driver.project_id}/agents/primary/tools?limit=100")
+        (found,) = [tool for tool in listed["items"] if tool["name"] == "words.find"]
         assert (found["enabled"], found["origin"]) == (True, "plugin")
         assert found["parameters"]["properties"] == {"word": {"type": "string"}}
         await driver.run("First")
@@ -130,13 +130,13 @@ def test_check_and_doctor_say_what_cannot_be_used(tmp_path: Path) -> None:
     project = home.project / ".kaged" / "project.yaml"
     project.write_text(project.read_text() + "  plugins: { memory: { package: memory } }\n")
     answer = home.json("check")
-    assert [one["code"] for one in answer["diagnostics"]] == ["plugin_not_found"]
+    assert [one["code"] for one in answer["diagnostics"]] == ["root_uncaged", "plugin_not_found"]
     installed = home.data_dir / "plugins"
     home.data_dir.mkdir(mode=0o700)
     shutil.copytree(MEMORY, installed / "memory")
     (installed / "broken").mkdir()
     (installed / "broken" / "kaged-plugin.yaml").write_text("name: broken")
-    assert home.json("check")["diagnostics"] == []
+    assert [one["code"] for one in home.json("check")["diagnostics"]] == ["root_uncaged"]
     findings = {one["name"]: one for one in home.json("doctor")["findings"] if one["group"] == "plugins"}
     assert (findings["memory"]["status"], findings["broken"]["status"]) == ("ok", "absent")
     assert "version: is missing" in findings["broken"]["detail"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.harness.hooks.injection import MAX_CHARACTERS, injection
+from app.harness.conversation.injection import MAX_CHARACTERS, injection
 
 MEMORY = Path(__file__).parents[3] / "examples" / "plugins" / "memory" / "plugin.py"
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from app.bridges.plugins.manager import StorageRefused
-from app.harness import plugin_storage
-from app.harness.plugin_storage import StoredPluginValues
+from app.daemon import plugin_storage
+from app.daemon.plugin_storage import StoredPluginValues
 from app.storage.repositories.plugin_values import PluginValueRepository
 from app.storage.storage import Storage
 from tests.storage.rows import project

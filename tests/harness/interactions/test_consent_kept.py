@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from app.errors import StorageError
-from app.harness.session import Session
-from app.tools.authorisation.rules import ConsentRequest
+from app.harness.sessions.session_resuming import Resuming
+from app.tools.contract.rules import ConsentRequest
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.asking import ASKING_YAML, AskingTool
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.requirement("R7.interactions.permission")
 @pytest.fixture
 def tool(monkeypatch: pytest.MonkeyPatch) -> AskingTool:
     asking = AskingTool()
-    monkeypatch.setattr("app.lifespan.build_registry", asking.build_registry)
+    monkeypatch.setattr("app.daemon.lifespan.build_registry", asking.build_registry)
     return asking
 
 
@@ -130,7 +130,8 @@ async def test_what_is_another_question_by_then_is_asked_anew(
             await consent(driver, {"interaction_id": question["id"]}, answer="once")
             _, again = await until_consent(watch, 2)
             assert again["subjects"] == ["git push --force"]
-            assert (await driver.state(), tool.done) == ("running", [])
+            await watch.until_state("paused")
+            assert tool.done == []
             await consent(driver, again, answer="reject")
             await watch.until_state("idle")
     assert tool.done == []
@@ -150,7 +151,7 @@ async def test_a_consent_that_was_given_but_not_used_is_used_by_the_next_daemon(
         raise StorageError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "_resume_paused", broken)
+        patched.setattr(Resuming, "_leave_pause", broken)
         async with restarted(tmp_path / "data", **settings_overrides) as driver:
             driver.session_id = session
             (question,) = await open_questions(driver)
@@ -175,7 +176,7 @@ async def test_an_answered_question_goes_on_with_the_next_daemon_when_this_one_c
         raise StorageError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "_resume_paused", broken)
+        patched.setattr(Resuming, "_leave_pause", broken)
         async with driven(tmp_path / "data", root, **settings_overrides) as driver:
             async with driver.watching() as watch:
                 await driver.post("Ask")

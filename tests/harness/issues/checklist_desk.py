@@ -9,19 +9,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from app.bridges.process import ChildProcesses
-from app.harness.event_hub import EventHub
+from app.bridges.processes.process import ChildProcesses
 from app.harness.issues.author import Author
 from app.harness.issues.changes import IssueChanges
 from app.harness.issues.proposals import TodoProposals
 from app.harness.issues.service import IssueService
 from app.harness.issues.todos import TodoService
+from app.harness.stream.event_hub import EventHub
 from app.harness.uploads.service import UploadService
 from app.observability import Redactor
 from app.storage.models import AuditEvent, Event, Issue, IssueTodo, IssueUpdate
 from app.storage.storage import Storage
-from app.tools.call import ToolCallContext, ToolEnvelope
-from app.tools.service import ToolService
+from app.tools.contract.call import ToolCallContext, ToolEnvelope
+from app.tools.dispatch.service import ToolService
 from tests.storage import rows
 from tests.tool_registry import tool_registry
 from tests.tools.conftest import Ports

@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -102,7 +102,31 @@ async def test_no_first_byte_within_its_time_out_is_a_network_error() -> None:
         )
         error = await failure(Connection("mine", settings, default_base_url=""))
     assert error.kind == "network"
-    assert "nothing arrived for 0.4 s" in error.message
+    assert "nothing arrived for 0.2 s (options.first_byte_timeout_seconds" in error.message
+
+
+@pytest.mark.requirement("R16.B5")
+async def test_comments_alone_begin_no_answer() -> None:
+    gone = asyncio.Event()
+
+    async def beat(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        with suppress(ConnectionError):
+            for _ in range(60):
+                writer.write(b": still here\n\n")
+                await writer.drain()
+                await asyncio.sleep(0.05)
+        writer.close()
+        gone.set()
+
+    async with await asyncio.start_server(beat, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        settings = settings_for(url, timeout=30, first_byte_timeout_seconds=0.4)
+        async with asyncio.timeout(10):
+            error = await failure(Connection("mine", settings, default_base_url=""))
+            await gone.wait()
+    assert (error.kind, "nothing arrived for 0.4 s" in error.message) == ("network", True)
 
 
 async def test_silence_is_bounded_apart_from_the_first_byte() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from app.harness.providers.encoded_once import EncodedOnce
+from app.harness.providers.provider import EncodedOnce
 
 
 @dataclass(frozen=True)

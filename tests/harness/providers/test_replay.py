@@ -12,6 +12,8 @@ import pytest
 
 from app.config import ProviderSettings
 from app.errors import ConfigError
+from app.harness.conversation.session_rows import NUDGE
+from app.harness.providers.attempts import RetryPolicy
 from app.harness.providers.deltas import (
     Delta,
     Finished,
@@ -23,10 +25,8 @@ from app.harness.providers.deltas import (
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest
 from app.harness.providers.replay import ReplayProvider
-from app.harness.providers.retry import RetryPolicy
 from app.harness.providers.router import AttemptFailed, ProviderRouter
 from app.harness.providers.transcript import load_transcript
-from app.harness.session_rows import NUDGE
 from app.messages import (
     AssistantMessage,
     ModelMessage,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.harness.providers.retry import RetryPolicy
+from app.harness.providers.attempts import RetryPolicy
 
 pytestmark = pytest.mark.requirement("R2.4.11")
 

@@ -14,10 +14,10 @@ from pydantic import SecretStr
 
 from app.config import PriceSettings, ProviderSettings, Settings, load_settings
 from app.errors import ConfigError, NotFound, ValidationFailed
+from app.harness.providers.attempts import RetryPolicy
 from app.harness.providers.deltas import Delta, Finished, TextDelta
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest, Provider, WireRequest
-from app.harness.providers.retry import RetryPolicy
 from app.harness.providers.router import AttemptFailed, AttemptStarted, Candidate, ProviderRouter
 from app.messages import Cost, SystemBlock, TextBlock, Usage, UserMessage
 from tests.fakes.provider_script import Disconnect, Document, Reply, Stall, StreamError, Text, text_reply
@@ -123,17 +123,40 @@ async def test_each_call_starts_again_with_the_preferred_provider() -> None:
 
 @pytest.mark.requirement("R2.4.1")
 @pytest.mark.parametrize("ending", [Disconnect(), StreamError()])
-async def test_after_the_first_delta_there_is_no_fallback(ending: Any) -> None:
+async def test_after_the_first_delta_the_same_provider_is_tried_again_and_no_other(ending: Any) -> None:
     async with two_servers() as both:
-        both.one.script(Reply((Text("half"), ending)))
+        both.one.script(Reply((Text("half"), ending)), Document(503, "busy"), text_reply("whole"))
         both.two.script(text_reply("never"))
-        seen = []
-        with pytest.raises(ProviderError) as caught:
-            async for item in both.router.stream(both.router.resolve("smart"), build):
-                seen.append(item)
-        assert seen[-1] == TextDelta("half")
-        assert caught.value.provider == "one"
+        deltas, notes = await both.ask()
+        assert [delta for delta in deltas if isinstance(delta, TextDelta)] == [
+            TextDelta("half"),
+            TextDelta("whole"),
+        ]
+        broken, busy = (note for note in notes if isinstance(note, AttemptFailed))
+        assert (broken.begun, broken.fallback_to, busy.begun, busy.fallback_to) == (True, None, False, None)
         assert both.two.request_count == 0
+
+
+@pytest.mark.requirement("R16.B5")
+async def test_a_provider_that_never_begins_is_reported_after_its_bound_and_not_asked_again() -> None:
+    async with FakeProvider() as fake:
+        fake.respond = Reply((Stall(),))
+        silent = server(fake, options={"first_byte_timeout_seconds": 0.3})
+        policy = RetryPolicy(base_seconds=0.01, total_seconds=0.3)
+        router = ProviderRouter({"m": ("one:big",)}, {"one": silent}, {}, retry=policy)
+        with pytest.raises(ProviderError, match=r"nothing arrived for 0[.]3 s") as caught:
+            async with asyncio.timeout(10):
+                _ = [item async for item in router.stream(router.resolve("m"), build)]
+        assert (caught.value.kind, fake.request_count) == ("network", 1)
+        await router.aclose()
+
+
+@pytest.mark.requirement("R16.B4")
+async def test_a_stream_that_breaks_off_again_and_again_is_given_up_with_its_own_error() -> None:
+    async with two_servers() as both:
+        both.one.respond = Reply((Text("half"), Disconnect()))
+        error = await both.failure()
+        assert (error.provider, both.one.request_count, both.two.request_count) == ("one", QUICK.rounds, 0)
 
 
 @pytest.mark.requirement("R2.4.1")

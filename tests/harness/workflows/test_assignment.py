@@ -162,7 +162,10 @@ async def test_who_watches_a_session_is_told_that_it_got_an_issue(desk: Desk, fa
         await next_frame(socket, "sync")
         await desk.assign(number, f"session:{session_id}")
         told = await next_frame(socket, "session.updated", "run.started")
-    assert (told["type"], told["payload"]) == ("session.updated", {"title": "Mine", "issue_number": number})
+    assert (told["type"], told["payload"]) == (
+        "session.updated",
+        {"title": "Mine", "issue_number": number, "model": None},
+    )
 
 
 async def test_targets_that_are_not_there_or_cannot_work_are_refused(desk: Desk, lab: Laboratory) -> None:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import ValidationFailed
+from app.harness.dsl.inputs import PlacedFile, checked_inputs, fenced, first_message
 from app.harness.dsl.spec_sections import WorkflowInput
-from app.harness.workflows.inputs import PlacedFile, checked_inputs, fenced, first_message
 
 pytestmark = pytest.mark.requirement("R7.workflows.inputs")
 

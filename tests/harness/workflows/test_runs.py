@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.harness.dsl.compiler import compile_project
-from app.harness.workflows.narrowed import narrowed
+from app.harness.dsl.workflow_view import for_workflow
 from tests.fakes.provider_script import Document, Hold, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
@@ -155,8 +155,8 @@ async def test_what_is_not_there_is_named(shop: Shop) -> None:
 async def test_workflows_and_runs_are_listed(shop: Shop, fake: FakeProvider, lab: Laboratory) -> None:
     fake.script(waits("a"), says("Done."))
     workflows = (await shop.call("GET", f"/projects/{shop.project_id}/workflows"))["items"]
-    assert [one["name"] for one in workflows] == ["repair", "nap", "photo"]
-    assert workflows[0]["inputs"]["area"] == {
+    assert [one["name"] for one in workflows] == ["nap", "photo", "repair"]
+    assert workflows[2]["inputs"]["area"] == {
         "type": "enum",
         "required": True,
         "default": None,
@@ -168,7 +168,7 @@ async def test_workflows_and_runs_are_listed(shop: Shop, fake: FakeProvider, lab
     await lab.until_started("a")
     second = await shop.invoke("repair", {"area": "api"})
     workflows = (await shop.call("GET", f"/projects/{shop.project_id}/workflows"))["items"]
-    assert (workflows[0]["queued"], workflows[0]["running"]) == (1, 1)
+    assert (workflows[2]["queued"], workflows[2]["running"]) == (1, 1)
     queued = await shop.call("GET", f"/workflow-runs?project_id={shop.project_id}&state=queued")
     assert [one["id"] for one in queued["items"]] == [second["id"]]
     page = await shop.call("GET", "/workflow-runs?workflow=repair&limit=1")
@@ -247,13 +247,13 @@ async def test_a_file_is_uploaded_first_and_lies_in_the_project_for_the_agent(
 @pytest.mark.requirement("R7.workflows.session")
 def test_a_workflow_bounds_the_tools_of_plugins_and_the_actions_of_tools(tmp_path: Path) -> None:
     project = compile_project(write_shop(tmp_path / "shop"), catalog=tool_registry()).require()
-    agent = narrowed(project.root, "nap", project.workflows["nap"])
+    agent = for_workflow(project.root, "nap", project.workflows["nap"])
     issue = agent.tools["kaged.issue"]
     assert {name for name, action in issue.actions.items() if action.enabled} == {"get"}
     assert issue.actions["create"].origin == "workflow:nap"
     assert (agent.tools["file.read"].enabled, agent.tools["file.read"].origin) == (False, "workflow:nap")
     assert agent.plugin_tools_within is not None and "memory.recall" not in agent.plugin_tools_within
-    whole = narrowed(project.root, "photo", project.workflows["photo"])
+    whole = for_workflow(project.root, "photo", project.workflows["photo"])
     assert (whole.tools, whole.plugin_tools_within) == (project.root.tools, None)
 
 

@@ -97,3 +97,10 @@ async def test_the_time_that_was_used_counts_after_a_restart(
         used = (await shop.run_of(run["id"]))["elapsed_ms"]
         assert used >= 500
         assert (await shop.until(run["id"], "failed"))["error"]["code"] == "timeout"
+
+
+@pytest.mark.requirement("R16.B11")
+async def test_a_run_whose_agent_goes_in_circles_fails(short: Shop, fake: FakeProvider) -> None:
+    fake.respond = lambda _: Reply((ToolCall("kaged_checkpoint", {"nonsense": 1}),))
+    run = await short.until((await short.invoke("nap"))["id"], "failed", "succeeded")
+    assert (run["state"], run["error"]["code"]) == ("failed", "stuck")

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from app.bridges.lsp.manager import Declarations, LanguageServers, ServerLimits
-from app.bridges.process import ChildProcesses
-from app.tools.call import ToolCallContext
-from app.tools.read_tracker import ReadTracker
-from app.tools.service import ToolService
-from app.tools.text_format import text_of
+from app.bridges.lsp.manager import Declarations, LanguageServers, ServerCages, ServerLimits
+from app.bridges.processes.process import ChildProcesses
+from app.bridges.sandbox.manager import Cages, Tier
+from app.tools.contract.call import ToolCallContext
+from app.tools.dispatch.service import ToolService
+from app.tools.project_files.read_tracker import ReadTracker
+from app.tools.project_files.text_format import text_of
 from app.workspace.tree_watch import TreeWatches
+from tests.bridges.sandbox.caging import FULL
 from tests.language_servers import server_environment
 from tests.tool_registry import tool_registry
 from tests.tools.conftest import Desk, Ports
@@ -58,9 +60,10 @@ async def code_desk(
     limits: ServerLimits | None = None,
     declarations: Declarations | None = None,
     environment: Mapping[str, str] | None = None,
+    tier: Tier | None = None,
 ) -> AsyncIterator[CodeDesk]:
     """Open a desk in `base`, where the folder `project` may exist, and close its servers at the end; no
-    process is left then."""
+    process is left then. With `tier` the servers run in cages, as a machine of that tier has them."""
     root = base / "project"
     root.mkdir(exist_ok=True)
     scratch = base / "data" / "sessions" / "ses_1" / "scratch"
@@ -72,6 +75,9 @@ async def code_desk(
     children, reads = ChildProcesses(), ReadTracker()
     watches = TreeWatches()
     audited: list[tuple[str, str, dict[str, Any]]] = []
+    cages = Cages(children, tier or FULL)
+    masks = tier is not None and tier.name == "full"
+    states = base / "states" if masks else None
     languages = LanguageServers(
         children,
         watches,
@@ -80,6 +86,7 @@ async def code_desk(
         decode=text_of,
         record=lambda event, project, data: audited.append((event, project, data)),
         limits=limits,
+        cages=None if tier is None else ServerCages(cages, states, masks=masks),
     )
     service = ToolService(
         tool_registry(reads=reads, children=children, data_dir=base / "data", languages=languages)
@@ -89,6 +96,7 @@ async def code_desk(
     finally:
         await languages.aclose()
         await watches.aclose()
+        await cages.aclose()
         await children.aclose()
 
 

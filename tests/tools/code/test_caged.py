@@ -6,7 +6,8 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from app.tools.authorisation.rules import PermissionRule
+from app.tools.contract.rules import PermissionRule
+from tests.bridges.sandbox.caging import FULL
 from tests.language_servers import server_path
 from tests.tools.code.conftest import code_desk, of_agent
 from tests.tools.code.projects import TYPESCRIPT
@@ -18,14 +19,14 @@ PASSWORD = "the password"
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desk(tmp_path_factory):
     server_path("typescript-language-server")
-    async with code_desk(tmp_path_factory.mktemp("caged")) as opened:
+    async with code_desk(tmp_path_factory.mktemp("caged"), tier=FULL) as opened:
         opened.put_all(TYPESCRIPT)
         yield opened
 
 
 @pytest.fixture
 def caged(desk):
-    return of_agent(desk, ("ro", "./src"))
+    return of_agent(desk, ("ro", "./src"), outside="mark")
 
 
 def find(call, **more):
@@ -45,21 +46,24 @@ async def test_references_outside_the_cage_have_their_line_and_no_preview(caged)
 
 @pytest.mark.requirement("R4.tool.cage")
 async def test_a_cage_may_drop_what_is_outside(desk):
-    data = await find(of_agent(desk, ("ro", "./src"), outside="none").lsp)
+    data = await find(of_agent(desk, ("ro", "./src")).lsp)
     assert {one["path"] for one in data["references"]} == {"./src/auth.ts", "./src/main.ts"}
     assert data["count"] == 5
     denied = await find(of_agent(desk, ("ro", "."), ("deny", "lib")).lsp)
     assert denied["count"] == 5
-    library = of_agent(desk, ("ro", "./src"), outside="none")
+    library = of_agent(desk, ("ro", "./src"))
     found = await library.lsp("definition", path="src/main.ts", line=5, symbol="log")
     assert found["definitions"] == []
 
 
 @pytest.mark.requirement("R4.tool.cage")
 async def test_definitions_outside_the_cage_have_their_line_only(desk):
-    narrow = of_agent(desk, ("ro", "src/main.ts"))
+    narrow = of_agent(desk, ("ro", "src/main.ts"), outside="mark")
     data = await narrow.lsp("definition", path="src/main.ts", line=4, symbol="User")
-    assert data["definitions"] == [{"path": "./src/types.ts", "line": 1, "outside_cage": True}]
+    # The server of this cage knows no more than the import.
+    imported, outside = data["definitions"]
+    assert (imported["path"], imported["line"]) == ("./src/main.ts", 1)
+    assert outside == {"path": "./src/types.ts", "line": 1, "outside_cage": True}
     library = await narrow.lsp("definition", path="src/main.ts", line=5, symbol="log")
     assert library["definitions"][0]["outside_cage"] is True
 
@@ -114,14 +118,14 @@ async def test_rules_hide_files_as_a_cage_does(desk):
 async def test_rename_cage_scoping(desk):
     """rename cage scoping: rename a symbol used in files inside and outside the cage. Assert
     rejection before any edits."""
-    worker = of_agent(desk, ("rw", "./src"), ("ro", "./lib"))
+    worker = of_agent(desk, ("rw", "./src"), ("ro", "./lib"), outside="mark")
     before = desk.snapshot()
     refused = await worker.refused("rename", path="src/types.ts", line=1, symbol="User", new_name="Person")
     assert refused.code == "rename_scope_exceeds_cage"
     assert refused.detail["files"] == ["./lib/secret.ts"] and "./lib/secret.ts" in refused.error_text
     *_, denied = (data for event, data in desk.ports.events if event == "tool.denied")
     assert denied["denied_capability"] == "rename_scope_exceeds_cage"
-    hidden = of_agent(desk, ("rw", "./src"), outside="none")
+    hidden = of_agent(desk, ("rw", "./src"))
     refused = await hidden.refused("rename", path="src/types.ts", line=1, symbol="User", new_name="Person")
     assert refused.code == "rename_scope_exceeds_cage"
     assert refused.detail == {"files": [], "count": 1, "rpc_code": -32001}
@@ -196,10 +200,10 @@ async def test_documentation_that_is_written_outside_the_cage_is_not_told(desk, 
     outside = {"action": "hover", "path": "src/opens.ts", "line": 3, "symbol": "safe"}
     everything = await desk.lsp(**outside)
     assert everything["documentation"] == "Opens the safe." and "note" not in everything
-    hidden = of_agent(desk, ("ro", "./src"), outside="none")
+    hidden = of_agent(desk, ("ro", "./src"))
     for agent in (caged, hidden):
         told = await agent.lsp(**outside)
-        assert "safe" in told["content"] and "may not read" in told["note"]
+        assert "safe" in told["content"] and told["limited_by_cage"] is True
         assert "Opens" not in orjson.dumps(told).decode()
         inside = await agent.lsp("hover", path="src/opens.ts", line=4, symbol="safe")
         assert inside["documentation"] == "Opens the safe."
@@ -219,3 +223,16 @@ async def test_one_action_can_be_enabled_or_denied_by_itself(desk):
     refused = await ruled.refused("rename", **position, new_name="person")
     assert refused.code == "permission_denied"
     assert (await ruled.lsp("hover", **position))["content"]
+
+
+@pytest.mark.requirement("R16.A20")
+async def test_places_of_a_server_are_followed_by_the_sentence_that_others_are_not_shown(desk):
+    worker = of_agent(desk, ("ro", "./src"))
+    told = [
+        await find(worker.lsp),
+        await worker.lsp("definition", path="src/main.ts", line=4, symbol="User"),
+        await worker.lsp("symbols", path="src", scope="workspace", query="hidden"),
+    ]
+    for one in told:
+        assert "places outside your cage are not shown" in one["note"]
+        assert "outside_cage" not in orjson.dumps(one).decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,9 @@ import orjson
 import pytest
 
 from app.bridges.lsp.manager import Declarations, Declared, ServerLimits
+from app.bridges.sandbox.manager import Tier
 from app.tools.code import call
+from tests.bridges.sandbox.caging import FULL
 from tests.tools.code.conftest import code_desk, of_agent
 from tests.tools.code.scripted_server import ALL
 
@@ -21,14 +24,20 @@ WRONG = "\x00\x1b[31mred\u202e\u200b\ud800"
 
 
 @asynccontextmanager
-async def scripted(base: Path, answers: dict[str, Any] | None = None, **script: Any):
-    """Open a desk where a server with this script is for `.scr` files."""
-    file = base / "script.json"
+async def scripted(
+    base: Path, answers: dict[str, Any] | None = None, *, tier: Tier | None = None, **script: Any
+):
+    """Open a desk where a server with this script is for `.scr` files; with `tier` it runs in a cage."""
+    folder = base / "server"  # a cage shows it whole
+    folder.mkdir()
+    file = folder / "script.json"
     file.write_text(json.dumps({"answers": answers or {}, **script}))
-    command = (sys.executable, str(Path(__file__).with_name("scripted_server.py")), str(file))
+    program = shutil.copy(Path(__file__).with_name("scripted_server.py"), folder)
+    command = (sys.executable, str(program), str(file))
     declared = Declared(language="scripted", command=command, extensions=(".scr",))
     limits = ServerLimits(request_seconds=2.0, back_off=(0.01, 0.01))
-    async with code_desk(base, limits=limits, declarations=Declarations(project=(declared,))) as desk:
+    declarations = Declarations(project=(declared,))
+    async with code_desk(base, limits=limits, declarations=declarations, tier=tier) as desk:
         desk.put_all({"a.scr": TEXT, "b.scr": TEXT, "src/c.scr": TEXT})
         yield desk
 
@@ -248,8 +257,8 @@ async def test_related_places_outside_the_cage_lose_their_message(tmp_path):
         {"location": {"uri": "{root}/src/c.scr", "range": span(1, 0, 4)}, "message": "seen"},
     ]
     item = {"range": span(0, 0, 5), "message": "clash", "severity": 2, "relatedInformation": related}
-    async with scripted(tmp_path, publish={"items": [item]}) as desk:
-        worker = of_agent(desk, ("ro", "src"))
+    async with scripted(tmp_path, publish={"items": [item]}, tier=FULL) as desk:
+        worker = of_agent(desk, ("ro", "src"), outside="mark")
         data = await worker.lsp("diagnostics", path="src/c.scr")
         assert data["diagnostics"][0]["related"] == [
             {"path": "./a.scr", "line": 2, "outside_cage": True},
@@ -265,8 +274,10 @@ async def test_edits_outside_the_cage_are_named_and_not_shown(tmp_path):
             "documentChanges": [edits("a.scr", edit(0, 0, 5, "new")), edits("src/c.scr", edit(0, 0, 5, "y"))]
         },
     }
-    async with scripted(tmp_path, {"textDocument/codeAction": [action]}, publish={"items": []}) as desk:
-        data = await of_agent(desk, ("ro", "src")).lsp("code_actions", path="src/c.scr", line=1)
+    answers = {"textDocument/codeAction": [action]}
+    async with scripted(tmp_path, answers, publish={"items": []}, tier=FULL) as desk:
+        worker = of_agent(desk, ("ro", "src"), outside="mark")
+        data = await worker.lsp("code_actions", path="src/c.scr", line=1)
         outside, inside = data["actions"][0]["edits"]
         assert outside == {"path": "./a.scr", "line": 1, "outside_cage": True}
         assert (inside["old"], inside["new"]) == ("alpha", "y")

@@ -45,7 +45,7 @@ async def test_references_are_found_in_files_that_nobody_has_opened(tmp_path: Pa
         assert [one["path"] for one in found] == ["./src/orders.js"]
         # What is new is looked for, too, and for whom the cage shows little.
         desk.put("src/new.js", FILES["src/orders.js"])
-        worker = of_agent(desk, ("ro", "./prices.js"))
+        worker = of_agent(desk, ("ro", "./prices.js"), outside="mark")
         seen = (await worker.lsp("references", **TOTAL))["references"]
         assert {"path": "./src/new.js", "line": 2, "outside_cage": True} in seen
 

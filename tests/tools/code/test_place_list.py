@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.tools.code.place_list import PlaceList
 from app.tools.code.places import Files, Found
-from app.tools.view import Verdict
+from app.tools.project_files.view import Verdict
 
 _SHOWN: dict[str, tuple[str, Verdict]] = {
     "file:///p/a.py": ("./a.py", "inside"),

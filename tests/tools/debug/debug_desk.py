@@ -9,17 +9,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.bridges.dap.manager import DebugAdapters, DebugLimits, Declarations, Declared
-from app.bridges.process import ChildProcesses
+from app.bridges.dap.manager import (
+    DebugAdapters,
+    DebugLimits,
+    DebugOwner,
+    DebugSession,
+    Declarations,
+    Declared,
+)
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.pty.manager import TerminalManager
 from app.bridges.sandbox.manager import Cages, Tier
 from app.config import child_environment
-from app.harness.debug_terminals import DebugTerminals
-from app.tools.call import ToolCallContext, ToolEnvelope
-from app.tools.call_processes import CallProcesses
+from app.daemon.debug_terminals import DebugTerminals
 from app.tools.catalog import build_registry
-from app.tools.read_tracker import ReadTracker
-from app.tools.service import ToolService
+from app.tools.contract.call import ToolCallContext, ToolEnvelope
+from app.tools.dispatch.service import ToolService
+from app.tools.processes.call_processes import CallProcesses
+from app.tools.project_files.read_tracker import ReadTracker
 from tests.bridges.conftest import started_from_here, until
 from tests.debug_adapters import debug_environment
 from tests.tools.caged_machine import FULL
@@ -67,6 +74,14 @@ class DebugDesk(Desk):
                 await asyncio.sleep(0.02)
         assert envelope.type == "output", envelope.model_text()
         return envelope.data
+
+    def debugged(self) -> DebugSession:
+        """Return the session of the desk's agent, which has one."""
+        of = self.context
+        owner = DebugOwner(of.session_id, of.agent_path, of.project_id, of.project_root)
+        session = self.debuggers.session(owner)
+        assert session is not None
+        return session
 
     def events(self, name: str) -> list[dict[str, Any]]:
         return [data for event, _, data in self.audited if event == f"debug.{name}"]

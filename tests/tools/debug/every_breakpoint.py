@@ -6,10 +6,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.bridges.dap.breakpoint import Breakpoint
 from tests.debug_adapters import line_of
 from tests.tools.debug.every_action import WORKS, RefusedError, Subject, Walk
 
-KINDS = ("condition", "hit_count", "log_message", "function")
+SAMPLES = {
+    "condition": Breakpoint(id=0, kind="line", condition="1"),
+    "hit_count": Breakpoint(id=0, kind="line", hit_count=3),
+    "log_message": Breakpoint(id=0, kind="line", log_message="here"),
+    "function": Breakpoint(id=0, kind="function"),
+}
+KINDS = tuple(SAMPLES)
 
 
 @dataclass
@@ -20,6 +27,8 @@ class BreakpointWalk:
     program: str
     cells: dict[str, str] = field(default_factory=dict)
     why: dict[str, str] = field(default_factory=dict)
+    lacks: dict[str, str | None] = field(default_factory=dict)
+    """The capability that the adapter says it lacks for each kind."""
 
     @property
     def subject(self) -> Subject:
@@ -94,6 +103,8 @@ class BreakpointWalk:
         """Launch the program, set the breakpoint on its beginning, and return the next stop."""
         found = await self.walk.ask("launch", runtime=self.subject.runtime, script=self.program)
         assert found["stopped_reason"] == "entry", found
+        session = self.walk.desk.debugged()
+        self.lacks = {kind: session.lacking(one) for kind, one in SAMPLES.items()}
         await self.walk.ask("set_breakpoint", **place)
         found = await self.walk.ask("continue")
         assert found["status"] == "stopped", found

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.bridges.dap.manager import DebugLimits
-from app.tools.authorisation.rules import PermissionRule
+from app.tools.contract.rules import PermissionRule
 from tests.debug_adapters import copy_of, line_of
 from tests.tools.debug.debug_desk import DebugDesk, debug_desk, gone, lives
 
@@ -342,6 +342,7 @@ async def test_each_agent_has_one_session_of_its_own(desk: DebugDesk) -> None:
     assert first["status"] == "stopped"
     refused = await desk.refused("launch", **RUN)
     assert refused.code == "dap_session_active" and "disconnect" in refused.error_text
+    assert str(desk.root) not in refused.error_text and "orders.py" in refused.error_text
     other = desk.of_agent("primary.subagents.worker")
     assert (await other.refused("threads")).code == "dap_session_ended"
     assert (await other.debug("list_breakpoints"))["breakpoints"] == []

@@ -12,7 +12,7 @@ import pytest
 
 from app.bridges.dap.adapters import BEHAVIOURS, RUNTIMES
 from app.bridges.sandbox.manager import Tier
-from app.tools.authorisation.rules import PermissionRule
+from app.tools.contract.rules import PermissionRule
 from tests.bridges.conftest import until
 from tests.debug_adapters import adapter_path, built, copy_of, line_of, python_program
 from tests.tools.debug.debug_desk import DebugDesk, debug_desk, lives
@@ -91,6 +91,7 @@ async def test_inspect_works_under_default_seccomp(
         assert begun["status"] == "stopped" and begun["location"]["path"] == f"./{script}"
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.requirement("R5.cage.inspector", "R5.cage.inside")
 async def test_python_is_debugged_under_default_seccomp(desk: DebugDesk) -> None:
     caged = desk.caged(("ro", "."), **CAGE)
@@ -100,6 +101,7 @@ async def test_python_is_debugged_under_default_seccomp(desk: DebugDesk) -> None
     assert refused.code == "dap_requires_relaxed_seccomp"
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.requirement("R5.cage.inside")
 async def test_a_cage_must_grant_exec_and_the_files(desk: DebugDesk) -> None:
     for capabilities in ([], ["shell"]):
@@ -196,6 +198,7 @@ def debugged_server(port: int) -> str:
     return f"{python_program()} -m debugpy --listen 127.0.0.1:{port} server.py"
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.requirement("R5.cage.attach", "R5.tool.attach", "R8.where.debug")
 async def test_a_caged_agent_attaches_to_what_it_has_started_only(desk: DebugDesk) -> None:
     desk.put("server.py", SERVER)

@@ -48,6 +48,7 @@ def outside_of_cages(before: set[int]) -> dict[int, bytes]:
     return found
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.requirement("R5.cage.inside", "R8.where.debug")
 @pytest.mark.parametrize("name", SUBJECTS)
 async def test_each_adapter_and_its_program_run_in_the_cage(name: str, tmp_path: Path) -> None:
@@ -66,6 +67,7 @@ async def test_each_adapter_and_its_program_run_in_the_cage(name: str, tmp_path:
         assert ended["disconnected"]
 
 
+@pytest.mark.needs("cages")
 @pytest.mark.requirement("R5.cage.inside", "R8.where.debug")
 async def test_a_debugged_program_reaches_nothing_beyond_the_cage(
     tmp_path: Path,

@@ -157,3 +157,23 @@ async def test_an_address_is_sent_only_to_an_adapter_that_takes_it(tmp_path: Pat
             assert (envelope.code, asked) == ("action_not_supported", []), envelope
             assert envelope.detail["capability"] == lacks and lacks in envelope.error_text
             assert envelope.detail["adapter"] in envelope.error_text
+
+
+@pytest.mark.requirement("R16.Z1")
+async def test_a_stop_at_a_removed_breakpoint_says_so_and_so_does_the_next_removal(tmp_path: Path) -> None:
+    async with claiming(tmp_path, "--keeps-breakpoints", capabilities=()) as desk, asyncio.timeout(60):
+        for line in (3, 5):
+            await desk.debug("set_breakpoint", path="program.hostile", line=line)
+        await desk.debug("launch", runtime="hostile", script="program.hostile")
+        gone = await desk.debug("remove_breakpoint", path="program.hostile", line=3)
+        assert "note" not in gone
+        stopped = await desk.debug("continue")
+        assert stopped["location"]["line"] == 3
+        assert "The breakpoint here was removed" in stopped["note"]
+        assert "until the program is launched again" in stopped["note"]
+        gone = await desk.debug("remove_breakpoint", path="program.hostile", line=5)
+        assert "has stopped at a removed breakpoint before" in gone["note"]
+        await desk.debug("set_breakpoint", path="program.hostile", line=5)
+        stopped = await desk.debug("continue")
+        assert stopped["location"]["line"] == 5
+        assert "note" not in stopped

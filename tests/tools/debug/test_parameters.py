@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from app.errors import ToolError
+from app.tools.contract.schema import parameters_schema
 from app.tools.debug.parameters import ACTIONS, LOOKS, DebugParams, check, effects_of
-from app.tools.schema import parameters_schema
 from tests.tools.conftest import Desk
 
 REFERENCE = {

@@ -86,7 +86,8 @@ async def test_set_replaces_list(desk: ChecklistDesk) -> None:
     ]
 
 
-async def test_set_keeps_what_is_done_and_the_operators_criteria(desk: ChecklistDesk) -> None:
+@pytest.mark.requirement("R16.B23")
+async def test_set_keeps_what_is_done_and_every_criterion_as_drop_does(desk: ChecklistDesk) -> None:
     await desk.ok("add", items=["Done step", "Open step"])
     await desk.ok("done", content="Done step")
     await desk.ok("add", items=["Agent's criterion", "Looked at", "Signed off"], kind="criterion")
@@ -101,7 +102,7 @@ async def test_set_keeps_what_is_done_and_the_operators_criteria(desk: Checklist
     assert await desk.statuses() == {
         "Done step": "completed",
         "Open step": "abandoned",
-        "Agent's criterion": "abandoned",
+        "Agent's criterion": "pending",
         "Looked at": "pending",
         "Signed off": "completed",
         "Operator's criterion": "pending",

@@ -1,0 +1,151 @@
+"""What a newcomer meets in a terminal: nothing garbled, nothing cut off, nothing about HTTP."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli.answer import _what
+from app.cli.client import ReceivedFrame, in_commands
+from app.cli.dialogs import ConsentDialog, NotUnderstood
+from app.cli.stream_view import StreamView
+from tests.cli.kaged import DaemonProcess, Home
+
+pytestmark = pytest.mark.requirement("R16.C2")
+
+APP = Path(__file__).resolve().parents[2] / "app"
+READER = "primary.subagents.reader"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def frame(event: str, run_id: str, agent_path: str | None = READER, **payload: Any) -> ReceivedFrame:
+    return ReceivedFrame("", 1, event, payload, run_id, agent_path)
+
+
+def consent(*suggestions: dict[str, str], subjects: tuple[str, ...] = ("rm a\nrm b",)) -> dict[str, Any]:
+    return {
+        "tool": "shell.bash",
+        "reason": "Because.",
+        "subjects": list(subjects),
+        "suggestions": list(suggestions),
+    }
+
+
+def test_two_commands_are_not_shown_as_one() -> None:
+    one = {"kind": "permission", "request": consent(subjects=("echo a\nrm -rf b", "true"))}
+    assert _what(one) == "shell.bash echo a ⏎ rm -rf b ⏎ true"
+
+
+def test_always_is_offered_only_where_a_rule_can_hold_it() -> None:
+    once = ConsentDialog(consent())
+    assert "always)" not in once.prompt()[-1].text
+    with pytest.raises(NotUnderstood, match="no rule can allow it always"):
+        once.take("a")
+    assert once.take("y") == {"answer": "once"}
+    rule = {"permission": "shell.bash", "pattern": "true"}
+    assert ConsentDialog(consent(rule)).take("a") == {"answer": "always"}
+
+
+def test_what_comes_after_ctrl_c_does_not_begin_in_the_middle_of_a_word(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    view = StreamView(interactive=True)
+    view.show(frame("message.delta", "run_1", None, messageId="a", kind="text", delta="Half of a wo"))
+    view.cancelling()
+    view.show(frame("message.delta", "run_1", None, messageId="a", kind="text", delta="rd and more"))
+    view.summary({"state": "cancelled", "reason": "cancelled", "steps": 1})
+    view.finish()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Half of a wo"
+    assert lines[-2:] == ["cancelling; Ctrl-C again leaves at once", "run cancelled · 1 step · 0 tokens"]
+    assert not view.is_incomplete("a")
+
+
+def test_two_subagents_of_one_name_have_their_messages_apart_and_names_of_their_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    view = StreamView(interactive=False)
+    for path in ("x", "y"):
+        for run, message in (("run_1", "a"), ("run_2", "b")):
+            call = {"messageId": message, "id": f"{run}{path}", "name": "file.read"}
+            view.show(frame("message.tool_call", run, **call, arguments={"path": f"{message}{path}"}))
+    for run, message in (("run_1", "a"), ("run_2", "b")):
+        view.show(frame("message.end", run, messageId=message))
+    view.show(frame("run.ended", "run_1", state="succeeded"))
+    view.show(frame("message.delta", "run_3", messageId="c", kind="text", delta="Third."))
+    view.show(frame("message.end", "run_3", messageId="c"))
+    assert [line.strip() for line in capsys.readouterr().err.splitlines()] == [
+        "reader │ file.read ax",
+        "reader │ file.read ay",
+        "reader #2 │ file.read bx",
+        "reader #2 │ file.read by",
+        "reader │ Third.",
+    ]
+
+
+def test_no_error_for_clients_of_http_reaches_a_terminal_with_a_route() -> None:
+    """Whatever an error says of routes is found in the code, and said in commands."""
+    source = "\n".join(path.read_text() for path in sorted((APP / "harness").rglob("*.py")))
+    source = re.sub(r'"\n\s*f?"', "", source)
+    told = re.findall(
+        r"(?:GET|POST|PATCH|PUT|DELETE) /api/v1[^\n]*", source.replace("{{", "{").replace("}}", "}")
+    )
+    assert len(told) >= 8
+    assert [one for one in told if "/api/v1" in in_commands(one)] == []
+    assert (
+        in_commands("Load it with POST /api/v1/projects/load.")
+        == "Load it with `kaged send --project FOLDER`."
+    )
+
+
+@pytest.mark.parametrize("group", ["session", "db", "runs", "issue", "token"])
+def test_no_line_of_a_group_s_help_is_cut_off(home: Home, group: str) -> None:
+    commands = home.run(group, "--help").stdout.partition("Commands:")[2]
+    assert commands.count("\n") > 3
+    assert "..." not in re.sub(r"\(\w+_\.\.\.\)", "", commands)
+
+
+def test_init_makes_no_folders_on_the_way(home: Home, tmp_path: Path) -> None:
+    done = home.run("init", str(tmp_path / "porjects" / "shop"))
+    assert done.returncode == 1
+    assert "porjects is no folder" in done.stderr
+    assert "mkdir -p" in done.stderr
+    assert not (tmp_path / "porjects").exists()
+    assert home.run("init", str(tmp_path / "shop")).returncode == 0
+
+
+def test_check_tells_of_a_model_whose_provider_has_no_key(home: Home, tmp_path: Path) -> None:
+    root = tmp_path / "shop"
+    assert home.run("init", str(root), "--model", "anthropic:claude-sonnet-4-5").returncode == 0
+    done = home.run("check", str(root))
+    assert done.returncode == 0
+    assert "set ANTHROPIC_API_KEY, or providers.anthropic.api_key" in done.stdout
+    assert home.json("check", str(root))["missing_credentials"][0]["provider"] == "anthropic"
+    with_key = home.run("check", str(root), ANTHROPIC_API_KEY="sk-ant-of-the-test")
+    assert "ANTHROPIC_API_KEY" not in with_key.stdout
+
+
+def test_doctor_ends_with_what_matters_of_it(home: Home) -> None:
+    lines = home.run("doctor").stdout.splitlines()
+    summary = lines[lines.index("summary") :]
+    assert len(summary) <= 6
+    assert "no problems found" in summary[1]
+    assert re.fullmatch(r"  \d+ present, \d+ absent; .*", summary[2])
+    assert summary[3].startswith("  cages: ")
+    assert summary[4].startswith("  models: ")
+
+
+@pytest.mark.parametrize("host", ["[::1]", "::1"])
+def test_an_address_of_ipv6_may_stand_in_brackets(home: Home, host: str) -> None:
+    daemon = DaemonProcess(home, ("--host", host)).start()
+    try:
+        assert daemon.ready["url"].startswith("http://[::1]:")
+    finally:
+        daemon.stop()

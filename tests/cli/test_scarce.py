@@ -1,0 +1,130 @@
+"""A daemon that lacks room, descriptors or an answer of its database says so: soon, and not endlessly."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import socket
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.api.daemon import running_daemon
+from tests.cli.kaged import COMMAND, DaemonProcess, Home
+from tests.outages import FullDisk, small_disk
+from tests.postgres import PostgresServer
+
+STALL_SECONDS = 10
+"""What is measured ends long before; without a bound it would take half a minute and more."""
+
+
+@pytest.mark.requirement("R16.B13")
+async def test_readyz_sees_a_full_disk_and_that_there_is_room_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.api.health.READINESS_SECONDS", 0.0)
+    with small_disk(tmp_path / "data") as folder:
+        disk = FullDisk(folder)
+        async with running_daemon(folder) as daemon, daemon.client(token="") as client:
+            assert (await client.get("/readyz")).status_code == 200
+            await asyncio.to_thread(disk.begin)
+            full = await client.get("/readyz")
+            await asyncio.to_thread(disk.end)
+            again = await client.get("/readyz")
+    assert full.status_code == 503
+    assert int(full.headers["retry-after"]) > 0
+    assert full.json()["checks"]["storage"]["status"] == "failed"
+    assert "the disk is full" in full.json()["checks"]["storage"]["detail"]
+    assert again.status_code == 200
+
+
+@contextmanager
+def stalled(server: PostgresServer) -> Iterator[None]:
+    """Let the server and all its processes stand still."""
+    postmaster = int((server.folder / "data" / "postmaster.pid").read_text().split()[0])
+    found = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+    pids = [postmaster, *map(int, found)]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.requirement("R16.B13")
+async def test_readyz_does_not_wait_for_a_database_that_stands_still(
+    tmp_path: Path, postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    made = await asyncio.to_thread(Home(tmp_path).run, "db", "upgrade", KAGED_STORAGE__URL=postgres_url)
+    assert made.returncode == 0, made.stderr
+    async with (
+        running_daemon(tmp_path, storage={"url": postgres_url}) as daemon,
+        daemon.client(token="") as client,
+    ):
+        assert (await client.get("/readyz")).status_code == 200
+        await asyncio.sleep(1.1)  # until the answer counts no more
+        with stalled(postgres_server):
+            async with asyncio.timeout(STALL_SECONDS):
+                silent = [await client.get("/readyz") for _ in range(2)]
+        await asyncio.sleep(1.1)
+        again = await client.get("/readyz")
+    assert [answer.status_code for answer in silent] == [503, 503]
+    assert "did not answer" in silent[0].json()["checks"]["storage"]["detail"]
+    assert again.status_code == 200
+
+
+@pytest.mark.requirement("R16.B14")
+@pytest.mark.parametrize("free", [0, 8_192, 40_960, 200_000])
+def test_serve_on_a_full_disk_says_so_at_once(tmp_path: Path, free: int) -> None:
+    home = Home(tmp_path)
+    with small_disk(home.data_dir) as folder:
+        DaemonProcess(home).start().stop()
+        with closing(sqlite3.connect(folder / "kaged.db")) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        FullDisk(folder).begin()
+        os.truncate(folder / "ballast", (folder / "ballast").stat().st_size - free)
+        done = subprocess.run(
+            [*COMMAND, "serve"],
+            cwd=home.project,
+            env=home.environment(),
+            capture_output=True,
+            text=True,
+            timeout=STALL_SECONDS,
+            check=False,
+        )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("kaged: ")
+    assert "the disk is full; free space there" in line
+
+
+@pytest.mark.requirement("R16.B15")
+def test_a_lack_of_descriptors_is_told_in_a_line(home: Home) -> None:
+    daemon = DaemonProcess(home).start()
+    address = ("127.0.0.1", int(daemon.ready["url"].rpartition(":")[2]))
+    try:
+        most = len(os.listdir(f"/proc/{daemon.process.pid}/fd")) + 20
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (most, most))
+        with ExitStack() as open_ones:
+            for _ in range(60):
+                open_ones.enter_context(socket.create_connection(address, timeout=5))
+            deadline = time.monotonic() + 10
+            while "new connections cannot be accepted" not in daemon.log():
+                assert time.monotonic() < deadline, daemon.log()[-2_000:]
+                time.sleep(0.1)
+            time.sleep(3)  # it tries again each second, for each place in the queue
+        told = daemon.log()
+        assert told.count("new connections cannot be accepted") == 1
+        assert "Too many open files" in told
+        assert len(told) < 20_000, told[:2_000]
+    finally:
+        assert daemon.stop() == 0

@@ -1,0 +1,84 @@
+"""A session whose run failed, in the web page: it does not look like one whose run went well."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page
+
+from tests.e2e.browser import new_session, open_page, send, until_state
+from tests.e2e.demo_daemon import Demo
+from tests.e2e.test_issues_page import Api
+
+pytestmark = pytest.mark.requirement("R16.C1")
+
+LOOK = "{ tool_call: { name: file.read, arguments: { path: README.md } } }"
+CONVERSATIONS = f"""
+  - says: burn it
+    steps:
+      - answer:
+          - error: {{ kind: bad_request, message: the oven is cold, status: 400 }}
+
+  - says: bake it
+    steps:
+      - answer: [text: "It is baked."]
+
+  - says: look again
+    steps:
+{"".join(f"      - answer: [{LOOK}]{chr(10)}" for _ in range(12))}
+"""
+
+
+@pytest.fixture
+async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
+    demo = Demo(tmp_path)
+    demo.add_conversation(CONVERSATIONS)
+    yield demo
+    await demo.stop()
+
+
+async def ended(page: Page, text: str) -> str:
+    """Let a new session do what `text` says, and return its address once the run has ended."""
+    session = await new_session(page)
+    await send(page, text)
+    await page.wait_for_selector(".run-end")
+    await until_state(page, "idle")
+    return session
+
+
+async def test_a_failed_or_stuck_run_is_told_in_the_list_in_words_and_by_its_look(demo: Demo) -> None:
+    daemon = await demo.start()
+    await Api(daemon)("POST", "", {"title": "Cold oven"})
+    async with open_page(daemon) as (page, complaints):
+        stuck = await ended(page, "look again")
+        good = await ended(page, "bake it")
+        bad = await ended(page, "burn it")
+        async with daemon.client() as client:
+            bound = await client.patch(f"/sessions/{bad}", json={"issue_number": 1})
+            assert bound.is_success, bound.text
+        for _ in ("followed", "read anew"):
+            assert await page.inner_text("#state") == "failed"
+            links = page.locator("#projects")
+            for session, word in ((bad, "failed"), (stuck, "stuck")):
+                link = links.get_by_role("link", name=f" {word}").and_(page.locator(f"[data-key={session}]"))
+                await link.wait_for()
+                colour = "one => getComputedStyle(one.querySelector('.dot')).backgroundColor"
+                assert await link.evaluate(colour) != await page.locator(f"[data-key={good}]").evaluate(
+                    colour
+                )
+            name = await page.locator(f"[data-key={good}]").inner_text()
+            assert "failed" not in name and "stuck" not in name
+            await page.reload()
+            await page.wait_for_selector(".run-end")
+        # Work that goes well takes the mark away.
+        await send(page, "bake it")
+        await page.wait_for_selector("text=It is baked.")
+        await page.wait_for_selector(f".session[data-key={bad}]:not([data-failed])[data-state=idle]")
+        assert await page.inner_text("#state") == "idle"
+        await send(page, "burn it")
+        await page.wait_for_selector(f".session[data-key={bad}][data-failed]")
+        await page.goto(f"{daemon.url}/#issues/{daemon.project_id}/1")
+        await page.wait_for_selector(".bound-sessions >> text=failed")
+        assert complaints.found == []
