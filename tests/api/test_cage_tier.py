@@ -68,7 +68,7 @@ async def test_a_switched_off_sandbox_is_said_at_the_start(
             check = (await client.get("/readyz")).json()["checks"]["sandbox"]
     assert check["status"] == "absent"
     assert check["detail"].startswith("off: ")
-    assert [record.levelname for record in caplog.records if "there are no cages" in record.message] == [
+    assert [record.levelname for record in caplog.records if "cages are disabled" in record.message] == [
         "WARNING"
     ]
 

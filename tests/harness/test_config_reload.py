@@ -121,7 +121,7 @@ async def test_an_agent_cannot_make_the_config_file_that_would_be_taken_up(
     fake: FakeProvider, project_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = project_root / "config.toml"
-    for module in ("lifespan", "harness.housekeeping"):
+    for module in ("daemon.lifespan", "daemon.background"):
         monkeypatch.setattr(f"app.{module}.default_config_file", lambda: place)
     first = {"models": {"main": ["fake:model-a"]}, "providers": provider_settings("openai", fake.base_url)}
     async with driven(tmp_path / "data", project_root, **first) as driver:

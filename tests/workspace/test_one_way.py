@@ -32,6 +32,7 @@ OTHERWISE = {
     "bridges/installed/written_programs.py": "the first line of a declared program; it is not told",
     "harness/checkpoints/git_objects.py": OWN,
     "daemon/debug_terminals.py": "the folder of a debugged program, in whose cage it is looked up again",
+    "harness/conversation/gated_lines.py": "lines that are withheld; they are compared and not told",
     "harness/dsl/starter.py": OWN,
     "harness/dsl/watcher.py": "digests of project files, by which a change is noticed",
     "harness/providers/transcript.py": "transcripts that the operator has chosen",

@@ -1,8 +1,9 @@
 """Mounts on a folder that is swapped for a link meanwhile, in mounts of its own, and says what came of it.
 
-Run by `test_mount_races` as a program: by descriptor as the entrance of a cage does it, or by path. How often
-the folder is met in which of its two shapes is up to the machine and what else it does: the race goes on
-until every end that is asked for was seen often enough.
+Run by `test_mount_races` as a program: by descriptor as the entrance of a cage does it, or by path. By
+descriptor another process swaps: how often the folder is met in which of its two shapes is up to the machine
+and what else it does, and the race goes on until every end that is asked for was seen often enough. By path
+the folder is swapped in the worst moment, between the look and the mount.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from app.bridges.sandbox.entrance_process import Place, Swapped, called, libc, opened, prepare, put
 
 _BIND, _DETACH = 4096, 2
+_HERE, _EXCHANGE = -100, 2
 
 
 def by_descriptor(place: Place) -> int:
@@ -31,10 +33,11 @@ def by_descriptor(place: Place) -> int:
 
 
 def by_path(place: Place) -> int:
-    """Mount as it is not done: after looking, by name."""
+    """Mount as it is not done: after looking, by name, and swapped in between."""
     descriptor = opened(place.path)
     name = os.fsencode(place.path)
     try:
+        called("renameat2", _HERE, name, _HERE, os.fsencode(Path(place.path).with_name("bait")), _EXCHANGE)
         called("mount", name, name, None, _BIND, None)
         return os.open(place.path, os.O_PATH)
     finally:
