@@ -48,7 +48,7 @@ QUESTION = {"summary": "x", "questions": [{"id": "a", "title": "Which?", "option
 @dataclass
 class Expected:
     """What a session must be like. `keeps`: it has a run that waits for a person or for a place, and
-    `consent` while a person is asked."""
+    `consent` while a person is asked. `question`: a person is asked and no run waits; `call`: a call does."""
 
     id: str
     state: str = "idle"
@@ -61,6 +61,7 @@ class Expected:
     ended: int = 0
     asks: deque[str] = field(default_factory=deque)
     question: bool = False
+    call: bool = False
     keeps: bool = False
     consent: bool = False
 
@@ -73,6 +74,10 @@ class Expected:
         """The run that waited is over."""
         self.ended += self.keeps
         self.keeps = self.consent = False
+
+    def withdraw(self) -> None:
+        """No call waits for a person any more."""
+        self.question = self.call = False
 
     def take_next(self) -> str | None:
         waiting = self.steers or self.queue
@@ -148,7 +153,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     def begin(self, session: Expected, message: str) -> None:
         session.state, session.running, session.answered = "running", message, False
-        session.question = False
+        session.withdraw()
         session.started += 1
         session.held.clear()
 
@@ -240,7 +245,7 @@ class SessionMachine(RuleBasedStateMachine):
             return
         self.run(work)
         session.hold()
-        session.question = False
+        session.withdraw()
         if session.state == "running":
             self.take(session)
             session.ended += 1
@@ -262,6 +267,7 @@ class SessionMachine(RuleBasedStateMachine):
         if session.state == "running":
             self.take(session)
             session.ended += 1
+        session.call, session.question = session.keeps, session.consent  # the next run goes on with them
         session.end_kept()
         if session.id in self.waiting:
             self.waiting.remove(session.id)
@@ -320,7 +326,7 @@ class SessionMachine(RuleBasedStateMachine):
         if session.id in self.waiting:
             self.waiting.remove(session.id)
         session.hold()
-        session.question = False
+        session.withdraw()
         session.end_kept()
         session.state = "archived"
         self.run(self._settled())
@@ -338,7 +344,8 @@ class SessionMachine(RuleBasedStateMachine):
             self.run(until(lambda: self._has_state(session)))
             self.free(session)
         elif asked:
-            session.question, session.state, session.running = True, "paused", None
+            session.question = session.call = True
+            session.state, session.running = "paused", None
             session.ended += 1
             ended = session.ended
             self.run(until(lambda: self._has_ended(session, ended)))
@@ -372,13 +379,13 @@ class SessionMachine(RuleBasedStateMachine):
         consents = newest.kind == "permission"
         given = GivenAnswer("once") if consents else Answers({"a": ["b"]})
         work = self.services.sessions.interactions.answer(session.id, newest.id, given, ACTOR)
-        if not (session.consent if consents else session.question):
+        if not (session.consent or session.question):
             with pytest.raises(Conflict) as refused:
                 self.run(work)
             assert refused.value.details["reason"] in ("already_answered", "not_waiting")
             return
         self.run(work)
-        if consents:
+        if session.consent:
             session.consent = False
             if len(self.running()) < PLACES:
                 self.goes_on(session)
@@ -420,7 +427,7 @@ class SessionMachine(RuleBasedStateMachine):
                     uow.tool_calls.waiting(key),
                 )
             )
-            assert len(calls) == expected.question
+            assert len(calls) == expected.call
             assert len(pending) == expected.question + expected.consent
             assert row.state == expected.state
             assert len(runs) == expected.started
