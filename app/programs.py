@@ -1,6 +1,7 @@
 """Where the programs are that the daemon starts: those that came with this installation, and the system's.
 
 Owns: finding them, never inside a project, and the environment that they are given. Never: starting them.
+Keeps S10 of docs/security.md.
 """
 
 from __future__ import annotations

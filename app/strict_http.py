@@ -2,6 +2,7 @@
 
 Owns: which request heads count as malformed beyond what the parser refuses by itself. Never: answering;
 the server sends 400 and closes the connection.
+Keeps S21 of docs/security.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 Owns: making, verifying and revoking tokens; the token file of the first start (mode 0600).
 Never: HTTP (headers, cookies and close codes are read and written in `api/access_rules` and
 `api/launch`). Only SHA-256 digests are stored. Proven by `tests/api/test_access_tokens.py`.
+Keeps S13 of docs/security.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Owns: applying `access_rules` to each connection before a route sees it. Never: the rules, and
 never answers; what it raises is rendered by `boundary`.
+Keeps S15 of docs/security.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Owns: the rules as functions over headers. Never: tokens (`access_tokens`) or sending answers
 (`access_middleware`). A rule raises a `KagedError`; passing means returning.
+Keeps S16 of docs/security.md.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ Owns: the request id, the security headers, how large and how slow a body may be
 addresses, when to ask again, and the last resort for defects. Never: who may ask (`access_middleware`) or
 what a route does.
 Pure ASGI: bodies and streams pass through in pieces.
+Keeps S18 and S21 of docs/security.md.
 """
 
 from __future__ import annotations

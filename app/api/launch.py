@@ -2,6 +2,7 @@
 
 Owns: the launch link's exchange for cookies. Never: tokens themselves (`access_tokens`), nor the
 page that a browser lands on (`web.mount`).
+Keeps S17 of docs/security.md.
 """
 
 from __future__ import annotations

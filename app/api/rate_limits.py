@@ -4,6 +4,7 @@ Owns: counting, in memory, by principal and by address. Never: who somebody is (
 limits of connections that have said nothing yet (`app.connections`). Whoever has proved who they are
 is counted by that alone, so that nobody at the same address, or behind the same proxy, can use up
 what is theirs.
+Keeps S22 of docs/security.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 Owns: the list, as method and path, and the look whether what is asked for belongs to what the token
 is bound to. Never: verifying tokens (`access_tokens`). It stands before every route, so that a new
 one is closed to these tokens until it is put on the list.
+Keeps S14 of docs/security.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Owns: secrets that are known by their value or their name, and the characters that steer a terminal. Never:
 what credentials look like (`credential_shapes`), or where the cleaned text goes.
+Keeps S19 of docs/security.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Files that nobody but their owner may read, whatever the process's umask allows.
 
 Owns: opening and tightening them. Never: what is in them.
+Keeps S20 of docs/security.md.
 """
 
 from __future__ import annotations

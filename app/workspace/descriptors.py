@@ -3,6 +3,7 @@
 Owns: `open_beneath` (the kernel's `openat2`, which follows no link at all) and `walk` (one component at
 a time, following links by their text only, within the root). Never: policy; callers ask it about
 `Place.parts`, and are asked by `walk` before it looks at anything.
+Keeps S2 of docs/security.md.
 """
 
 from __future__ import annotations

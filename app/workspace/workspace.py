@@ -2,6 +2,7 @@
 
 Owns: `Workspace`, used by every source of paths (tools, patches, archives, language servers).
 Never: knowing what a cage is; the policy it is given says yes or no.
+Keeps S1 of docs/security.md.
 """
 
 from __future__ import annotations

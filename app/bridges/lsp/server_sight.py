@@ -5,6 +5,7 @@ Blocks: looks at the disk; call it in a thread.
 
 Beside what may be read the manifests of packages and the folders of dependencies are shown: without them a
 server knows nothing of the libraries that the project uses.
+Keeps S11 of docs/security.md.
 """
 
 from __future__ import annotations

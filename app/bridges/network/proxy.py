@@ -4,6 +4,7 @@ Owns: accepting, the order of checks, bounds of connections and time. Never: mak
 socket; that is made inside the namespace, so that nobody else can reach it.
 One socket speaks HTTP and SOCKS 5; the first byte tells which. A name is held against the cage's rules
 before anything is looked up, so that a name which is not allowed tells nobody anything.
+Keeps S7 of docs/security.md.
 """
 
 from __future__ import annotations

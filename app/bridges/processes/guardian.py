@@ -3,6 +3,7 @@
 Owns: starting the guardian with the first child, again when it was killed, telling it which
 processes are the daemon's, and its end when the daemon stops. Never: killing; that is done by
 `guardian_process`, which runs outside of the daemon. Linux only.
+Keeps S9 of docs/security.md.
 """
 
 from __future__ import annotations

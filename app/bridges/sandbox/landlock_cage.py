@@ -4,6 +4,7 @@ Owns: what such a cage can be, its folders of its own, its commands and their en
 themselves (`landlock_process`), or cages with namespaces (`one_cage`). There are no namespaces: commands
 see the process ids of the machine, have no network at all, not even a loopback, and find what is not
 granted refused, not absent.
+Keeps S5 of docs/security.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 Owns: turning a cage's mounts into places, each opened once without following links; what lies below
 none of the others is bound by descriptor, what lies below one is told to the cage's entrance with the
 number of what is to be there. Never: mounting, or which names are protected (`protected`).
+Keeps S5 of docs/security.md.
 """
 
 from __future__ import annotations

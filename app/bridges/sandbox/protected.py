@@ -6,6 +6,7 @@ Never: what happens to what is found.
 
 Looking is not a boundary: paths are followed as they are. Who acts on what is found opens it without
 following links, and compares.
+Keeps S8 of docs/security.md.
 """
 
 from __future__ import annotations

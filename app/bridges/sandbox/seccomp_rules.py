@@ -6,6 +6,7 @@ that, or the holder of a cage without namespaces.
 A call is refused with EPERM, as if a right were missing. What a program can do without, because older
 kernels have not got it either, answers ENOSYS, so that its library falls back to what the filter can
 judge: a filter sees the arguments of a call and not what they point to.
+Keeps S6 of docs/security.md.
 """
 
 from __future__ import annotations

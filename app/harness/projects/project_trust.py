@@ -2,6 +2,7 @@
 
 Owns: the judgement of each compiled version, and the stored trust of a root. Never: loading projects, or
 ending what runs of one whose trust is taken away (`projects`, `trust_changes`).
+Keeps S12 of docs/security.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Owns: the words that a caged caller is refused with. Never: opening files (`app.workspace` asks this policy
 about the real path it opened), or what the entries mean (`app.cages`).
+Keeps S3 of docs/security.md.
 """
 
 from __future__ import annotations

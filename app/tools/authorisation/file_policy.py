@@ -2,6 +2,7 @@
 
 Owns: the policy that `app.workspace` asks about the real path at the moment of use, so that a link
 that changed since the call was judged leads nowhere else. Never: opening files.
+Keeps S1 and S3 of docs/security.md.
 """
 
 from __future__ import annotations

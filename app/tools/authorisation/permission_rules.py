@@ -2,6 +2,7 @@
 
 Owns: applying them to a call, asking the human where they say so, and the words of a refusal.
 Never: the rules' order (`decision`) or what the call is about (`subjects`).
+Keeps S4 of docs/security.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Owns: the protocol of watchdogs, the meaning of their verdicts, and asking the human. Never:
 permitting what an earlier layer refused; nor the built-in judgement (`guard`).
+Keeps S4 of docs/security.md.
 """
 
 from __future__ import annotations
