@@ -254,3 +254,26 @@ async def test_what_was_written_is_there_after_a_reload_and_after_signing_in_aga
         await page.reload()
         await page.wait_for_selector("#composer:not([hidden])")
         assert await page.input_value("#message") == ""
+
+
+async def test_a_paused_run_takes_no_message_while_the_session_is_read_again(demo: Demo) -> None:
+    daemon = await demo.start()
+    async with open_page(daemon) as (page, _):
+        session_id = await new_session(page)
+        await send(page, "Tell me a long story")
+        await page.wait_for_selector("text=This takes about a minute")
+        await page.reload()  # what the page knows of the session now has a run under way
+        await page.wait_for_selector("#pause:not([hidden])")
+        answered = asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            await answered.wait()
+            await route.continue_()
+
+        await page.route(f"**/sessions/{session_id}", hold)
+        await page.click("#pause")
+        await until_state(page, "paused")
+        assert await page.is_disabled("#send")
+        assert not await page.is_visible("#pause")
+        answered.set()
+        await page.unroute_all(behavior="wait")

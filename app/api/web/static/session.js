@@ -115,8 +115,10 @@ export class OpenSession {
       if (payload.state !== "running") this.refresh().catch(this.handlers.onError);
     } else if (type === "session.updated") {
       this.detail = { ...this.detail, title: payload.title, issue_number: payload.issue_number };
+    } else if (type === "run.started" && (agentPath ?? "primary") === "primary") {
+      this.detail = { ...this.detail, active_run: payload.run_id };
     } else if (type === "run.ended" && (agentPath ?? "primary") === "primary") {
-      this.detail = { ...this.detail, last_run: { id: payload.run_id, state: payload.state, reason: payload.reason } };
+      this.detail = { ...this.detail, active_run: null, last_run: { id: payload.run_id, state: payload.state, reason: payload.reason } };
     }
     this.handlers.onDetail(this.detail);
   }
