@@ -1,7 +1,7 @@
 """Who is asking, and what a token of theirs is good for.
 
 Owns: the scopes, what a token is bound to, and the identity that follows from it. Never: verifying
-tokens (`access_tokens`) nor what each scope may ask for over HTTP (`api.scope_rules`).
+tokens (`access.tokens`) nor what each scope may ask for over HTTP (`api.scope_rules`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which connections are let in: hosts, origins, cookies, CSRF, the three modes.
 
-Owns: the rules as functions over headers. Never: tokens (`access_tokens`) or sending answers
+Owns: the rules as functions over headers. Never: tokens (`access.tokens`) or sending answers
 (`access_middleware`). A rule raises a `KagedError`; passing means returning.
 Keeps S16 of docs/security.md.
 """

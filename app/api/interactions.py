@@ -1,6 +1,6 @@
 """Routes for interactions: what waits for a human, and the human's answer.
 
-Owns: parsing and answering. Never: who waits for the answer (`harness.interactions`).
+Owns: parsing and answering. Never: who waits for the answer (`harness.questions`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Signing a browser in.
 
-Owns: the launch link's exchange for cookies. Never: tokens themselves (`access_tokens`), nor the
+Owns: the launch link's exchange for cookies. Never: tokens themselves (`access.tokens`), nor the
 page that a browser lands on (`web.mount`).
 Keeps S17 of docs/security.md.
 """

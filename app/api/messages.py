@@ -1,6 +1,6 @@
 """Routes for messages.
 
-Owns: parsing and answering. Never: what a message sets off (`harness.session_manager`).
+Owns: parsing and answering. Never: what a message sets off (`harness.sessions`).
 """
 
 from __future__ import annotations

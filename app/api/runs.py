@@ -1,6 +1,6 @@
 """Routes for runs, and for steering the session that they belong to.
 
-Owns: parsing and answering. Never: what a run does (`harness.session`).
+Owns: parsing and answering. Never: what a run does (`harness.sessions`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a token that is bound to an agent or a plugin may ask for: a short list, everything else refused.
 
 Owns: the list, as method and path, and the look whether what is asked for belongs to what the token
-is bound to. Never: verifying tokens (`access_tokens`). It stands before every route, so that a new
+is bound to. Never: verifying tokens (`access.tokens`). It stands before every route, so that a new
 one is closed to these tokens until it is put on the list.
 Keeps S14 of docs/security.md.
 """

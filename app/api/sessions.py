@@ -1,6 +1,6 @@
 """Routes for sessions: create, find, change, archive, delete, carry in and out.
 
-Owns: parsing and answering. Never: what a session does (`harness.session_manager`).
+Owns: parsing and answering. Never: what a session does (`harness.sessions`).
 """
 
 from __future__ import annotations

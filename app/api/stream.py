@@ -1,7 +1,7 @@
 """The WebSockets: one session's events, and the state changes of all sessions.
 
 Owns: a socket's life from handshake to close code. Never: order, replay or merging of events
-(`harness.event_hub`), nor who may connect (`access_middleware` has decided before).
+(`harness.stream.event_hub`), nor who may connect (`access_middleware` has decided before).
 Proven by `tests/api/test_stream.py`.
 """
 

@@ -1,6 +1,6 @@
 """Routes for access tokens; for operators only.
 
-Owns: parsing and answering. Never: how tokens work (`access_tokens`).
+Owns: parsing and answering. Never: how tokens work (`access.tokens`).
 """
 
 from __future__ import annotations

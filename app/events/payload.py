@@ -1,6 +1,6 @@
 """What every event's payload is: its type, its channel, whether it is kept.
 
-Owns: the base class. Never: an event (`events`, `interaction_events`).
+Owns: the base class. Never: an event (its siblings).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Prompt files named by a project file: found and checked when the project is compiled.
 
-Owns: the resolution of a prompt path and its checks. Never: keeping a prompt's text; `harness/prompts` does
+Owns: the resolution of a prompt path and its checks. Never: keeping a prompt's text; `projects/prompts` does
 that.
 """
 

@@ -1,6 +1,6 @@
 """Who changes an issue, a checklist or a workflow run, as histories and the audit trail name them.
 
-Owns: the names. Never: what somebody may do (`api.access_rules`, `tools.registry`).
+Owns: the names. Never: what somebody may do (`api.access_rules`, `tools.dispatch.registry`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which version of a project may act: none before an operator trusts it, then the last one that was trusted.
 
 Owns: the judgement of each compiled version, and the stored trust of a root. Never: loading projects, or
-ending what runs of one whose trust is taken away (`projects`, `trust_changes`).
+ending what runs of one whose trust is taken away (`daemon.project_decisions`).
 Keeps S12 of docs/security.md.
 """
 

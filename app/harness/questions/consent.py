@@ -3,7 +3,7 @@
 Owns: the questions that calls of this daemon's runs wait for now, and how each is closed: answered exactly
 once, withdrawn with its run, or covered by a rule that another answer stored. Never: when to ask
 (`tools.authorisation`), who may answer (`api`), or a question that no run waits for any more
-(`interactions`).
+(`sessions.answering`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A session in which everything waits for people: it gives up its place, and its run stays.
 
 Owns: when that is so, the moves to `paused` and back, and that nothing of a run goes on before its session
-has a place again. Never: the questions (`consent`, `interactions.live`), or how a run ends (`session_runs`).
+has a place again. Never: the questions (`consent`, `questions.live`), or how a run ends (`session_runs`).
 """
 
 from __future__ import annotations

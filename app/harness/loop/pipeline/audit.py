@@ -1,12 +1,11 @@
 """The audit processor: what every model call was made of, always on.
 
-Owns: the audit rows `agent.pre_generation` (the first call of a run) and
-`agent.pre_generation_step` (every call). System prompts and tool lists are kept once, by digest,
-in the blob table; the messages are the stored rows up to `last_message_id`, of those the ones that
-`view` names where rows had been taken out (`harness.view`), then the `reminder` of this call, which is no
-row, kept like a prompt; `request_digest` is the xxh3 digest of the
-bytes that were sent. Together they give back exactly what the model saw
-(`harness.sent_request`).
+Owns: the audit rows `agent.pre_generation` (the first call of a run) and `agent.pre_generation_step` (every
+call). Never: putting a request together again from them (`sessions.sent_request`).
+System prompts and tool lists are kept once, by digest, in the blob table. The messages are the stored rows up
+to `last_message_id`; where rows were taken out, `view` names those that were left (`conversation.view`). The
+`reminder` of a call is no row and is kept like a prompt. `request_digest` is the xxh3 digest of the bytes
+that were sent.
 """
 
 from __future__ import annotations
