@@ -147,7 +147,7 @@ class DebugSession:
         """
         self._check(action)
         if action in _LOOKING:
-            await self._tell()
+            await self._notify()
         program = self._program
         link = link_of(arguments, program.speakers(), program.front())
         need(link.capabilities, self.behaviour, self.adapter, action, command)
@@ -192,7 +192,7 @@ class DebugSession:
                     timed_out = True
                 except PeerClosed:
                     raise await self._ended() from None
-                await self._tell()
+                await self._notify()
                 if self.state is not DebugState.RUNNING:
                     break  # else the adapter let it go on from where it had stopped
             if self.state is DebugState.EXITED:
@@ -232,7 +232,7 @@ class DebugSession:
                     await asyncio.wait({self._program.changed()})
         return self.state in (DebugState.EXITED, DebugState.ENDED)
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         """Have the present stop, if nobody was told of it, be the last one that was told of."""
         async with self._telling:
             while (link := self._program.untold()) is not None:

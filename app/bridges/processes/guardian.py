@@ -67,7 +67,7 @@ class Guardian:
     def member(self, pid: int, since: int) -> None:
         """Tell of a process that the daemon has adopted: at once, as it may not carry the variable."""
         self._send(pid, b"M %d %d\n" % (pid, since))
-        self._tell_all()
+        self._send_all()
 
     def gone(self, pid: int) -> None:
         """Tell that nothing of a child, or of an adopted process, is left."""
@@ -94,9 +94,9 @@ class Guardian:
     def _soon(self, pid: int, line: bytes) -> None:
         self._untold[pid] = self._untold.get(pid, b"") + line  # a number may be given again
         if self._teller is None and not self._closed:
-            self._teller = asyncio.get_running_loop().call_later(TELLING_SECONDS, self._tell_all)
+            self._teller = asyncio.get_running_loop().call_later(TELLING_SECONDS, self._send_all)
 
-    def _tell_all(self) -> None:
+    def _send_all(self) -> None:
         if self._teller is not None:
             self._teller.cancel()
             self._teller = None

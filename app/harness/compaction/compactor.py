@@ -157,7 +157,7 @@ class Compactor:
             await self._propose(work, window, plan, summary)
             return Compacted("proposed", work.record, plan, window, summary)
         await self.carry_out(work.record, plan, summary, began=work.began)
-        await self.tell_plugins(work.record, plan)
+        await self.notify_plugins(work.record, plan)
         return Compacted("completed", work.record, plan, window, summary)
 
     async def carry_out(
@@ -265,7 +265,7 @@ class Compactor:
             self._run.journal.record(proposed, work=lambda uow: uow.compactions.add(record), durable=True)
         )
 
-    async def tell_plugins(self, record: Compaction, plan: Plan) -> None:
+    async def notify_plugins(self, record: Compaction, plan: Plan) -> None:
         """Tell the observers what has happened; their answers change nothing."""
         answers = await self._services.plugins.post_compact(
             self._run,

@@ -22,7 +22,7 @@ from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest
 from app.harness.providers.route import AttemptFailed, AttemptStarted, Candidate
 from app.harness.providers.router import ProviderRouter
-from app.harness.run.answer import Answer
+from app.harness.run.model_answer import Answer
 from app.harness.run.run_context import RunContext
 from app.harness.run.telemetry import ModelCallRecord
 from app.messages import Cost, StopReason, SystemBlock, TextBlock, Usage, UserMessage

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from app.events.union import MessageToolResult, ModelRetry
 from app.harness.providers.route import AttemptFailed
-from app.harness.run.answer import Answer
+from app.harness.run.model_answer import Answer
 from app.harness.run.run_context import RunContext
 from app.ids import now_ms
 from app.messages import Cost
@@ -24,7 +24,7 @@ def bucket_of(run: RunContext) -> Bucket:
     return "primary" if run.scope.agent_path == "primary" else "subagents"
 
 
-def tell_retry(run: RunContext, failed: AttemptFailed) -> None:
+def emit_retry(run: RunContext, failed: AttemptFailed) -> None:
     """Tell that an attempt failed and what follows."""
     run.journal.record(
         ModelRetry(

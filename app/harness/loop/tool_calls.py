@@ -21,7 +21,7 @@ from app.harness.loop.call_ports import CallPorts
 from app.harness.loop.run_services import CallServices
 from app.harness.loop.tool_limits import call_within_limits
 from app.harness.questions.rows import asked_row, requested_event
-from app.harness.run.answer import RecordedCall
+from app.harness.run.model_answer import RecordedCall
 from app.harness.run.run_context import RunContext
 from app.harness.run.telemetry import tool_ended, tool_span
 from app.harness.run.tool_results import result_event, result_row

@@ -23,7 +23,7 @@ from app.events.union import (
     head_of,
     message_address,
 )
-from app.harness.loop.broken_attempt import bucket_of, take_back, tell_retry
+from app.harness.loop.broken_attempt import bucket_of, emit_retry, take_back
 from app.harness.loop.run_services import CallServices
 from app.harness.loop.tool_calls import StepCalls
 from app.harness.providers.deltas import (
@@ -37,7 +37,7 @@ from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest, Provider, WireRequest
 from app.harness.providers.route import AttemptFailed, AttemptStarted, Candidate
 from app.harness.providers.router import ProviderRouter
-from app.harness.run.answer import Answer, RecordedCall
+from app.harness.run.model_answer import Answer, RecordedCall
 from app.harness.run.processor import ProcessorPipeline
 from app.harness.run.run_context import RunContext
 from app.harness.run.telemetry import ModelCallRecord
@@ -184,7 +184,7 @@ class Turn:
         if failed.begun:
             cost = self._catalog.cost(self._provider, self._model, self._answer.usage)
             take_back(self._run, self._message_id, self._answer, cost)
-        tell_retry(self._run, failed)
+        emit_retry(self._run, failed)
 
     def _relay(self, delta: object) -> None:
         """Publish one delta; the first one opens the message."""
@@ -309,7 +309,7 @@ class Turn:
         cost = self._catalog.cost(self._provider, self._model, usage) if usage.total else None
         run.meter.spend(usage, cost)
         if cost is None and usage.total and run.meter.limits.cost_usd is not None:
-            self._tell_unpriced(run.meter.limits.cost_usd)
+            self._emit_unpriced(run.meter.limits.cost_usd)
         end = self._answer.message_end(self._message_id, stop_reason, cost, error)
         generation = self._answer.generation(run.meter.step, self._provider, self._model, stop_reason, cost)
         self._pipeline.after_step(run, generation)
@@ -349,7 +349,7 @@ class Turn:
             )
         return TurnOutcome(message_id=self._message_id, stop_reason=stop_reason, usage=usage, error=error)
 
-    def _tell_unpriced(self, limit: float) -> None:
+    def _emit_unpriced(self, limit: float) -> None:
         """Say, once in a run, that a limit of cost does not hold."""
         run, model = self._run, f"{self._provider}:{self._model}"
         if "usd:unpriced" in run.meter.warned:

@@ -16,7 +16,7 @@ from typing import Any
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest
 from app.harness.providers.route import AttemptStarted
-from app.harness.run.answer import Answer
+from app.harness.run.model_answer import Answer
 from app.harness.run.processor import Generation
 from app.harness.run.run_context import RunContext
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock, Usage, UserMessage

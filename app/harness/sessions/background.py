@@ -84,7 +84,7 @@ class BackgroundTasks:
         async with session.lock:
             del session.delegations.live[active.run_id]
             try:
-                await self._tell(delegation, active, events, store)
+                await self._notify(delegation, active, events, store)
             finally:
                 if session.active is None:
                     session.release_place()
@@ -105,7 +105,7 @@ class BackgroundTasks:
             if waiting:
                 await self.dispatch(waiting[0])
 
-    async def _tell(
+    async def _notify(
         self,
         delegation: Delegation,
         active: ActiveRun,

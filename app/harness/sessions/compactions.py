@@ -91,7 +91,7 @@ class CompactionCommands:
             self._decide(context, proposal, "approved", actor)
             compactor = Compactor(context, self._services.runs.compaction)
             await compactor.carry_out(proposal, plan, summary, began=time.monotonic())
-            await compactor.tell_plugins(proposal, plan)
+            await compactor.notify_plugins(proposal, plan)
             await context.journal.settle()
             runs.record.row = runs.record.row.model_copy(update={"context_overflow": False})
             return proposal

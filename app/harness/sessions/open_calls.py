@@ -57,7 +57,7 @@ class Closing:
         for call_id, values in self._calls:
             uow.tool_calls.update(call_id, **values)
 
-    def tell(self, history: History) -> None:
+    def add_to(self, history: History) -> None:
         """Put the results into the conversation in memory."""
         for row in self.rows:
             result = tool_result(row)

@@ -168,7 +168,7 @@ class Session:
                     work=both(closed.store, both(held, apply_edits)),
                     durable=True,
                 )
-                closed.tell(await self._runs.conversation())
+                closed.add_to(await self._runs.conversation())
                 await self._runs.prompts.reload()
                 self._runs.release_place()
             else:
@@ -314,7 +314,7 @@ class Session:
                 durable=True,
                 archived_at=now_ms(),
             )
-            closed.tell(await self._runs.conversation())
+            closed.add_to(await self._runs.conversation())
             self._services.capacity.withdraw(self.id)
             self._services.capacity.release(self.id)
             self._runs.inbox = Inbox()

@@ -270,10 +270,10 @@ class SessionRuns:
             await self.record.move(
                 SessionEvent.RUN_ENDED, events=told, work=ended, run_id=active.run_id, **flag
             )
-            closed.tell(history)
+            closed.add_to(history)
             return
         await self.stream.record(told, ended, run_id=active.run_id)
-        closed.tell(history)
+        closed.add_to(history)
         try:
             await self._begin(following, SessionEvent.RUN_ENDED_MORE_QUEUED, **flag)
         except Exception as problem:  # noqa: BLE001 - told below; as above
@@ -358,7 +358,7 @@ class SessionRuns:
         work = store if result is None else effect(store, lambda _: result(active))
         await self.record.move(event, events=told, work=work, run_id=active.run_id, durable=True, **values)
         self.inbox.remove({row.id for row in rows})
-        closed.tell(history)
+        closed.add_to(history)
         for row in rows:
             history.add_user(row)
         if edited:

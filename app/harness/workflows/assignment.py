@@ -76,7 +76,7 @@ class Assignments:
         elif target.startswith(WORKFLOW):
             begun = self._new_run(uow, issue, target.removeprefix(WORKFLOW), author)
         elif target.startswith(SESSION):
-            begun = self._tell_session(uow, issue, target.removeprefix(SESSION), author)
+            begun = self._post_to_session(uow, issue, target.removeprefix(SESSION), author)
         else:
             return None
         return partial(self.begin, begun)
@@ -102,7 +102,7 @@ class Assignments:
 
     async def _begin(self, begun: _Begun) -> None:
         if begun.run is not None:
-            self._workflows.runs.tell_queued(begun.run, begun.author)
+            self._workflows.runs.emit_queued(begun.run, begun.author)
             await self._workflows.watch.serve()
         elif begun.message is not None:
             await self._sessions.dispatch(begun.message.session_id, begun.message.id)
@@ -148,7 +148,7 @@ class Assignments:
         )
         return _Begun(author, run=self._workflows.runs.add(uow, run, workflow, author))
 
-    def _tell_session(self, uow: UnitOfWork, issue: Issue, session_id: str, author: Author) -> _Begun:
+    def _post_to_session(self, uow: UnitOfWork, issue: Issue, session_id: str, author: Author) -> _Begun:
         session = _usable(uow.sessions.get(session_id), issue.project_id, session_id)
         if session.issue_number not in (None, issue.number):
             raise invalid_assignment(f"the session {session_id} works on issue #{session.issue_number}")

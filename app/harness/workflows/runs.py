@@ -77,9 +77,9 @@ class WorkflowRuns:
         self._audit(uow, "kaged.workflow.triggered", run, data, author)
         return run
 
-    def tell_queued(self, run: WorkflowRun, author: Author) -> None:
+    def emit_queued(self, run: WorkflowRun, author: Author) -> None:
         """Tell who listens to all sessions that a run is stored."""
-        self._tell_everybody(
+        self._emit(
             WorkflowQueued(
                 workflow_run_id=run.id,
                 workflow=run.workflow,
@@ -166,9 +166,9 @@ class WorkflowRuns:
                 await asyncio.shield(stream.record([event], work, durable=True))
                 return
         await self.storage.write(work, durable=True)
-        self._tell_everybody(event)
+        self._emit(event)
 
-    def _tell_everybody(self, event: EventPayload) -> None:
+    def _emit(self, event: EventPayload) -> None:
         self._hub.publish_globally(Frame.make(0, event, session_id="", created_at=now_ms()))
 
     def _audit(

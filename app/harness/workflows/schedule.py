@@ -122,7 +122,7 @@ async def _start(
         if await workflows.runs.storage.read(lambda uow: uow.workflow_runs.of_slot(project_id, name, slot)):
             return None  # another daemon on the same database was faster
         raise problem
-    workflows.runs.tell_queued(run, SCHEDULE)
+    workflows.runs.emit_queued(run, SCHEDULE)
     return run.id
 
 

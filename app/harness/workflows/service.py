@@ -119,7 +119,7 @@ class WorkflowService:
             stored = await self.runs.storage.write(
                 effect(lambda uow: self.runs.add(uow, run, workflow, author)), durable=True
             )
-            self.runs.tell_queued(stored, author)
+            self.runs.emit_queued(stored, author)
             await self.watch.serve()
 
         await self.watch.whole(begin())

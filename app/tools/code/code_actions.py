@@ -25,7 +25,7 @@ from app.bridges.lsp.manager import (
 )
 from app.errors import ToolError
 from app.tools.code.call import CodeCall, Named, need
-from app.tools.code.limited import tell_limits
+from app.tools.code.limited import mark_limits
 from app.tools.code.places import Files, Found, end_of, line_of, start_of
 from app.tools.code.position import checked_line, find_position
 from app.tools.code.results import CodeAction, EditShown, LspResult
@@ -73,7 +73,7 @@ async def code_actions(call: CodeCall) -> LspResult:
         result = LspResult(actions=part, count=len(found), fresh=None if fresh else False, note=note)
         return finished(result, found, len(part), call.params, call.context)
 
-    return await tell_limits(call, server, named, await call.aside(shown))
+    return await mark_limits(call, server, named, await call.aside(shown))
 
 
 async def _asked_about(call: CodeCall, named: Named, server: LanguageServer) -> tuple[OpenText, Span]:

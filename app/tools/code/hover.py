@@ -12,7 +12,7 @@ from typing import Any
 
 from app.bridges.lsp.manager import LanguageServer
 from app.tools.code.call import CodeCall, need
-from app.tools.code.limited import tell_limits
+from app.tools.code.limited import mark_limits
 from app.tools.code.place_list import locations
 from app.tools.code.places import Files, end_of, line_of, start_of
 from app.tools.code.position import Position, find_position
@@ -40,7 +40,7 @@ async def hover(call: CodeCall) -> LspResult:
     content, documentation = split(text_of(contents))
     if not content:
         nothing = LspResult(content="", note="The server has nothing to say about this position.")
-        return await tell_limits(call, server, named, nothing)
+        return await mark_limits(call, server, named, nothing)
     note = None
     if documentation and not await _may_read_documentation(call, server, position):
         documentation, note = "", "The documentation is in a file that this agent may not read."
@@ -50,7 +50,7 @@ async def hover(call: CodeCall) -> LspResult:
         range=_range(answer.get("range"), position, server),
         note=note,
     )
-    return await tell_limits(call, server, named, result)
+    return await mark_limits(call, server, named, result)
 
 
 async def _may_read_documentation(call: CodeCall, server: LanguageServer, position: Position) -> bool:

@@ -26,7 +26,7 @@ _MISSING = re.compile(
 _IMPORT = re.compile(r"import|modul|packag|includ|require|file|crate|header|export", re.IGNORECASE)
 
 
-async def tell_limits(call: CodeCall, server: LanguageServer, named: Named, result: LspResult) -> LspResult:
+async def mark_limits(call: CodeCall, server: LanguageServer, named: Named, result: LspResult) -> LspResult:
     """Return the answer about a file, marked when the file imports something that the server does not see."""
     if not (await call.scope()).is_bounded:
         return result

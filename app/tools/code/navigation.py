@@ -11,7 +11,7 @@ from typing import Any
 from app.bridges.lsp.manager import LanguageServer
 from app.errors import ToolError
 from app.tools.code.call import CodeCall, Named, need
-from app.tools.code.limited import tell_limits
+from app.tools.code.limited import mark_limits
 from app.tools.code.place_list import PlaceList
 from app.tools.code.places import Files
 from app.tools.code.position import Position, find_position
@@ -43,7 +43,7 @@ async def navigate(call: CodeCall) -> LspResult:
         with files.held():
             return _result(call, answer, declared, files, beyond)
 
-    return await tell_limits(call, server, named, await call.aside(shown))
+    return await mark_limits(call, server, named, await call.aside(shown))
 
 
 async def _asked(call: CodeCall, server: LanguageServer, position: Position, method: str) -> tuple[Any, Any]:
