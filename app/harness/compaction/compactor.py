@@ -193,7 +193,9 @@ class Compactor:
         stored = record.model_copy()
         try:
             await asyncio.shield(
-                run.journal.record(completed, work=lambda uow: apply(uow, stored, summary), durable=True)
+                run.journal.record(
+                    completed, statements=lambda uow: apply(uow, stored, summary), durable=True
+                )
             )
         except KagedError:
             restore()
@@ -262,7 +264,9 @@ class Compactor:
         self._run.journal.audit("compaction.proposed", data)
         proposed = CompactionProposed(**data)
         await asyncio.shield(
-            self._run.journal.record(proposed, work=lambda uow: uow.compactions.add(record), durable=True)
+            self._run.journal.record(
+                proposed, statements=lambda uow: uow.compactions.add(record), durable=True
+            )
         )
 
     async def notify_plugins(self, record: Compaction, plan: Plan) -> None:
@@ -283,7 +287,9 @@ class Compactor:
         if answers:
             record.plugins_fired = record.plugins_fired + [_fired(answer) for answer in answers]
             fired = record.plugins_fired
-            self._run.journal.record(work=lambda uow: uow.compactions.update(record.id, plugins_fired=fired))
+            self._run.journal.record(
+                statements=lambda uow: uow.compactions.update(record.id, plugins_fired=fired)
+            )
 
     def _strategy(self, override: StrategyName | None) -> StrategyName:
         """Return the strategy; where no operator can be asked, `checkpoint` does what it would propose."""

@@ -122,7 +122,8 @@ class Selection:
         cost = None if spending.cost is None else spending.cost.total
         run.meter.spend_on_compaction(usage, spending.cost)
         run.journal.record(
-            work=lambda uow: uow.sessions.add_usage(run.scope.session_id, usage, cost, "compactor"), kept=True
+            statements=lambda uow: uow.sessions.add_usage(run.scope.session_id, usage, cost, "compactor"),
+            kept=True,
         )
 
     def _emit_fallback(self, compaction_id: str, attempted: StrategyName, reason: str) -> None:

@@ -197,19 +197,19 @@ def queue_heavy(max_bytes: int) -> RateLimited:
 
 
 def put_all(rows: Sequence[Message]) -> Callable[[UnitOfWork], None]:
-    def work(uow: UnitOfWork) -> None:
+    def statements(uow: UnitOfWork) -> None:
         for row in rows:
             uow.messages.put(row)
 
-    return work
+    return statements
 
 
 def hold_all(ids: Sequence[str]) -> Callable[[UnitOfWork], None]:
-    def work(uow: UnitOfWork) -> None:
+    def statements(uow: UnitOfWork) -> None:
         for message_id in ids:
             uow.messages.update(message_id, delivery="held")
 
-    return work
+    return statements
 
 
 def both(
@@ -217,19 +217,19 @@ def both(
 ) -> Callable[[UnitOfWork], None]:
     """Return the work of storing what two pieces of work store."""
 
-    def work(uow: UnitOfWork) -> None:
+    def statements(uow: UnitOfWork) -> None:
         first(uow)
         then(uow)
 
-    return work
+    return statements
 
 
 def mark_resumed(checkpoint: Checkpoint | None) -> Callable[[UnitOfWork], None]:
-    def work(uow: UnitOfWork) -> None:
+    def statements(uow: UnitOfWork) -> None:
         if checkpoint is not None:
             uow.checkpoints.update(checkpoint.id, resumed_at=now_ms())
 
-    return work
+    return statements
 
 
 TITLE_LENGTH = 80

@@ -44,14 +44,14 @@ STORED_WITHIN_MS = 30_000
 MAX_LIVE = 64
 """Runs of children at once in one session."""
 
-Work = Callable[[UnitOfWork], None]
+Statements = Callable[[UnitOfWork], None]
 
 
 class Background(Protocol):
     """The session's side of a task whose caller does not wait for it."""
 
     async def task_ended(
-        self, delegation: Delegation, active: ActiveRun, events: Sequence[EventPayload], store: Work
+        self, delegation: Delegation, active: ActiveRun, events: Sequence[EventPayload], store: Statements
     ) -> None:
         """Store the end of the task and tell the agent that started it, in one unit."""
 
@@ -79,11 +79,11 @@ class ChildRun:
         ]
         if placed:
             run.journal.record(
-                *(posted_event(row, queued=False) for row in placed), work=put_all(placed), kept=True
+                *(posted_event(row, queued=False) for row in placed), statements=put_all(placed), kept=True
             )
         return placed
 
-    async def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Work) -> None:
+    async def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Statements) -> None:
         """Store the end of the run; a storage that fails must not keep anybody waiting."""
         run = self.active.context
         try:
@@ -219,7 +219,7 @@ class Delegations:
         run = active.context
         events = [posted_event(one, queued=False) for one in rows]
         run.journal.record(
-            active.started_event(), *events, work=store, durable=delegation.background, kept=True
+            active.started_event(), *events, statements=store, durable=delegation.background, kept=True
         )
         for one in rows:
             run.history.add_user(one)

@@ -89,7 +89,7 @@ class SessionRecall:
                 uow.blobs.put(digest, MEDIA_TYPE, content)
             uow.sessions.update(run.scope.session_id, recalled_at=at, recalled_digest=digest)
 
-        stored = run.journal.record(work=store)
+        stored = run.journal.record(statements=store)
         self._recalled_at, self._digest = at, digest
         if digest is None:
             return

@@ -55,8 +55,8 @@ class IssueChanges:
     ) -> T:
         """Run `statements` as one durable unit, then emit its events; return its result.
 
-        They are told on every session that is bound to issue `number` (None: there is none yet), and to
-        who listens to all sessions. What `work` raises is raised, and nothing is stored."""
+        Every session that is bound to issue `number` (None: there is none yet) gets the events, and so does
+        who listens to all sessions. An error of `statements` is raised, and nothing is stored."""
         streams = await self._bound(project_id, number)
         held = [(stream, stream.hold(MAX_EVENTS)) for stream in streams]
         at = now_ms()
@@ -72,7 +72,7 @@ class IssueChanges:
         except BaseException:
             _settle(held, stored=False)
             raise
-        submitted.add_done_callback(lambda done: self._told(held, done, at))
+        submitted.add_done_callback(lambda done: self._publish(held, done, at))
         # A caller that goes away changes nothing about what is stored and told.
         return (await asyncio.shield(submitted)).result
 
@@ -105,7 +105,7 @@ class IssueChanges:
                 continue
         return streams
 
-    def _told(
+    def _publish(
         self,
         held: Sequence[tuple[SessionStream, HeldPlace]],
         done: asyncio.Future[Changed[T]],

@@ -50,7 +50,8 @@ def take_back(run: RunContext, message_id: str, answer: Answer, cost: Cost | Non
         run.meter.spend(usage, cost)
         booked, bucket = None if cost is None else cost.total, bucket_of(run)
         run.journal.record(
-            work=lambda uow: uow.sessions.add_usage(run.scope.session_id, usage, booked, bucket), kept=True
+            statements=lambda uow: uow.sessions.add_usage(run.scope.session_id, usage, booked, bucket),
+            kept=True,
         )
     asked = answer.calls()
     if not asked:
@@ -69,4 +70,4 @@ def take_back(run: RunContext, message_id: str, answer: Answer, cost: Cost | Non
         for row_id in rows:
             uow.tool_calls.update(row_id, **ended)
 
-    run.journal.record(*notes, work=store, kept=True)
+    run.journal.record(*notes, statements=store, kept=True)

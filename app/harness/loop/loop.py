@@ -175,7 +175,7 @@ class AgentLoop:
         calls = resumed_calls(run, self._calls, self._tools, takes_images=self._takes_images())
         if calls is not None:
             marks = calls.mark_ready()
-            await run.journal.record(work=marks, durable=calls.changes)
+            await run.journal.record(statements=marks, durable=calls.changes)
             await calls.run()
 
     def _takes_images(self) -> bool:
@@ -196,7 +196,7 @@ class AgentLoop:
         run = self._run
         gone = {outcome.message_id, *run.history.cut(mark)}
         run.journal.record(
-            work=lambda uow: uow.messages.supersede_ids(run.scope.session_id, sorted(gone), by=None),
+            statements=lambda uow: uow.messages.supersede_ids(run.scope.session_id, sorted(gone), by=None),
             kept=True,
         )
         if self._retried:
@@ -255,7 +255,7 @@ class AgentLoop:
             row = placed_in(
                 run.history, late_findings(run.scope.session_id, run.scope.agent_path, note), run.scope.run_id
             )
-            run.journal.record(posted_event(row, queued=False), work=put_all([row]), kept=True)
+            run.journal.record(posted_event(row, queued=False), statements=put_all([row]), kept=True)
             run.history.add_user(row)
 
     def _inject(self, steers: list[Message]) -> None:

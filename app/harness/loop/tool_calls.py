@@ -242,7 +242,7 @@ class StepCalls:
         def store(uow: UnitOfWork) -> None:
             uow.tool_calls.update(row_id, state=ToolCallState.RUNNING.value, started_at=at)
 
-        await self._run.journal.record(work=store, durable=self._may_change(call.block))
+        await self._run.journal.record(statements=store, durable=self._may_change(call.block))
 
     def _wait(self, call: _Call, question: HumanQuestion | None) -> None:
         """Store and publish that a call waits for a person; with its question, unless that is there."""
@@ -263,7 +263,7 @@ class StepCalls:
             uow.tool_calls.update(row_id, state=ToolCallState.WAITING.value)
 
         events = () if asked is None else (requested_event(asked),)
-        run.journal.record(*events, *self._closing(), work=store, durable=True, kept=True)
+        run.journal.record(*events, *self._closing(), statements=store, durable=True, kept=True)
 
     async def _context(self, call: _Call, span: Span) -> ToolCallContext:
         run, block = self._run, call.block
@@ -318,7 +318,7 @@ class StepCalls:
 
         duration = envelope.metadata.duration_ms
         event = result_event(run.scope.session_id, self._message_id, call.message_id, call.result, duration)
-        run.journal.record(event, *self._closing(), work=store, kept=True)
+        run.journal.record(event, *self._closing(), statements=store, kept=True)
 
     def _closing(self) -> tuple[StepEnded, ...]:
         """Return the end of the step, once, when each call has a result or waits for a person."""

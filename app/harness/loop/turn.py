@@ -218,7 +218,7 @@ class Turn:
         }
         run.journal.record(
             StepStarted(step=run.meter.step, message_id=self._message_id),
-            work=lambda uow: uow.runs.insert_step(**step),
+            statements=lambda uow: uow.runs.insert_step(**step),
             kept=True,
         )
 
@@ -233,7 +233,7 @@ class Turn:
                 model=self._model,
                 attempt=self._attempt,
             ),
-            work=lambda uow: uow.messages.put_values(**row),
+            statements=lambda uow: uow.messages.put_values(**row),
             kept=True,
         )
 
@@ -264,7 +264,7 @@ class Turn:
         if head_of(str(arguments)) is not None:
             address = message_address(run.scope.session_id, self._message_id)
             event = event.model_copy(update={"arguments": None, "arguments_ref": address})
-        run.journal.record(event, work=lambda uow: uow.tool_calls.insert(**row), kept=True)
+        run.journal.record(event, statements=lambda uow: uow.tool_calls.insert(**row), kept=True)
 
     def _save_soon(self) -> None:
         if self._save_timer is None:
@@ -280,7 +280,7 @@ class Turn:
             if not self._finished:  # a late save must not overwrite the whole answer
                 uow.messages.put_values(**row)
 
-        self._run.journal.record(work=store)
+        self._run.journal.record(statements=store)
 
     def _row(self, *, complete: bool, details: MessageDetails) -> dict[str, Any]:
         run = self._run
@@ -340,7 +340,9 @@ class Turn:
             self._store_totals(uow, stats, stop_reason)
 
         durable = pending is not None and pending.changes
-        run.journal.record(end, *(() if has_calls else (closing,)), work=store, durable=durable, kept=True)
+        run.journal.record(
+            end, *(() if has_calls else (closing,)), statements=store, durable=durable, kept=True
+        )
         run.history.add_assistant(self._message_id, self._answer.blocks(), complete=stop_reason == "stop")
         if error is None and usage.total:
             run.estimate.calibrate(

@@ -97,7 +97,9 @@ class Consents:
         try:
             await asyncio.shield(
                 run.journal.record(
-                    requested_event(row, request), work=lambda uow: uow.interactions.add(row), durable=True
+                    requested_event(row, request),
+                    statements=lambda uow: uow.interactions.add(row),
+                    durable=True,
                 )
             )
             given = await waiting.given
@@ -226,7 +228,7 @@ class Consents:
         )
         waiting.closing = waiting.run.journal.record(
             answered_event(waiting.row, state=state),
-            work=lambda uow: _close_row(uow, waiting.row.id, values),
+            statements=lambda uow: _close_row(uow, waiting.row.id, values),
             kept=True,
         )
 

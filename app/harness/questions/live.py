@@ -54,7 +54,7 @@ class LiveQuestions:
         try:
             await asyncio.shield(
                 run.journal.record(
-                    requested_event(row), work=lambda uow: uow.interactions.add(row), durable=True
+                    requested_event(row), statements=lambda uow: uow.interactions.add(row), durable=True
                 )
             )
             given = await waiting.given
@@ -130,7 +130,7 @@ class LiveQuestions:
         values = closed_values(row, state)
         waiting.run.journal.audit("interaction.answered", {"interaction_id": row.id, "state": state.value})
         waiting.closing = waiting.run.journal.record(
-            closed_event(row, state), work=lambda uow: _close(uow, row.id, values), kept=True
+            closed_event(row, state), statements=lambda uow: _close(uow, row.id, values), kept=True
         )
 
 

@@ -106,18 +106,18 @@ class Journal:
     def record(
         self,
         *events: EventPayload,
-        work: Callable[[UnitOfWork], object] | None = None,
+        statements: Callable[[UnitOfWork], object] | None = None,
         durable: bool = False,
         kept: bool = False,
     ) -> asyncio.Future[None]:
-        """Store events, the buffered audit rows and what `work` stores in one unit.
+        """Store events, the buffered audit rows and what `statements` store in one unit.
 
         `kept`: what has happened and must be stored, if need be after an outage (`SessionStream.record`)."""
         audit, blobs = self._take_buffers()
 
         def unit(uow: UnitOfWork) -> None:
-            if work is not None:
-                work(uow)
+            if statements is not None:
+                statements(uow)
             _store_buffers(uow, audit, blobs)
 
         future = self.stream.record(

@@ -43,7 +43,7 @@ async def withhold(run: RunContext, step: int) -> None:
         if changed:
             paths = [{"path": path, "count": count} for path, count in counts.most_common(MAX_AUDITED_PATHS)]
             run.journal.audit("policy.withheld", {"step": step, "count": counts.total(), "paths": paths})
-            run.journal.record(work=partial(_note, changed), kept=True)
+            run.journal.record(statements=partial(_note, changed), kept=True)
 
 
 def _gate_of(run: RunContext) -> ContentGate | None:

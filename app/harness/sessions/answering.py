@@ -32,12 +32,12 @@ from app.tools.dispatch.redaction import redacted
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
     """An answer that fits its question. `envelope` is the result of the call, None when the call is let run
-    by the next run; `event` tells the answer, and `work` stores what comes with it in the same unit."""
+    by the next run; `event` tells the answer, and `statements` store what comes with it in the same unit."""
 
     answer: dict[str, Any]
     event: EventPayload
     envelope: ToolEnvelope | None
-    work: Callable[[UnitOfWork], None]
+    statements: Callable[[UnitOfWork], None]
 
 
 class Answering:
@@ -80,10 +80,10 @@ class Answering:
         values = closed_values(question, state, answer=checked.answer, actor=actor)
         audit = self._audit(one, checked, actor)
 
-        def work(uow: UnitOfWork) -> bool:
+        def statements(uow: UnitOfWork) -> bool:
             if not uow.interactions.close(question.id, **values):
                 return False
-            checked.work(uow)
+            checked.statements(uow)
             if row is not None and checked.envelope is not None:
                 uow.messages.add(row)
                 uow.tool_calls.update(one.call.id, **_ended(one, checked.envelope, row))
@@ -91,7 +91,7 @@ class Answering:
             return True
 
         closed = question.model_copy(update=values)
-        kept = effect(work, lambda done: closed if done else None)
+        kept = effect(statements, lambda done: closed if done else None)
         stored = await asyncio.shield(
             self._runs.stream.record(
                 told, kept, run_id=question.run_id, agent_path=question.agent_path, durable=True

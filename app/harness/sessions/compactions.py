@@ -106,7 +106,7 @@ class CompactionCommands:
             values = edited(proposal, context, ids, text)
             values["details"] = self._decide(context, proposal, "edited", actor)
             context.journal.record(
-                work=lambda uow: uow.compactions.decide(compaction_id, **values), durable=True
+                statements=lambda uow: uow.compactions.decide(compaction_id, **values), durable=True
             )
             await context.journal.settle()
             return proposal.model_copy(update=values)
@@ -119,7 +119,7 @@ class CompactionCommands:
             state = move(CompactionState(proposal.state), CompactionState.REJECTED).value
             values = {"state": state, "details": self._decide(context, proposal, "rejected", actor)}
             context.journal.record(
-                work=lambda uow: uow.compactions.decide(compaction_id, **values), durable=True
+                statements=lambda uow: uow.compactions.decide(compaction_id, **values), durable=True
             )
             await context.journal.settle()
             return proposal.model_copy(update=values)

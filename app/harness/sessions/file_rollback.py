@@ -89,11 +89,11 @@ class FileRollback:
             tree=plan.before,
         )
 
-        def work(uow: UnitOfWork) -> None:
+        def statements(uow: UnitOfWork) -> None:
             uow.checkpoints.add(checkpoint)
             uow.worktrees.add(note)
 
-        await self._storage.write(work, durable=True)
+        await self._storage.write(statements, durable=True)
         return checkpoint.id
 
     async def restore(self, plan: FilePlan) -> list[FileWrite]:

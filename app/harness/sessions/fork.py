@@ -77,10 +77,10 @@ def storing(
         data={"from_session": source_id, "message_id": message_id, "messages": len(copies)},
     )
 
-    def work(uow: UnitOfWork) -> None:
+    def statements(uow: UnitOfWork) -> None:
         uow.sessions.add(session)
         uow.messages.add_many(copies)
         uow.prompt_edits.add_many(kept)
         uow.audit.add_many([audit])
 
-    return work
+    return statements

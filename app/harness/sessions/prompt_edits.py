@@ -73,11 +73,11 @@ class PromptEditing:
         told = {"checkpoint_id": checkpoint_id, "old_hash": row.old_hash, "new_hash": row.new_hash}
         audit = self._audit("prompt.edited", agent_path, actor, told)
 
-        def work(uow: UnitOfWork) -> None:
+        def statements(uow: UnitOfWork) -> None:
             uow.prompt_edits.add(row)
             uow.audit.add_many([audit])
 
-        await self._services.runs.storage.write(work, durable=True)
+        await self._services.runs.storage.write(statements, durable=True)
 
     async def remove(self, agent_path: str, actor: str) -> None:
         """Let the file's text hold again from the next message boundary on; raises `NotFound` when the
@@ -86,12 +86,12 @@ class PromptEditing:
         removed: list[int] = []
         audit = self._audit("prompt.edit_removed", agent_path, actor, {})
 
-        def work(uow: UnitOfWork) -> None:
+        def statements(uow: UnitOfWork) -> None:
             removed.append(uow.prompt_edits.remove(self._runs.id, agent_path))
             if removed[-1]:
                 uow.audit.add_many([audit])
 
-        await self._services.runs.storage.write(work, durable=True)
+        await self._services.runs.storage.write(statements, durable=True)
         if not removed[-1]:
             raise NotFound(f"The session has no edit of the prompt of {agent_path}.")
         await self._runs.prompts.reload()
@@ -149,11 +149,11 @@ class PromptEditing:
         told = {"old_hash": present.digest, "new_hash": prompt_digest(content), "file": str(file)}
         audit = self._audit("prompt.written", agent_path, actor, told)
 
-        def work(uow: UnitOfWork) -> None:
+        def statements(uow: UnitOfWork) -> None:
             uow.prompt_edits.remove(self._runs.id, agent_path)
             uow.audit.add_many([audit])
 
-        await self._services.runs.storage.write(work, durable=True)
+        await self._services.runs.storage.write(statements, durable=True)
         await self._runs.prompts.reload()
 
     def _audit(self, event: str, agent_path: str, actor: str, data: dict[str, Any]) -> AuditEvent:

@@ -74,18 +74,22 @@ class QueuedMessages:
             runs.inbox.remove({row.id})
             told: list[EventPayload] = [MessageRemoved(message_id=row.id)]
 
-            def work(uow: UnitOfWork) -> None:
+            def statements(uow: UnitOfWork) -> None:
                 uow.messages.remove_waiting(row.id)
 
             queued = runs.record.state is SessionState.QUEUED and not runs.waits.keeps_run
             try:
                 if queued and runs.inbox.next() is None:
                     await runs.record.move(
-                        SessionEvent.CANCEL, reason="cancelled", events=told, work=work, durable=True
+                        SessionEvent.CANCEL,
+                        reason="cancelled",
+                        events=told,
+                        statements=statements,
+                        durable=True,
                     )
                     self._services.capacity.withdraw(runs.id)
                 else:
-                    await runs.stream.record(told, work, durable=True)
+                    await runs.stream.record(told, statements, durable=True)
             except KagedError:
                 runs.inbox.put_back(row)
                 raise

@@ -85,7 +85,7 @@ class Rollbacks:
         rollback = await self._storage.read(lambda uow: find_undoable(uow, runs.id, rollback_id))
         kept = await self._undo_files(rollback, force=force)
 
-        def work(uow: UnitOfWork) -> None:
+        def statements(uow: UnitOfWork) -> None:
             restore(uow, rollback)
             if kept is not None:
                 uow.rollbacks.update(rollback.id, details={**rollback.details, "files": kept})
@@ -95,7 +95,7 @@ class Rollbacks:
             SessionEvent.ROLLBACK,
             reason="rollback_undone",
             events=[RollbackUndone(rollback_id=rollback.id, undone_by=actor)],
-            work=work,
+            statements=statements,
             durable=True,
             context_overflow=bool(rollback.details["context_overflow"]),
         )
@@ -149,7 +149,7 @@ class Rollbacks:
         edited, apply_edits = await runs.edits_to_apply()
         held = hold_all(runs.stop_what_waits())
 
-        def work(uow: UnitOfWork) -> None:
+        def statements(uow: UnitOfWork) -> None:
             held(uow)
             apply_edits(uow)
             roll_back(uow, plan, row, files, closing)
@@ -159,7 +159,7 @@ class Rollbacks:
             SessionEvent.ROLLBACK,
             reason="rolled_back",
             events=[*edited, *told],
-            work=work,
+            statements=statements,
             durable=True,
             context_overflow=False,
         )

@@ -129,10 +129,10 @@ class Interactions:
         scope = RuleScope(session.row.project_id, row.session_id if given.scope == "session" else None)
         rules = rules_of(row, given)
         stored = stored_consent(row, given, actor, rules)
-        work = stored.work
+        statements = stored.statements
 
         def with_rules(uow: UnitOfWork) -> None:
-            work(uow)
+            statements(uow)
             self._rules.put_all(uow, scope, rules, actor, interaction_id=row.id)
 
         checked = CheckedAnswer(stored.answer, stored.event, stored.envelope, with_rules)

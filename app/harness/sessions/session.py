@@ -165,7 +165,7 @@ class Session:
                     SessionEvent.CANCEL,
                     reason="cancelled",
                     events=[*closed.events, *edited],
-                    work=both(closed.store, both(held, apply_edits)),
+                    statements=both(closed.store, both(held, apply_edits)),
                     durable=True,
                 )
                 closed.add_to(await self._runs.conversation())
@@ -310,7 +310,7 @@ class Session:
             await self._record.move(
                 SessionEvent.ARCHIVE,
                 events=closed.events,
-                work=both(closed.store, held),
+                statements=both(closed.store, held),
                 durable=True,
                 archived_at=now_ms(),
             )
@@ -370,7 +370,7 @@ class Session:
         kept = None if event is SessionEvent.MESSAGE_POSTED_AT_LIMIT else self.row.state_reason
         posted = PostedMessage(waiting, None, queued=True)
         store = effect(lambda uow: uow.messages.add(waiting), lambda _: posted)
-        await self._record.move(event, reason=kept, events=told, work=store, durable=True)
+        await self._record.move(event, reason=kept, events=told, statements=store, durable=True)
         self._runs.inbox.add(waiting)
         if reason == "capacity":
             self.enqueue()

@@ -20,7 +20,7 @@ from app.states import SessionEvent, SessionState, legal_for_operators, move_ses
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
 
-Work = Callable[[UnitOfWork], None]
+Statements = Callable[[UnitOfWork], None]
 
 
 class SessionRecord:
@@ -30,7 +30,7 @@ class SessionRecord:
         self.row = row
         self.stream = stream
         self._owed_events: list[EventPayload] = []
-        self._owed_work: list[Work] = []
+        self._owed_statements: list[Statements] = []
         self._late: asyncio.Future[None] | None = None
 
     @property
@@ -40,7 +40,7 @@ class SessionRecord:
     @property
     def ahead(self) -> bool:
         """True while the row in memory knows what storing has failed for."""
-        return bool(self._owed_work) or (self._late is not None and not self._late.done())
+        return bool(self._owed_statements) or (self._late is not None and not self._late.done())
 
     def require(self, event: SessionEvent) -> None:
         """Raise `Conflict` when `event` is not legal now."""
@@ -63,7 +63,7 @@ class SessionRecord:
         *,
         reason: str | None = None,
         events: Sequence[EventPayload] = (),
-        work: Work | None = None,
+        statements: Statements | None = None,
         run_id: str | None = None,
         durable: bool = False,
         **values: Any,
@@ -79,13 +79,13 @@ class SessionRecord:
             told.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
         if "title" in values and values["title"] != before.title:
             told.append(updated_event(before.model_copy(update=values)))
-        owed = list(self._owed_work)
+        owed = list(self._owed_statements)
 
         def unit(uow: UnitOfWork) -> None:
             for late in owed:
                 late(uow)
-            if work is not None:
-                work(uow)
+            if statements is not None:
+                statements(uow)
             uow.sessions.update(before.id, **values)
 
         self.row = before.model_copy(update=values)
@@ -95,13 +95,13 @@ class SessionRecord:
             self.row = before
             raise
         self._owed_events.clear()
-        self._owed_work.clear()
+        self._owed_statements.clear()
 
     def move_unstored(
         self,
         event: SessionEvent,
         events: Sequence[EventPayload],
-        work: Work,
+        statements: Statements,
         problem: Exception,
         *,
         reason: str | None = None,
@@ -115,12 +115,12 @@ class SessionRecord:
         self.row = before.model_copy(update=values)
         if not isinstance(problem, StorageOutage):
             self._owed_events.extend(events)
-            self._owed_work.append(work)
+            self._owed_statements.append(statements)
             return
-        told, owed = [*self._owed_events, *events], [*self._owed_work, work]
+        told, owed = [*self._owed_events, *events], [*self._owed_statements, statements]
         if state.value != before.state:
             told.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
-        self._owed_events, self._owed_work = [], []
+        self._owed_events, self._owed_statements = [], []
 
         def unit(uow: UnitOfWork) -> None:
             for late in owed:

@@ -92,7 +92,7 @@ class Resuming:
             await runs.record.move(
                 SessionEvent.RESUME_WITHOUT_WORK,
                 events=edited,
-                work=both(mark_resumed(checkpoint), apply_edits),
+                statements=both(mark_resumed(checkpoint), apply_edits),
                 durable=True,
             )
             await runs.prompts.reload()

@@ -43,7 +43,7 @@ from app.harness.run.answers import WaitingCall
 from app.harness.sessions.background import BackgroundTasks
 from app.harness.sessions.capacity import Claim
 from app.harness.sessions.open_calls import RESUMED, STOPPED, close_open_calls, waiting_calls
-from app.harness.sessions.session_record import SessionRecord, Work
+from app.harness.sessions.session_record import SessionRecord, Statements
 from app.harness.sessions.session_services import SessionServices, reminding
 from app.harness.sessions.session_waits import SessionWaits
 from app.harness.stream.session_stream import SessionStream
@@ -121,7 +121,7 @@ class SessionRuns:
         """Read the conversation anew when it is needed next; its places are never given out twice."""
         self.history, self.estimate = None, ConversationEstimate()
 
-    async def edits_to_apply(self) -> tuple[list[EventPayload], Work]:
+    async def edits_to_apply(self) -> tuple[list[EventPayload], Statements]:
         """Return what to tell and to store when a pause is left in which prompts were edited."""
         if self.record.state is not SessionState.PAUSED:
             return [], lambda uow: None
@@ -202,7 +202,7 @@ class SessionRuns:
             self.stream.record(told, put_all(taken), run_id=self.active.run_id, kept=True)
         return taken
 
-    async def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Work) -> None:
+    async def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Statements) -> None:
         """Move on after the active run has ended: pause, next message, or idle."""
         async with self.lock:
             await self.waits.take_back()
@@ -230,7 +230,7 @@ class SessionRuns:
     # -- inside -----------------------------------------------------------------------------
 
     async def _move_on(
-        self, active: ActiveRun, outcome: LoopOutcome, closing: EventPayload, store: Work
+        self, active: ActiveRun, outcome: LoopOutcome, closing: EventPayload, store: Statements
     ) -> None:
         flag = overflow_flag(self.row, outcome.reason, outcome.state)
         following = self.inbox.next()
@@ -260,7 +260,7 @@ class SessionRuns:
             told = [closing, checkpoint_event(checkpoint)]
             flag |= {"run_id": active.run_id, "durable": True}
             await self.record.move(
-                SessionEvent.RUN_PAUSED, reason=pause_reason, events=told, work=pause, **flag
+                SessionEvent.RUN_PAUSED, reason=pause_reason, events=told, statements=pause, **flag
             )
             self.note_files(checkpoint_id=checkpoint.id)
             return
@@ -268,7 +268,7 @@ class SessionRuns:
         told, ended = [*closed.events, closing], both(closed.store, store)
         if following is None:
             await self.record.move(
-                SessionEvent.RUN_ENDED, events=told, work=ended, run_id=active.run_id, **flag
+                SessionEvent.RUN_ENDED, events=told, statements=ended, run_id=active.run_id, **flag
             )
             closed.add_to(history)
             return
@@ -307,7 +307,7 @@ class SessionRuns:
         )
         held = hold_all(self.inbox.hold())
         try:
-            await self.record.move(event, reason="cannot_run", work=held, **values)
+            await self.record.move(event, reason="cannot_run", statements=held, **values)
         except KagedError as another:
             log.error("session %s could not be stored: %s", self.id, another.message)
             self.record.move_unstored(event, [], held, another, reason="cannot_run")
@@ -355,8 +355,10 @@ class SessionRuns:
             if checkpoint is not None:
                 uow.checkpoints.prune(self.id, self._services.checkpoint_limit)
 
-        work = store if result is None else effect(store, lambda _: result(active))
-        await self.record.move(event, events=told, work=work, run_id=active.run_id, durable=True, **values)
+        statements = store if result is None else effect(store, lambda _: result(active))
+        await self.record.move(
+            event, events=told, statements=statements, run_id=active.run_id, durable=True, **values
+        )
         self.inbox.remove({row.id for row in rows})
         closed.add_to(history)
         for row in rows:

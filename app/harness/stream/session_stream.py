@@ -63,14 +63,14 @@ class Store(Protocol):
 
     def submit(
         self,
-        work: Callable[[UnitOfWork], T],
+        statements: Callable[[UnitOfWork], T],
         *,
         durable: bool = False,
         lane: Lane | None = None,
         reopens: bool = False,
     ) -> asyncio.Future[T]: ...
 
-    async def read(self, work: Callable[[UnitOfWork], T]) -> T: ...
+    async def read(self, statements: Callable[[UnitOfWork], T]) -> T: ...
 
 
 class SessionStream:
@@ -117,7 +117,7 @@ class SessionStream:
     def record(
         self,
         events: Sequence[EventPayload],
-        work: Callable[[UnitOfWork], T] | None = None,
+        statements: Callable[[UnitOfWork], T] | None = None,
         *,
         run_id: str | None = None,
         agent_path: str | None = None,
@@ -125,11 +125,11 @@ class SessionStream:
         durable: bool = False,
         kept: bool = False,
     ) -> asyncio.Future[T | None]:
-        """Store `events` and whatever `work` stores in one unit, then publish the events.
+        """Store `events` and whatever `statements` store in one unit, then publish the events.
 
         The future ends when all of it is committed; when it fails nothing of it is published. Of what is
         `kept` an outage of the storage is told to the future as well, and it is stored and published
-        when the outage is over; later frames wait for it. `work` may run more than once.
+        when the outage is over; later frames wait for it. `statements` may run more than once.
         `durable` asks for a commit that survives a power failure."""
         at = now_ms()
         frames = [self._frame(payload, at, run_id, agent_path, parent_tool_call_id) for payload in events]
@@ -142,7 +142,7 @@ class SessionStream:
         if not self._batch:
             self._flush_after(loop, GATHER_TURNS)
         reserve = self._due_reservation()
-        record = Record(work, rows, pending, future, durable=durable, kept=kept, reserve=reserve)
+        record = Record(statements, rows, pending, future, durable=durable, kept=kept, reserve=reserve)
         self._batch.append(record)
         return future
 
@@ -248,7 +248,7 @@ class SessionStream:
             reserve = max((record.reserve for record in batch if record.reserve is not None), default=None)
             if reserve is not None:
                 uow.sessions.update(self.session_id, seq_reserved=reserve)
-            results = [record.work(uow) if record.work is not None else None for record in batch]
+            results = [record.statements(uow) if record.statements is not None else None for record in batch]
             uow.events.append([row for record in batch for row in record.rows])
             return results
 

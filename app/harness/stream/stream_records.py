@@ -28,11 +28,11 @@ class Pending:
 class Record:
     """One call of `record`: what it stores, and who waits for it."""
 
-    __slots__ = ("durable", "future", "kept", "owed", "pending", "reserve", "rows", "work")
+    __slots__ = ("durable", "future", "kept", "owed", "pending", "reserve", "rows", "statements")
 
     def __init__(
         self,
-        work: Callable[[UnitOfWork], Any] | None,
+        statements: Callable[[UnitOfWork], Any] | None,
         rows: list[dict[str, Any]],
         pending: Pending,
         future: asyncio.Future[Any],
@@ -43,7 +43,7 @@ class Record:
     ) -> None:
         self.kept = kept
         self.owed = False
-        self.work = work
+        self.statements = statements
         self.rows = rows
         self.pending = pending
         self.future = future

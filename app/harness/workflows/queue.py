@@ -95,14 +95,14 @@ class WorkflowQueue:
             await self._runs.end(run, problem.ending)
             return
 
-        def work(uow: UnitOfWork) -> bool:
+        def statements(uow: UnitOfWork) -> bool:
             values = {"state": RUNNING, "session_id": session.row.id}
             if not uow.workflow_runs.move(run.id, QUEUED, **values):
                 return False  # cancelled meanwhile
             session.store(uow)
             return True
 
-        if await self._runs.storage.write(work, durable=True):
+        if await self._runs.storage.write(statements, durable=True):
             await self._begin(run.id, session.row.id)
 
     async def _session(self, run: WorkflowRun) -> WaitingSession:

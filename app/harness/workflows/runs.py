@@ -100,22 +100,22 @@ class WorkflowRuns:
             issue_number=run.issue_number,
         )
 
-        def work(uow: UnitOfWork) -> None:
+        def statements(uow: UnitOfWork) -> None:
             uow.workflow_runs.update(run.id, started_at=at)
             self._audit(uow, "workflow.started", run, {"run_id": run.id, "workflow_name": run.workflow})
 
-        await self._record(run, event, work)
+        await self._record(run, event, statements)
         return run.model_copy(update={"started_at": at})
 
     async def keep_elapsed(self, elapsed: Mapping[str, int]) -> None:
         """Store how long runs have worked, in milliseconds by their ids."""
 
-        def work(uow: UnitOfWork) -> None:
+        def statements(uow: UnitOfWork) -> None:
             for run_id, milliseconds in elapsed.items():
                 uow.workflow_runs.update(run_id, elapsed_ms=milliseconds)
 
         if elapsed:
-            await self.storage.write(work)
+            await self.storage.write(statements)
 
     async def end(self, run: WorkflowRun, ending: Ending) -> bool:
         """End a run that is queued or running; False when it has ended already."""
@@ -133,7 +133,7 @@ class WorkflowRuns:
         )
         moved: list[bool] = []
 
-        def work(uow: UnitOfWork) -> None:
+        def statements(uow: UnitOfWork) -> None:
             values: dict[str, Any] = {"output": ending.output, "error": ending.error}
             values |= {"state": ending.state.value, "completed_at": at, "cost_usd": event.cost_usd}
             moved.append(uow.workflow_runs.move(run.id, run.state, **values))
@@ -144,7 +144,7 @@ class WorkflowRuns:
             self._audit(uow, "workflow.ended", run, {**data, **({} if code is None else {"error": code})})
 
         try:
-            await self._record(run if session is not None else None, event, work)
+            await self._record(run if session is not None else None, event, statements)
         except Conflict:
             if moved[-1:] == [False]:
                 return False
@@ -154,7 +154,7 @@ class WorkflowRuns:
     # -- inside -----------------------------------------------------------------------------
 
     async def _record(
-        self, run: WorkflowRun | None, event: EventPayload, work: Callable[[UnitOfWork], None]
+        self, run: WorkflowRun | None, event: EventPayload, statements: Callable[[UnitOfWork], None]
     ) -> None:
         """Store, and tell it on the session of the run; to everybody when it has none."""
         if run is not None and run.session_id is not None:
@@ -163,9 +163,9 @@ class WorkflowRuns:
             except NotFound:  # deleted meanwhile
                 pass
             else:
-                await asyncio.shield(stream.record([event], work, durable=True))
+                await asyncio.shield(stream.record([event], statements, durable=True))
                 return
-        await self.storage.write(work, durable=True)
+        await self.storage.write(statements, durable=True)
         self._emit(event)
 
     def _emit(self, event: EventPayload) -> None:

@@ -106,7 +106,7 @@ async def _start(
         slot=slot,
     )
 
-    def work(uow: UnitOfWork) -> bool:
+    def statements(uow: UnitOfWork) -> bool:
         if uow.workflow_runs.of_slot(project_id, name, slot) is not None:
             return False
         if uow.workflow_runs.count_in_state(QUEUED, project_id, name, cause="schedule"):
@@ -116,7 +116,7 @@ async def _start(
         return True
 
     try:
-        if not await workflows.runs.storage.write(work, durable=True):
+        if not await workflows.runs.storage.write(statements, durable=True):
             return None
     except Conflict as problem:
         if await workflows.runs.storage.read(lambda uow: uow.workflow_runs.of_slot(project_id, name, slot)):

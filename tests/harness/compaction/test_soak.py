@@ -48,7 +48,7 @@ class Traffic:
     def store(self, rows: list[Message]) -> None:
         self.count += len(rows)
         placed = [r.model_copy(update={"session_id": self.session_id}) for r in rows]
-        self.run.journal.record(work=lambda uow: uow.messages.add_many(placed))
+        self.run.journal.record(statements=lambda uow: uow.messages.add_many(placed))
 
     def post(self, text: str) -> None:
         posted = row("operator", text, self.run.history.take_position())
