@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -14,6 +16,7 @@ import httpx2
 import orjson
 import pytest
 
+from app.bridges.processes import proc
 from app.bridges.processes.tcp_peers import peer_descends
 from tests.cli.kaged import COMMAND, PROJECT_YAML, ROOT, WAIT_SECONDS, DaemonProcess, Home
 
@@ -151,6 +154,29 @@ def test_a_client_that_leaves_at_once_is_refused_what_it_asked_for(shell: Shell)
     for _ in range(10):
         shell.start("gone", "127.0.0.1", None, Path("none"))
     assert shell.names() == before
+
+
+def test_a_client_that_ends_while_its_process_is_looked_for_counts_as_started_by_the_daemon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = (
+        "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); sys.stdin.read()"
+    )
+    listed = proc.descendants
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        command = [sys.executable, "-c", program, str(listener.getsockname()[1])]
+        with subprocess.Popen(command, stdin=subprocess.PIPE) as client:
+            accepted, address = listener.accept()
+
+            def after_its_end(ancestor: int) -> set[int]:
+                client.kill()
+                client.wait()
+                return listed(ancestor)
+
+            monkeypatch.setattr(proc, "descendants", after_its_end)
+            with accepted:
+                assert peer_descends(address, accepted.getsockname())
 
 
 def test_another_process_of_the_user_is_let_in_at_every_address(shell: Shell) -> None:

@@ -11,7 +11,8 @@ import ipaddress
 import logging
 import os
 import struct
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from app.bridges.processes import proc
@@ -26,11 +27,14 @@ PEER_KEY = "kaged.peer"
 _TABLES = ("tcp", "tcp6")
 _ROUNDS = 3
 """How often the descendants are listed: those that began meanwhile are looked at, too."""
+_LOOKS, _PAUSE_SECONDS = 25, 0.002
+"""For how long the socket of a process that is ending is waited for."""
+NO_HOLDER = "0"
 
 
 @dataclass(frozen=True, slots=True)
 class TcpSocket:
-    """One line of a table. Ends are as the kernel writes them; `inode` "0" is held by no process."""
+    """One line of a table. Ends are as the kernel writes them; `inode` `NO_HOLDER` is held by no process."""
 
     local: str
     remote: str
@@ -94,17 +98,37 @@ class Peer:
 def peer_descends(peer: Address, here: Address) -> bool:
     """Answer as `Peer.descends`. Raises `OSError` without tables, `ValueError` for no address. Blocking."""
     theirs, mine = _ends(peer), _ends(here)
-    found = next((one for one in tcp_sockets() if one.local in theirs and one.remote in mine), None)
+    found = _socket(theirs, mine)
     if found is None:
         # While our end stands, theirs is on another machine or in another network namespace. Without it the
         # client has gone.
-        return not any(one.local in mine and one.remote in theirs for one in tcp_sockets())
-    return found.inode == "0" or _is_held_by_descendant(found)
+        return _socket(mine, theirs) is None
+    if found.inode == NO_HOLDER:
+        return True
+    descends, ending = _descendant_holds(found)
+    return descends or _has_left(found, theirs, mine, looks=_LOOKS if ending else 1)
 
 
-def _is_held_by_descendant(socket: TcpSocket) -> bool:
+def _socket(local: Container[str], remote: Container[str]) -> TcpSocket | None:
+    return next((one for one in tcp_sockets() if one.local in local and one.remote in remote), None)
+
+
+def _has_left(found: TcpSocket, local: Container[str], remote: Container[str], *, looks: int) -> bool:
+    """Tell whether the client has left since its socket was found. The sockets of a process that is ending
+    stand for a moment when it holds none any more."""
+    for look in range(looks):
+        if look:
+            time.sleep(_PAUSE_SECONDS)  # noqa: TID251 - nothing tells when the kernel is done; in a thread
+        now = _socket(local, remote)
+        if now is None or now.inode != found.inode:
+            return True
+    return False
+
+
+def _descendant_holds(socket: TcpSocket) -> tuple[bool, bool]:
+    """Tell whether a descendant holds a socket, and whether one was just ending."""
     seen: set[int] = set()
-    closed = False
+    closed = ending = False
     for _ in range(_ROUNDS):
         new = proc.descendants(os.getpid()) - seen
         if not new:
@@ -112,14 +136,16 @@ def _is_held_by_descendant(socket: TcpSocket) -> bool:
         seen |= new
         for pid in new:
             try:
-                if socket.inode in held_sockets(pid):
-                    return True
+                held = set(held_sockets(pid))
+                if socket.inode in held:
+                    return True, False
+                ending = ending or not (held or os.listdir(f"/proc/{pid}/fd"))
             except PermissionError:
                 closed = closed or proc.user(pid) == socket.uid
             except OSError:
-                continue
+                ending = True
     others = (one.pid for one in proc.processes() if one.pid not in seen)
-    return closed and not _is_held(socket.inode, others)
+    return closed and not _is_held(socket.inode, others), ending
 
 
 def _is_held(inode: str, pids: Iterable[int]) -> bool:
