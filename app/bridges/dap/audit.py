@@ -29,7 +29,7 @@ class SessionAudit:
     def started(self, runtime: str, script: str) -> None:
         """The program is under the debugger."""
         self._is_started = True
-        self._told(
+        self._note(
             "debug.session_started",
             {"runtime": runtime, "script": self._shown(script), "caller": self._owner.agent_path},
         )
@@ -38,7 +38,7 @@ class SessionAudit:
         """The session is over; one that never started is not told of."""
         self._has_ended = True
         if self._is_started:
-            self._told("debug.session_ended", {"reason": reason})
+            self._note("debug.session_ended", {"reason": reason})
 
     def hit(self, frame: Mapping[str, Any], numbers: Iterable[int]) -> None:
         """The program stands at breakpoints; `frame` is empty where it is not known."""
@@ -52,7 +52,7 @@ class SessionAudit:
             at, there = path, line
             if one is not None and one.path is not None:
                 at, there = str(one.path), one.actual_line
-            self._told(
+            self._note(
                 "debug.breakpoint_hit",
                 {
                     "breakpoint_id": number,
@@ -61,7 +61,7 @@ class SessionAudit:
                 },
             )
 
-    def _told(self, event: str, data: dict[str, Any]) -> None:
+    def _note(self, event: str, data: dict[str, Any]) -> None:
         self._record(event, self._owner.project_id, {"debug_session_id": self._session_id, **data})
 
     def _shown(self, path: str) -> str:

@@ -165,11 +165,11 @@ class Handshake:
 def exception_filters(link: Link) -> list[str] | None:
     """Return the exception filters to set: those that the adapter has on by default, if they are of use,
     and those that stop where the program would die; None when the adapter has no filters."""
-    told = link.advertised.get(FILTERS)
-    if not isinstance(told, list) or not told or FILTERS not in link.capabilities:
+    advertised = link.advertised.get(FILTERS)
+    if not isinstance(advertised, list) or not advertised or FILTERS not in link.capabilities:
         return None
     filters = []
-    for one in told[:MAX_FILTERS]:
+    for one in advertised[:MAX_FILTERS]:
         name = one.get("filter") if isinstance(one, dict) else None
         if not isinstance(name, str):
             continue

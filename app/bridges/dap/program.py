@@ -118,10 +118,10 @@ class Program:
             return self.current
         return speakers[0] if speakers else self.links[0]
 
-    def untold(self) -> Link | None:
+    def unreported(self) -> Link | None:
         """Return the link of a stop that nobody has been told of."""
         for link in self.speakers():
-            if link.standing is not None and not link.standing.told:
+            if link.standing is not None and not link.standing.reported:
                 return link
         return None
 

@@ -217,7 +217,7 @@ class DebugSession:
                 open_answers.discard(answer)
                 if isinstance(problem := answer.exception(), AdapterRefusal) and not await self._is_ending():
                     raise self._program.front().refused(problem)
-            if self.state in (DebugState.EXITED, DebugState.ENDED) or self._program.untold() is not None:
+            if self.state in (DebugState.EXITED, DebugState.ENDED) or self._program.unreported() is not None:
                 return
             if self.state is DebugState.STOPPED:
                 return  # somebody else was told of it in this moment
@@ -235,7 +235,7 @@ class DebugSession:
     async def _notify(self) -> None:
         """Have the present stop, if nobody was told of it, be the last one that was told of."""
         async with self._telling:
-            while (link := self._program.untold()) is not None:
+            while (link := self._program.unreported()) is not None:
                 self._program.current = link
                 stop = await self._reports.of(link)
                 if stop is not None:
@@ -267,7 +267,7 @@ class DebugSession:
 
     def _has_news(self) -> bool:
         """Tell whether there is something to tell of before anything is sent: the end, or a stop."""
-        return self.state is DebugState.EXITED or self._program.untold() is not None
+        return self.state is DebugState.EXITED or self._program.unreported() is not None
 
     def _to_move(self, command: str, thread_id: int | None) -> list[Link]:
         """Return the links that are let run: a step is one thread's; `continue` without a thread is

@@ -18,7 +18,7 @@ from app.bridges.dap.stops import BREAKPOINT_REASONS, Seen, Standing, Stop, Stop
 from app.bridges.dap.threads import first_thread
 from app.bridges.rpc.message_stream import PeerClosed
 
-MAX_UNTOLD = 1_000
+MAX_UNREPORTED = 1_000
 """How many stops are recorded of which nobody is told, one after the other."""
 _QUIET_SECONDS = 1.0
 """How long further events of one stop are waited for, as long as they come."""
@@ -45,7 +45,7 @@ class StopReports:
         self.keeps_breakpoints = False
         """Whether the adapter has been seen to stop at a breakpoint that it had been told to remove."""
         self._looking = asyncio.Lock()
-        self._untold = 0
+        self._unreported = 0
 
     async def of(self, link: Link) -> Stop | None:
         """Return what there is to tell of the stop that a link stands at, without output; None when the
@@ -65,7 +65,7 @@ class StopReports:
                 await self._breakpoints.without_entry()
         removed = reason == "breakpoint" and self._is_removed(seen)
         self.keeps_breakpoints = self.keeps_breakpoints or removed
-        standing.told, self._untold = True, 0
+        standing.reported, self._unreported = True, 0
         return Stop(
             status="stopped",
             reason=reason,
@@ -112,8 +112,8 @@ class StopReports:
         """Have each breakpoint of a stop recorded once; not without end while nobody looks."""
         new = tuple(number for number in seen.hits if number not in standing.recorded)
         standing.recorded.update(new)
-        if new and self._untold < MAX_UNTOLD:
-            self._untold += 1
+        if new and self._unreported < MAX_UNREPORTED:
+            self._unreported += 1
             self._on_hit(seen.frame or {}, new)
 
     async def _place(self, link: Link, event: StopEvent) -> tuple[int | None, dict[str, Any] | None]:

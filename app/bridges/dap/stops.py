@@ -94,7 +94,7 @@ class Standing:
     been told of it. `recorded` are our ids of the breakpoints of which the audit trail has been told."""
 
     events: list[StopEvent] = field(default_factory=list)
-    told: bool = False
+    reported: bool = False
     count: int = 0
     """How many events there were, those included that are not kept."""
     noticed: int = 0

@@ -134,8 +134,8 @@ class Diagnostics:
             self._flychecks.clear()  # the project is loaded anew; a check that ran does not tell its end
 
     def _keep(self, uri: str, params: Mapping[str, Any]) -> None:
-        told = params.get("version")
-        version = told if isinstance(told, int) else None
+        stated = params.get("version")
+        version = stated if isinstance(stated, int) else None
         newest = self._newest_version(uri)
         if version is not None and newest is not None and version < newest:
             return  # of a text that was there before

@@ -29,7 +29,7 @@ from app.workspace.tree_watch import FileChange, TreeWatch
 
 MAX_NEWS = 20_000
 MAX_SHOWN = 50
-MAX_UNTOLD = 1_000
+MAX_UNSENT = 1_000
 LATE_SECONDS = 0.5
 MAX_EARLY = 1_000
 MAX_EARLY_BYTES = 1024 * 1024
@@ -52,7 +52,7 @@ class ServerRun:
         self._files = KnownFiles(project.path)
         self._watched: WatchedGlobs | None = None
         self._pending: list[FileChange] = []
-        self._untold: list[FileChange] = []
+        self._unsent: list[FileChange] = []
         self._missed = False
         self._known_at = time.time_ns()
         self._telling = asyncio.Lock()
@@ -155,7 +155,7 @@ class ServerRun:
             now = time.time_ns()
             self._watch.drain()
             missed = self._missed or (self._relies_on_watch and not self._watch.exact)
-            late = self._untold and self.connection.capabilities.watched() is not self._watched
+            late = self._unsent and self.connection.capabilities.watched() is not self._watched
             if not (self._news or missed or self._pending or late):
                 self._known_at = now
                 return
@@ -168,7 +168,7 @@ class ServerRun:
                 raise
             self._known_at = now
             self._pending += changes
-            await self._notify([*self._untold, *self._pending])
+            await self._notify([*self._unsent, *self._pending])
             self._pending.clear()
 
     def _changes(self, news: Mapping[str, FileChange], since: int | None) -> list[FileChange]:
@@ -202,7 +202,7 @@ class ServerRun:
                 return
             # Files that it has read and does not ask to be told of yet.
             changes = news.unwanted
-            self._untold = changes[:MAX_UNTOLD]
+            self._unsent = changes[:MAX_UNSENT]
             if not changes or not await self.bell.until(lambda: capabilities.watched() is not watched, until):  # noqa: B023
                 return
 

@@ -54,7 +54,7 @@ class TrafficRecord:
         if place in self._reached or len(self._reached) >= MAX_TOLD:
             return
         self._reached.add(place)
-        self._told(
+        self._record(
             "cage.connected", {"host": host, "port": port, "address": str(address), "protocol": protocol}
         )
 
@@ -67,7 +67,7 @@ class TrafficRecord:
             self._refused_others += 1
         else:
             self._refused[key] = 1
-            self._told(
+            self._record(
                 "cage.connection_refused",
                 {"host": key[0], "port": port, "reason": kind, "protocol": protocol},
             )
@@ -89,11 +89,11 @@ class TrafficRecord:
             {"host": host, "port": port, **carried.data()} for (host, port), carried in self._carried.items()
         ]
         others = {"others": self._others.data()} if self._others.connections else {}
-        self._told("cage.traffic", {"hosts": hosts, "refused": refused, **others})
+        self._record("cage.traffic", {"hosts": hosts, "refused": refused, **others})
         self._carried.clear()
         self._refused.clear()
         self._refused_others = 0
 
-    def _told(self, event: str, data: dict[str, Any]) -> None:
+    def _record(self, event: str, data: dict[str, Any]) -> None:
         if self._emit is not None:
             self._emit(event, data)

@@ -45,8 +45,8 @@ class Guardian:
         self._since = proc.ticks_now() - 1
         self._launcher = Launcher()
         self._told: dict[int, bytes] = {}
-        self._untold: dict[int, bytes] = {}
-        self._teller: asyncio.TimerHandle | None = None
+        self._unsent: dict[int, bytes] = {}
+        self._sender: asyncio.TimerHandle | None = None
         self._pipe: int | None = None
         self._watch: ExitWatch | None = None
         self._ended: asyncio.Future[None] | None = None
@@ -73,16 +73,16 @@ class Guardian:
         """Tell that nothing of a child, or of an adopted process, is left."""
         if self._told.pop(pid, None) is None:
             return
-        if self._untold.get(pid, b"E").startswith(b"E"):
+        if self._unsent.get(pid, b"E").startswith(b"E"):
             self._soon(pid, b"E %d\n" % pid)
         else:
-            del self._untold[pid]
+            del self._unsent[pid]
 
     async def aclose(self) -> None:
         """End the guardian and reap it. Whom it guards must be gone."""
         self._closed = True
-        if self._teller is not None:
-            self._teller.cancel()
+        if self._sender is not None:
+            self._sender.cancel()
         if self._watch is not None and self._ended is not None:
             self._watch.send(signal.SIGKILL)
             await self._ended
@@ -92,15 +92,15 @@ class Guardian:
         self._soon(pid, line)
 
     def _soon(self, pid: int, line: bytes) -> None:
-        self._untold[pid] = self._untold.get(pid, b"") + line  # a number may be given again
-        if self._teller is None and not self._closed:
-            self._teller = asyncio.get_running_loop().call_later(TELLING_SECONDS, self._send_all)
+        self._unsent[pid] = self._unsent.get(pid, b"") + line  # a number may be given again
+        if self._sender is None and not self._closed:
+            self._sender = asyncio.get_running_loop().call_later(TELLING_SECONDS, self._send_all)
 
     def _send_all(self) -> None:
-        if self._teller is not None:
-            self._teller.cancel()
-            self._teller = None
-        lines, self._untold = b"".join(self._untold.values()), {}
+        if self._sender is not None:
+            self._sender.cancel()
+            self._sender = None
+        lines, self._unsent = b"".join(self._unsent.values()), {}
         self._write(lines)
 
     def _write(self, lines: bytes) -> None:
@@ -133,7 +133,7 @@ class Guardian:
         self._begun = loop.time()
         self._ended = loop.create_future()
         self._watch = ExitWatch(self.pid, self._reap)
-        self._untold.clear()
+        self._unsent.clear()
         self._write(b"".join(self._told.values()))
 
     def _launch(self, readable: int, folder: int) -> Launch:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.bridges.sandbox import entrance_process, holder_process, system_view
-from app.bridges.sandbox.mounts import Bound, Places, lies_below, told
+from app.bridges.sandbox.mounts import Bound, Places, lies_below, place_fields
 from app.bridges.sandbox.system_view import Shown
 
 FIRST_PASSED = 3
@@ -99,9 +99,9 @@ def wrap(
     that are kept as home and /tmp, None where they go with the cage."""
     staged = [] if state is None else [bound for bound in places.outer if _kept_around(bound.path)]
     plan = {
-        "places": told(places.inner),
+        "places": place_fields(places.inner),
         "staged": _staged(staged),
-        "granted_read_only": told([bound for bound in places.outer if bound.how == "ro"]),
+        "granted_read_only": place_fields([bound for bound in places.outer if bound.how == "ro"]),
         "read_only": READ_ONLY,
         "filter": base64.b64encode(filter_bytes).decode(),
     }

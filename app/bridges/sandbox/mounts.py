@@ -287,6 +287,6 @@ def real_mounts(cage: Cage, root: Path) -> tuple[Cage, Path]:
     return replace(cage, mounts=mounts, guarded=tuple(map(moved, cage.guarded))), real
 
 
-def told(inner: Sequence[Bound]) -> list[dict[str, object]]:
+def place_fields(inner: Sequence[Bound]) -> list[dict[str, object]]:
     """Return the inner places as the entrance is told of them."""
     return [{"path": bound.path, "how": bound.how, "at": list(bound.at)} for bound in inner]

@@ -160,8 +160,8 @@ class CageStarter(ChildStarter):
                 family = orphans.found(lingers=fields["lingers"])
                 marked = [*fields.pop("env"), os.fsencode(f"{MARKER}={family.marker}")]
                 limits = {**self._limits(), birthmark.LIMIT: family.birthmark}
-                told = holder_protocol.start_fields(env=marked, limits=limits, **fields)
-                command = Command(told, given)
+                start = holder_protocol.start_fields(env=marked, limits=limits, **fields)
+                command = Command(start, given)
                 with orphans.starting():
                     leader = await holder.start(command)
                     child = Child(leader, owner, family, orphans)

@@ -223,7 +223,7 @@ class Delegations:
         )
         for one in rows:
             run.history.add_user(one)
-        parent.journal.audit("delegation.started", self._told(delegation, active))
+        parent.journal.audit("delegation.started", self._started_facts(delegation, active))
         self.live[run.scope.run_id] = child
         self._agents[run.scope.agent_path] += 1
         if not delegation.background:
@@ -295,9 +295,9 @@ class Delegations:
         return await self._hooks.on_complete(delegation, outcome)
 
     def _audit_end(self, delegation: Delegation, active: ActiveRun) -> None:
-        delegation.parent.journal.audit("delegation.completed", ended_told(delegation, active))
+        delegation.parent.journal.audit("delegation.completed", ended_facts(delegation, active))
 
-    def _told(self, delegation: Delegation, active: ActiveRun) -> dict[str, Any]:
+    def _started_facts(self, delegation: Delegation, active: ActiveRun) -> dict[str, Any]:
         return {
             "child": delegation.path,
             "child_run_id": active.run_id,
@@ -315,7 +315,7 @@ class Delegations:
         await self._services.on_run_end(session_id, agent_path, run_id, last=last)
 
 
-def ended_told(delegation: Delegation, active: ActiveRun) -> dict[str, Any]:
+def ended_facts(delegation: Delegation, active: ActiveRun) -> dict[str, Any]:
     """Return what the audit trail is told of the end of a delegation."""
     run, outcome = active.context, active.outcome
     return {

@@ -96,7 +96,7 @@ def _bounded(parts: _Parts, budget: int) -> str:
     begin, first = next(((index, one) for index, one in found if one is not None), (0, None))
     if first is None:
         return ""
-    opening = _told(*first)
+    opening = _rendered(*first)
     size = estimate_text(opening)
     if size > budget // 2:
         role, text = first
@@ -108,7 +108,7 @@ def _bounded(parts: _Parts, budget: int) -> str:
         part = parts.at(index)
         if part is None:
             continue
-        lines = _told(*part)
+        lines = _rendered(*part)
         room -= estimate_text(lines)
         if room < 0:
             skipped = [_SKIPPED]
@@ -117,7 +117,7 @@ def _bounded(parts: _Parts, budget: int) -> str:
     return "\n".join([_HEAD, opening, *skipped, *reversed(newest)])
 
 
-def _told(role: str, text: str) -> str:
+def _rendered(role: str, text: str) -> str:
     return f"<{role}>\n{text}\n</{role}>"
 
 

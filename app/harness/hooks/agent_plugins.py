@@ -28,7 +28,7 @@ log = logging.getLogger("kaged.plugins")
 HookName = Literal["on_session_start", "on_session_idle", "pre_compact", "post_compact"]
 SESSION_HOOKS: tuple[HookName, ...] = ("on_session_start", "on_session_idle")
 """Only the root agent's plugins have them: subagents have no sessions."""
-MAX_TOLD = 1_000
+MAX_REPORTED = 1_000
 Record = Callable[[str, str, dict[str, Any]], None]
 
 
@@ -77,7 +77,7 @@ class AgentPlugins:
     def __init__(self, plugins: Plugins, record: Record) -> None:
         self.plugins = plugins
         self._record = record
-        self._told: set[tuple[str, str, str]] = set()
+        self._reported: set[tuple[str, str, str]] = set()
 
     async def of(self, caller: Caller) -> list[Declared]:
         """Return the agent's plugins in the order of the project file. One that cannot be read is told in
@@ -115,10 +115,10 @@ class AgentPlugins:
     def _report(self, declaration: PluginDeclaration, problem: PluginProblem) -> None:
         """Say once in the log why a plugin is left out."""
         failure = (declaration.project_id, declaration.name, problem.message)
-        if failure not in self._told:
-            if len(self._told) >= MAX_TOLD:
-                self._told.clear()
-            self._told.add(failure)
+        if failure not in self._reported:
+            if len(self._reported) >= MAX_REPORTED:
+                self._reported.clear()
+            self._reported.add(failure)
             log.warning("plugin %s of %s: %s", declaration.name, declaration.agent_path, problem.message)
 
     def malformed(self, declared: Declared, hook: HookName, context: CallContext, why: str) -> None:

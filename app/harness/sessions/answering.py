@@ -70,10 +70,10 @@ class Answering:
         step, history = self._step_of(one), await self._runs.conversation()
         place = None if step is None else step.waiting_call(one.call.call_id)
         row: Message | None = None
-        told = [checked.event]
+        events = [checked.event]
         if checked.envelope is not None:
             row = result_message(one.call, place or history.take_position(), checked.envelope)
-            told.append(
+            events.append(
                 result_event(row.session_id, one.call.message_id or "", row.id, tool_result(row), None)
             )
         state = InteractionState.ANSWERED
@@ -94,7 +94,7 @@ class Answering:
         kept = effect(statements, lambda done: closed if done else None)
         stored = await asyncio.shield(
             self._runs.stream.record(
-                told, kept, run_id=question.run_id, agent_path=question.agent_path, durable=True
+                events, kept, run_id=question.run_id, agent_path=question.agent_path, durable=True
             )
         )
         if not stored:

@@ -16,7 +16,7 @@ from app.events.payload import EventPayload
 from app.harness.conversation.inbox import Inbox
 from app.harness.conversation.session_rows import posted_event, put_all
 from app.harness.delegation.answers import answer_of
-from app.harness.delegation.delegations import Delegations, ended_told
+from app.harness.delegation.delegations import Delegations, ended_facts
 from app.harness.delegation.hooks import Delegation
 from app.harness.delegation.rows import task_result_row
 from app.harness.loop.active_run import ActiveRun
@@ -137,9 +137,9 @@ class BackgroundTasks:
             durable=True,
             kept=True,
         )
-        told = session.stream.record([posted_event(row, queued=True)], agent_path=path, kept=True)
+        posted = session.stream.record([posted_event(row, queued=True)], agent_path=path, kept=True)
         try:
-            await asyncio.gather(stored, told)
+            await asyncio.gather(stored, posted)
         except StorageOutage:  # both are stored after it; the message goes with the next one
             session.inbox.restore([row.model_copy(update={"delivery": "held"})])
             raise
@@ -178,15 +178,15 @@ class BackgroundTasks:
         run, outcome = active.context, active.outcome
         state = outcome.state if outcome is not None else "failed"
         starter, child = delegation.parent.scope.agent_path, run.scope.agent_path
-        told = f"The task in the background that {starter} gave to {child}"
+        text = f"The task in the background that {starter} gave to {child}"
         answer: ChildAnswer | None = None
         try:
             if outcome is None:
                 raise ToolError("agent_failed", "It broke off.")
             answer = answer_of(run, outcome, [])
-            content = f"{told} (run {run.scope.run_id}) is done.\n{answer.message}"
+            content = f"{text} (run {run.scope.run_id}) is done.\n{answer.message}"
         except ToolError as error:
-            content = f"{told} (run {run.scope.run_id}) was not done.\nError {error.code}: {error.message}"
+            content = f"{text} (run {run.scope.run_id}) was not done.\nError {error.code}: {error.message}"
         row = task_result_row(
             run.scope.session_id,
             path,
@@ -207,5 +207,5 @@ class BackgroundTasks:
             session_id=run.scope.session_id,
             run_id=delegation.parent.scope.run_id,
             agent_path=delegation.parent.scope.agent_path,
-            data=run.journal.redactor.data(ended_told(delegation, active)),
+            data=run.journal.redactor.data(ended_facts(delegation, active)),
         )

@@ -131,7 +131,7 @@ class CompactionCommands:
         runs = await self._find(session_id)
         found = await self.get(session_id, compaction_id)
         values = {"operator_flag": flag, "operator_notes": notes}
-        told = {"compaction_id": compaction_id, "flag": flag, "notes_length": len(notes or "")}
+        data = {"compaction_id": compaction_id, "flag": flag, "notes_length": len(notes or "")}
         row = {
             "created_at": now_ms(),
             "event": "compaction.flagged",
@@ -141,7 +141,7 @@ class CompactionCommands:
             "run_id": found.run_id,
             "agent_path": found.agent_path,
             "request_id": None,
-            "data": told,
+            "data": data,
         }
 
         def store(uow: Any) -> None:
@@ -149,7 +149,7 @@ class CompactionCommands:
             uow.audit.append([row])
 
         await runs.stream.record(
-            [CompactionFlagged(**told)], store, agent_path=found.agent_path, durable=True
+            [CompactionFlagged(**data)], store, agent_path=found.agent_path, durable=True
         )
         return found.model_copy(update=values)
 
@@ -270,8 +270,8 @@ class CompactionCommands:
         actor: str,
     ) -> dict[str, Any]:
         """Note the decision; return the record's details with it. It is stored with the next write."""
-        told = {"compaction_id": proposal.id, "decision": decision}
-        context.journal.audit("compaction.decided", told)
+        data = {"compaction_id": proposal.id, "decision": decision}
+        context.journal.audit("compaction.decided", data)
         context.journal.record(
             CompactionDecided(compaction_id=proposal.id, decision=decision, decided_by=actor)
         )

@@ -68,8 +68,8 @@ class _Ports:
 
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
         """The operator who makes a call consents to it, this once."""
-        told = {"call_id": self._call_id, "tool": request.tool, "subjects": list(request.subjects)}
-        self.audit("permission.answered", {**told, "answer": "once", "by": "direct_call"})
+        data = {"call_id": self._call_id, "tool": request.tool, "subjects": list(request.subjects)}
+        self.audit("permission.answered", {**data, "answer": "once", "by": "direct_call"})
         return "once"
 
     async def ask(self, question: HumanQuestion) -> dict[str, Any]:

@@ -70,8 +70,8 @@ class PromptEditing:
             edited_by=actor,
             edited_at=now_ms(),
         )
-        told = {"checkpoint_id": checkpoint_id, "old_hash": row.old_hash, "new_hash": row.new_hash}
-        audit = self._audit("prompt.edited", agent_path, actor, told)
+        data = {"checkpoint_id": checkpoint_id, "old_hash": row.old_hash, "new_hash": row.new_hash}
+        audit = self._audit("prompt.edited", agent_path, actor, data)
 
         def statements(uow: UnitOfWork) -> None:
             uow.prompt_edits.add(row)
@@ -146,8 +146,8 @@ class PromptEditing:
         except ToolError as problem:
             raise Conflict(f"The file could not be written: {problem.message}", reason=problem.code) from None
         await store.reload([agent_path])
-        told = {"old_hash": present.digest, "new_hash": prompt_digest(content), "file": str(file)}
-        audit = self._audit("prompt.written", agent_path, actor, told)
+        data = {"old_hash": present.digest, "new_hash": prompt_digest(content), "file": str(file)}
+        audit = self._audit("prompt.written", agent_path, actor, data)
 
         def statements(uow: UnitOfWork) -> None:
             uow.prompt_edits.remove(self._runs.id, agent_path)

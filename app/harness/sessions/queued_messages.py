@@ -53,14 +53,14 @@ class QueuedMessages:
             # In memory first: a run that takes it from now on takes the new text.
             runs.inbox.replace(changed)
             head = head_of(content)
-            told = MessageEdited(
+            edited = MessageEdited(
                 message_id=row.id,
                 content=content if head is None else head,
                 content_ref=None if head is None else message_address(session_id, row.id),
             )
             try:
                 await runs.stream.record(
-                    [told], lambda uow: uow.messages.update(row.id, content=content), durable=True
+                    [edited], lambda uow: uow.messages.update(row.id, content=content), durable=True
                 )
             except KagedError:
                 runs.inbox.replace(row)
@@ -72,7 +72,7 @@ class QueuedMessages:
         async with runs.lock:
             row = await self._waiting(runs, message_id)
             runs.inbox.remove({row.id})
-            told: list[EventPayload] = [MessageRemoved(message_id=row.id)]
+            events: list[EventPayload] = [MessageRemoved(message_id=row.id)]
 
             def statements(uow: UnitOfWork) -> None:
                 uow.messages.remove_waiting(row.id)
@@ -83,13 +83,13 @@ class QueuedMessages:
                     await runs.record.move(
                         SessionEvent.CANCEL,
                         reason="cancelled",
-                        events=told,
+                        events=events,
                         statements=statements,
                         durable=True,
                     )
                     self._services.capacity.withdraw(runs.id)
                 else:
-                    await runs.stream.record(told, statements, durable=True)
+                    await runs.stream.record(events, statements, durable=True)
             except KagedError:
                 runs.inbox.put_back(row)
                 raise

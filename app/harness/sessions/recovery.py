@@ -1,4 +1,4 @@
-"""Start-up after a crash: everything that was under way is ended, answered and told.
+"""Start-up after a crash: everything that was under way is ended, answered and reported.
 
 Owns: what row 14 of the decisions asks for: runs become interrupted, every unfinished call gets
 an error result, every open message is closed, and the session pauses with a checkpoint that one
@@ -74,14 +74,14 @@ async def recover(storage: Storage, hub: EventHub) -> int:
         # Recorded in one turn of the loop, so that all of it is one unit.
         stored = [
             stream.record(
-                told.events,
-                recovered.store if told is recovered.told[-1] else None,
-                run_id=told.run_id,
-                agent_path=told.agent_path,
-                parent_tool_call_id=told.parent_call_id,
+                closing.events,
+                recovered.store if closing is recovered.closings[-1] else None,
+                run_id=closing.run_id,
+                agent_path=closing.agent_path,
+                parent_tool_call_id=closing.parent_call_id,
                 durable=True,
             )
-            for told in recovered.told
+            for closing in recovered.closings
         ]
         await asyncio.gather(*stored)
         log.warning("session %s was running when the daemon stopped; it is %s now", row.id, recovered.after)
@@ -122,7 +122,7 @@ def _waiting_for_a_task(uow: UnitOfWork) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Closing:
     """What clients are told of one run, or of the session."""
 
     events: list[EventPayload]
@@ -201,7 +201,7 @@ class _Wreck:
             self.after = move_session(self.after, SessionEvent.DAEMON_RESTARTED)
         self.task_results = [self._task_result(run) for run in self.runs if run.background]
         self.undelivered = [row.id for row in uow.messages.queued(session.id) if row.agent_path != "primary"]
-        self.told = self._all_told()
+        self.closings = self._closings()
 
     def _kept_its_run(self) -> bool:
         """Tell whether the session had given up its place, with a run that was to go on."""
@@ -215,22 +215,22 @@ class _Wreck:
         found = [one for call in calls for one in uow.interactions.of_call(call.session_id, call.call_id)]
         return [one for one in found if one.run_id == self.run_id and consents_of([one])]
 
-    def _all_told(self) -> list[_Told]:
+    def _closings(self) -> list[_Closing]:
         """The frames that close what clients have seen opened: children before their parents, each in
         the order of a normal run; the session last."""
-        told = [
-            _Told(self._events_of(run), run.id, run.agent_path, run.parent_call_id)
+        closings = [
+            _Closing(self._events_of(run), run.id, run.agent_path, run.parent_call_id)
             for run in reversed(self.runs)
         ]
         if not self.runs:
-            told = [_Told(self._events_of(None), None)]
+            closings = [_Closing(self._events_of(None), None)]
         last: list[EventPayload] = [posted_event(row, queued=True) for row in self.task_results]
         if self.was_running:
             last.append(self._checkpoint_created())
             before, after = self.session.state, self.after.value
             if (before, self.session.state_reason) != (after, self.reason):
                 last.append(SessionStateChanged(state=after, previous=before, reason=self.reason))
-        return [*told, _Told(last, self.run_id)]
+        return [*closings, _Closing(last, self.run_id)]
 
     def _events_of(self, run: Run | None) -> list[EventPayload]:
         """Return what closes one run; the first one's is also what belongs to none that was under way."""

@@ -65,10 +65,10 @@ class FilePlan:
 
     @property
     def digest(self) -> str:
-        told = [
+        lines = [
             f"{one.path}\0{one.now}\0{one.then}\0{one.reason}" for one in (*self.restored, *self.conflicts)
         ]
-        return xxhash.xxh3_128_hexdigest("\n".join((self.target, *told)).encode("utf-8", "surrogateescape"))
+        return xxhash.xxh3_128_hexdigest("\n".join((self.target, *lines)).encode("utf-8", "surrogateescape"))
 
 
 async def plan_files(

@@ -132,11 +132,11 @@ class Rollbacks:
         runs, rollback, row = self._runs, plan.rollback, self._runs.row
         history = await runs.conversation()
         closing = closing_of(plan.waiting, history.take_position(len(plan.waiting)), ROLLED_BACK)
-        told: list[EventPayload] = [
+        events: list[EventPayload] = [
             closed_event(question, InteractionState.CANCELLED) for question in plan.questions
         ]
-        told += closing.events
-        told.append(
+        events += closing.events
+        events.append(
             SessionRolledBack(
                 rollback_id=rollback.id,
                 checkpoint_id=rollback.checkpoint_id,
@@ -158,7 +158,7 @@ class Rollbacks:
         await runs.record.move(
             SessionEvent.ROLLBACK,
             reason="rolled_back",
-            events=[*edited, *told],
+            events=[*edited, *events],
             statements=statements,
             durable=True,
             context_overflow=False,

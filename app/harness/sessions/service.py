@@ -191,8 +191,8 @@ class Interactions:
         placed: dict[str, dict[str, Any]] = {}
         for name, upload in files.items():
             path = await self._uploads.place(upload, root, row.id)
-            told = {"path": path, "name": path.rpartition("/")[2], "size": upload.size_bytes}
-            placed[name] = {"upload_id": upload.id, **told}
+            facts = {"path": path, "name": path.rpartition("/")[2], "size": upload.size_bytes}
+            placed[name] = {"upload_id": upload.id, **facts}
         return placed
 
     async def _store(self, row: Interaction, answer: dict[str, Any], actor: str) -> Interaction | None:

@@ -364,13 +364,13 @@ class Session:
         if len(inbox) and inbox.size + message_size(row) > QUEUED_BYTES:
             raise queue_heavy(QUEUED_BYTES)
         waiting = waiting_message(row, steer=steer)
-        told: list[EventPayload] = [posted_event(waiting, queued=True)]
+        events: list[EventPayload] = [posted_event(waiting, queued=True)]
         if not steer:
-            told.append(RunQueued(message_id=row.id, position=len(self._runs.inbox) + 1, reason=reason))
+            events.append(RunQueued(message_id=row.id, position=len(self._runs.inbox) + 1, reason=reason))
         kept = None if event is SessionEvent.MESSAGE_POSTED_AT_LIMIT else self.row.state_reason
         posted = PostedMessage(waiting, None, queued=True)
         store = effect(lambda uow: uow.messages.add(waiting), lambda _: posted)
-        await self._record.move(event, reason=kept, events=told, statements=store, durable=True)
+        await self._record.move(event, reason=kept, events=events, statements=store, durable=True)
         self._runs.inbox.add(waiting)
         if reason == "capacity":
             self.enqueue()

@@ -290,9 +290,9 @@ class SessionManager:
         """Tell the live sessions of a project that prompts have new texts, or cannot be read."""
         root = self._services.runs.projects.root_of(project_id)
         for session in self._of_project(project_id):
-            told = prompt_events(session.row, agents, failed, root)
-            if told is not None and session.row.state != SessionState.ARCHIVED:
-                await session.stream.record(*told)
+            events = prompt_events(session.row, agents, failed, root)
+            if events is not None and session.row.state != SessionState.ARCHIVED:
+                await session.stream.record(*events)
 
     def _of_project(self, project_id: str) -> Sequence[Session]:
         return [session for session in self._live.all() if session.row.project_id == project_id]

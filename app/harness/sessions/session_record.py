@@ -74,11 +74,11 @@ class SessionRecord:
         before = self.row
         state = move_session(self.state, event)
         values |= {"state": state.value, "state_reason": reason, "updated_at": now_ms()}
-        told = [*self._owed_events, *events]
+        published = [*self._owed_events, *events]
         if state.value != before.state:
-            told.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
+            published.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
         if "title" in values and values["title"] != before.title:
-            told.append(updated_event(before.model_copy(update=values)))
+            published.append(updated_event(before.model_copy(update=values)))
         owed = list(self._owed_statements)
 
         def unit(uow: UnitOfWork) -> None:
@@ -90,7 +90,7 @@ class SessionRecord:
 
         self.row = before.model_copy(update=values)
         try:
-            await asyncio.shield(self.stream.record(told, unit, run_id=run_id, durable=durable))
+            await asyncio.shield(self.stream.record(published, unit, run_id=run_id, durable=durable))
         except Exception:
             self.row = before
             raise
@@ -117,9 +117,9 @@ class SessionRecord:
             self._owed_events.extend(events)
             self._owed_statements.append(statements)
             return
-        told, owed = [*self._owed_events, *events], [*self._owed_statements, statements]
+        published, owed = [*self._owed_events, *events], [*self._owed_statements, statements]
         if state.value != before.state:
-            told.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
+            published.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
         self._owed_events, self._owed_statements = [], []
 
         def unit(uow: UnitOfWork) -> None:
@@ -127,7 +127,7 @@ class SessionRecord:
                 late(uow)
             uow.sessions.update(before.id, **values)
 
-        stored = self.stream.record(told, unit, run_id=run_id, durable=True, kept=True)
+        stored = self.stream.record(published, unit, run_id=run_id, durable=True, kept=True)
         stored.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._late = stored
 

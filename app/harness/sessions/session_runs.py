@@ -198,8 +198,8 @@ class SessionRuns:
         taken = [placed_in(self.history, row, self.active.run_id) for row in self.inbox.steers()]
         if taken:
             self.inbox.remove({row.id for row in taken})
-            told = [posted_event(row, queued=False) for row in taken]
-            self.stream.record(told, put_all(taken), run_id=self.active.run_id, kept=True)
+            events = [posted_event(row, queued=False) for row in taken]
+            self.stream.record(events, put_all(taken), run_id=self.active.run_id, kept=True)
         return taken
 
     async def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Statements) -> None:
@@ -257,22 +257,22 @@ class SessionRuns:
                 uow.compactions.link_proposals(self.id, checkpoint.id)
                 uow.checkpoints.prune(self.id, self._services.checkpoint_limit)
 
-            told = [closing, checkpoint_event(checkpoint)]
+            events = [closing, checkpoint_event(checkpoint)]
             flag |= {"run_id": active.run_id, "durable": True}
             await self.record.move(
-                SessionEvent.RUN_PAUSED, reason=pause_reason, events=told, statements=pause, **flag
+                SessionEvent.RUN_PAUSED, reason=pause_reason, events=events, statements=pause, **flag
             )
             self.note_files(checkpoint_id=checkpoint.id)
             return
         closed = await close_open_calls(self, self._services.runs.storage, STOPPED)
-        told, ended = [*closed.events, closing], both(closed.store, store)
+        events, ended = [*closed.events, closing], both(closed.store, store)
         if following is None:
             await self.record.move(
-                SessionEvent.RUN_ENDED, events=told, statements=ended, run_id=active.run_id, **flag
+                SessionEvent.RUN_ENDED, events=events, statements=ended, run_id=active.run_id, **flag
             )
             closed.add_to(history)
             return
-        await self.stream.record(told, ended, run_id=active.run_id)
+        await self.stream.record(events, ended, run_id=active.run_id)
         closed.add_to(history)
         try:
             await self._begin(following, SessionEvent.RUN_ENDED_MORE_QUEUED, **flag)
@@ -340,9 +340,9 @@ class SessionRuns:
         waiting = [*(self.inbox.held() if message is not None else []), *([message] if message else [])]
         rows = [placed_in(history, row, active.run_id) for row in waiting]
         active.message = rows[-1] if rows else None
-        told = [*closed.events, *(posted_event(row, queued=False) for row in rows)]
+        events = [*closed.events, *(posted_event(row, queued=False) for row in rows)]
         edited, apply_edits = await self.edits_to_apply()
-        told += [*edited, active.started_event()]
+        events += [*edited, active.started_event()]
         if not self.row.title and message is not None and message.role == "operator":
             values["title"] = title_from(message.content)
 
@@ -357,7 +357,7 @@ class SessionRuns:
 
         statements = store if result is None else effect(store, lambda _: result(active))
         await self.record.move(
-            event, events=told, statements=statements, run_id=active.run_id, durable=True, **values
+            event, events=events, statements=statements, run_id=active.run_id, durable=True, **values
         )
         self.inbox.remove({row.id for row in rows})
         closed.add_to(history)

@@ -91,8 +91,8 @@ class Assignments:
     async def start(self) -> None:
         """Let sessions go on that have an issue by a message which the end of the daemon kept from them."""
         for project in self._workflows.projects.all():
-            untold = await self._storage.read(lambda uow, key=project.id: _untold(uow, key))  # type: ignore[misc]
-            for session_id, message_id in untold:
+            unsent = await self._storage.read(lambda uow, key=project.id: _unsent(uow, key))  # type: ignore[misc]
+            for session_id, message_id in unsent:
                 try:
                     await self._sessions.dispatch(session_id, message_id)
                 except KagedError as problem:
@@ -230,7 +230,7 @@ def _usable(session: SessionRow | None, project_id: str, session_id: str) -> Ses
     return session
 
 
-def _untold(uow: UnitOfWork, project_id: str) -> list[tuple[str, str]]:
+def _unsent(uow: UnitOfWork, project_id: str) -> list[tuple[str, str]]:
     """Return the messages about a project's issues that wait in idle sessions, with the sessions."""
     found = []
     for issue in uow.issues.assigned_to_sessions(project_id, _OPEN):

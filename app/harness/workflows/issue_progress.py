@@ -31,13 +31,13 @@ class IssueProgress:
         self._storage = storage
         self._issues = issues
         self._tasks: set[asyncio.Task[None]] = set()
-        hub.listen(self._told, lambda session_id: None)
+        hub.listen(self._on_frame, lambda session_id: None)
 
     async def aclose(self) -> None:
         """Wait for the moves that are under way."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _told(self, frame: Frame) -> None:
+    def _on_frame(self, frame: Frame) -> None:
         if frame.type != RunStarted.TYPE or frame.agent_path not in (None, ROOT_AGENT):
             return
         task = asyncio.create_task(self._move(frame.session_id), name="issue in progress")

@@ -89,7 +89,7 @@ class WorkflowWatch:
         self._following: asyncio.Task[None] | None = None
         self._kept_at = 0.0
         self._closed = False
-        hub.listen(self._told, self._note)
+        hub.listen(self._on_frame, self._note)
 
     async def start(self) -> None:
         """Take up the runs that are stored: those that wait, and those that were at work."""
@@ -151,7 +151,7 @@ class WorkflowWatch:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _told(self, frame: Frame) -> None:
+    def _on_frame(self, frame: Frame) -> None:
         if frame.type in _MOVES:
             self._note(frame.session_id)
 

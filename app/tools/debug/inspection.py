@@ -26,7 +26,7 @@ async def stack_trace(call: DebugCall) -> DebugResult:
     wanted = params.start + params.levels
     answer = await call.ask("stackTrace", threadId=thread, startFrame=0, levels=wanted)
     frames = objects(answer.get("stackFrames"))
-    told = whole_number(answer.get("totalFrames"))
+    stated = whole_number(answer.get("totalFrames"))
 
     def rows() -> list[Frame]:
         sources = Sources(call)
@@ -34,8 +34,8 @@ async def stack_trace(call: DebugCall) -> DebugResult:
         return [sources.frame(number, one) for number, one in part if number >= params.start]
 
     shown = await call.aside(rows)
-    total = max(told or 0, len(frames))
-    unknown = told is None and len(frames) == wanted
+    total = max(stated or 0, len(frames))
+    unknown = stated is None and len(frames) == wanted
     return DebugResult(
         thread_id=thread,
         frames=shown,

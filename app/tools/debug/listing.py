@@ -24,11 +24,11 @@ async def modules(call: DebugCall) -> DebugResult:
     start, most = params.start_module or 0, min(params.module_count or USUAL_MODULES, MAX_MODULES)
     answer = await call.ask("modules", startModule=start, moduleCount=most)
     found = objects(answer.get("modules"))
-    told = whole_number(answer.get("totalModules"))
+    stated = whole_number(answer.get("totalModules"))
     # An adapter that takes no notice of the page answers all that there are.
-    ignored = len(found) > most or (told is not None and len(found) == told and start > 0)
+    ignored = len(found) > most or (stated is not None and len(found) == stated and start > 0)
     part = found[start : start + most] if ignored else found[:most]
-    total = max(told or 0, len(found) if ignored or told is None else 0, start + len(part) if part else 0)
+    total = max(stated or 0, len(found) if ignored or stated is None else 0, start + len(part) if part else 0)
 
     def rows() -> list[Module]:
         sources = Sources(call)
