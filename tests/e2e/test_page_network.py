@@ -27,6 +27,14 @@ async def demo(tmp_path: Path) -> AsyncIterator[Demo]:
     await demo.stop()
 
 
+@pytest.fixture
+async def slow_demo(tmp_path: Path) -> AsyncIterator[Demo]:
+    """The demo at the speed at which a person sees it."""
+    demo = Demo(tmp_path, speed=1)
+    yield demo
+    await demo.stop()
+
+
 class RenamingProxy:
     """A proxy as most are set up first: the daemon sees its own address as `Host`, the browser another."""
 
@@ -256,8 +264,8 @@ async def test_what_was_written_is_there_after_a_reload_and_after_signing_in_aga
         assert await page.input_value("#message") == ""
 
 
-async def test_a_paused_run_takes_no_message_while_the_session_is_read_again(demo: Demo) -> None:
-    daemon = await demo.start()
+async def test_a_paused_run_takes_no_message_while_the_session_is_read_again(slow_demo: Demo) -> None:
+    daemon = await slow_demo.start()
     async with open_page(daemon) as (page, _):
         session_id = await new_session(page)
         await send(page, "Tell me a long story")
@@ -276,4 +284,28 @@ async def test_a_paused_run_takes_no_message_while_the_session_is_read_again(dem
         assert await page.is_disabled("#send")
         assert not await page.is_visible("#pause")
         answered.set()
+        await page.unroute_all(behavior="wait")
+
+
+async def test_a_message_that_is_sent_while_a_stop_is_under_way_is_sent_after_it(slow_demo: Demo) -> None:
+    daemon = await slow_demo.start()
+    async with open_page(daemon) as (page, _):
+        await new_session(page)
+        await send(page, "Tell me a long story")
+        await page.wait_for_selector("text=This takes about a minute")
+        answered = asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            response = await route.fetch()
+            await answered.wait()
+            await route.fulfill(response=response)
+
+        await page.route("**/cancel", hold)
+        await page.click("#stop")
+        await until_state(page, "idle")
+        await send(page, "thanks")
+        assert await page.input_value("#message") == "thanks"
+        answered.set()
+        await page.wait_for_selector("text=I am a replayed agent")
+        assert await page.input_value("#message") == ""
         await page.unroute_all(behavior="wait")

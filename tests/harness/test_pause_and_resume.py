@@ -11,6 +11,7 @@ import pytest
 from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.driving import Driver, Watch, check_stream, driven
+from tests.harness.hooks.plugged import until
 from tests.harness.laboratory import Laboratory
 
 pytestmark = pytest.mark.requirement("R2.7.4")
@@ -74,7 +75,8 @@ async def test_a_resume_after_a_pause_in_tools_needs_no_further_message(
         await driver.post("Begin")
         await lab.until_started("a")
         pausing = asyncio.create_task(driver.session_call("POST", "/pause"))
-        await asyncio.sleep(0.05)
+        (session,) = driver.daemon.services.sessions._live.all()
+        await until(lambda: session.runs.active.context.controls.stopping)
         lab.release("a")  # within the grace: the call ends by itself
         assert (await pausing)["state"] == "paused"
         await driver.session_call("POST", "/resume", status=201)
@@ -114,7 +116,8 @@ async def test_a_cancel_during_the_grace_of_a_pause_wins(
         await lab.until_started("a")
         sessions = driver.daemon.services.sessions
         pausing = asyncio.create_task(sessions.pause(driver.session_id, "operator"))
-        await asyncio.sleep(0.02)
+        (session,) = sessions._live.all()
+        await until(lambda: session.runs.active.context.controls.stopping)
         assert (await driver.session_call("POST", "/cancel"))["state"] == "idle"
         with pytest.raises(Exception, match="idle"):
             await pausing

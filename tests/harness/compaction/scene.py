@@ -52,6 +52,11 @@ async def small(
         yield driver
 
 
+def runs_of(driver: Driver) -> Any:
+    """Return the runs of the driver's session."""
+    return driver.daemon.services.sessions._live.find(driver.session_id).runs
+
+
 def reads(count: int, *, first: int = 0) -> list[Reply]:
     """Return answers that read one file each, as their ids say."""
     return [

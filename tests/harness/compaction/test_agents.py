@@ -14,11 +14,13 @@ from tests.harness.compaction.scene import (
     asked_and_answered,
     compactions,
     reads,
+    runs_of,
     small,
     texts,
     to,
     verified,
 )
+from tests.harness.hooks.plugged import until
 
 CHILD = """\
   subagents:
@@ -92,7 +94,8 @@ async def test_a_childs_context_is_compacted_at_its_next_boundary_when_an_operat
             await driver.post("Have them read")
             await watch.until(lambda f: f["type"] == "message.delta" and f["payload"]["delta"] == "Mo")
             asking = asyncio.create_task(driver.session_call("POST", "/compact", {"agent_path": path}))
-            await driver.rename("asked")
+            (child,) = runs_of(driver).active.context.controls.children.values()
+            await until(lambda: child.context.controls.compactions._waiting)
             held.gate.set()
             made = await asking
             await watch.until(lambda f: f["type"] == "run.ended" and "agent_path" not in f)

@@ -16,6 +16,7 @@ from tests.harness.compaction.scene import (
     compactions,
     events,
     reads,
+    runs_of,
     small,
     texts,
     to,
@@ -23,6 +24,7 @@ from tests.harness.compaction.scene import (
 )
 from tests.harness.compaction.test_summarize import both
 from tests.harness.driving import Driver, restarted
+from tests.harness.hooks.plugged import until
 
 CHECKPOINT = "strategy: checkpoint"
 
@@ -97,6 +99,7 @@ async def test_while_a_run_is_active_it_is_done_at_the_next_boundary(
             await driver.post("Read")
             await watch.until(lambda f: f["type"] == "message.delta" and f["payload"]["delta"] == "Mo")
             asking = asyncio.create_task(driver.session_call("POST", "/compact"))
+            await until(lambda: runs_of(driver).active.context.controls.compactions._waiting)
             preview = await driver.session_call("POST", "/compactions/dry-run")
             assert preview["record"]["superseded_message_ids"]
             assert not asking.done()

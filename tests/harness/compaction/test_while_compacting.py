@@ -11,7 +11,7 @@ import pytest
 from app.harness.sessions import compactions as commands
 from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.scene import SUMMARIZE, compactions, reads, small, texts, to
+from tests.harness.compaction.scene import SUMMARIZE, compactions, reads, runs_of, small, texts, to
 from tests.harness.driving import Driver
 from tests.harness.hooks.plugged import until
 
@@ -33,10 +33,6 @@ class SlowSummarizer:
 def asking_for_a_summary(driver: Driver, *, status: int | None = None) -> asyncio.Task[Any]:
     body = {"strategy": "summarize"}
     return asyncio.create_task(driver.session_call("POST", "/compact", body, status=status))
-
-
-def runs_of(driver: Driver) -> Any:
-    return driver.daemon.services.sessions._live.find(driver.session_id).runs
 
 
 @pytest.mark.requirement("R6.compaction.manual")

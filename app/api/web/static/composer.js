@@ -22,6 +22,8 @@ export class Composer {
   #drafts = new Map(storedDrafts());
   #session = null;
   #busy = false;
+  /** The action that the buttons wait for. */
+  #underWay = Promise.resolve();
 
   /** `onError(error)` gets what could not be done. */
   constructor({ onError, onSent }) {
@@ -116,9 +118,10 @@ export class Composer {
   }
 
   async #send() {
-    const content = this.text.value;
     const session = this.#session;
-    if (!content.trim() || this.buttons.send.disabled) return;
+    await this.#underWay;
+    const content = this.text.value;
+    if (session !== this.#session || !content.trim() || this.buttons.send.disabled) return;
     const mode = byId("mode").hidden ? "queue" : new FormData(this.form).get("mode");
     await this.#doing(async () => {
       await create(`${session.path}/messages`, { content, mode });
@@ -135,7 +138,12 @@ export class Composer {
     return this.#doing(() => request("POST", `${session.path}/${action}`));
   }
 
-  async #doing(work) {
+  #doing(work) {
+    this.#underWay = this.#done(work);
+    return this.#underWay;
+  }
+
+  async #done(work) {
     this.#busy = true;
     this.form.setAttribute("aria-busy", "true");
     this.buttons.send.disabled = true;
