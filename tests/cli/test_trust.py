@@ -55,7 +55,9 @@ def test_serve_without_a_terminal_serves_and_says_what_is_not_trusted_and_how_to
     assert (granted["root"], granted["trust"]["state"]) == (str(home.project), "trusted")
     assert home.run("send", "read this please").returncode == 0
     daemon.stop()
-    assert "is not trusted" not in DaemonProcess(home).start().log()
+    again = DaemonProcess(home).start()
+    assert "is not trusted" not in again.log()
+    again.stop()
 
 
 def test_trust_is_stored_without_a_daemon_and_taken_back_without_one(home: Home) -> None:
