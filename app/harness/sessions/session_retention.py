@@ -49,7 +49,7 @@ async def _delete_all(storage: Storage, delete: Delete, ids: list[str], reason: 
             log.info("session %s is kept for now: %s", session_id, problem.message)
             continue
         gone += 1
-        row = AuditEvent(
+        audit = AuditEvent(
             created_at=now_ms(),
             event="session.retention",
             actor="daemon",
@@ -57,7 +57,7 @@ async def _delete_all(storage: Storage, delete: Delete, ids: list[str], reason: 
             session_id=session_id,
             data={"reason": reason, "title": row.title, "updated_at": row.updated_at},
         )
-        await storage.write(lambda uow, noted=row: uow.audit.add(noted))  # type: ignore[misc]
+        await storage.write(lambda uow, noted=audit: uow.audit.add(noted))  # type: ignore[misc]
     if gone:
         log.info("%d sessions were deleted by their retention (%s)", gone, reason)
     return gone

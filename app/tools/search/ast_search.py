@@ -43,7 +43,7 @@ from app.workspace import Access
 
 SECONDS = 60.0
 MAX_MATCHES = 10_000
-MAX_SHOWN_BYTES = 32 * 1024 * 1024
+MAX_READ_BYTES = 32 * 1024 * 1024
 MAX_SHOWN_BYTES = 150_000
 MAX_CONTEXT = 200
 MAX_NAMED = 10
@@ -75,12 +75,12 @@ class _Harvest:
 
     matches: dict[tuple[str, int, int | None, int | None], AstMatch] = field(default_factory=dict)
     found: int = 0
-    shown_bytes: int = 0
+    read_bytes: int = 0
     endings: set[Ending] = field(default_factory=set)
     failed: list[str] = field(default_factory=list)
 
     def room(self) -> bool:
-        return self.found < MAX_MATCHES and self.shown_bytes <= MAX_SHOWN_BYTES
+        return self.found < MAX_MATCHES and self.read_bytes <= MAX_READ_BYTES
 
 
 class _Anything:
@@ -213,7 +213,7 @@ class _Search:
                 if not self.harvest.room():
                     return False
                 self.harvest.found += 1
-                self.harvest.shown_bytes += one.size
+                self.harvest.read_bytes += one.size
                 into.setdefault(name, []).append(one)
             return True
 
