@@ -1,14 +1,16 @@
-"""`code.lsp` against a client that does nothing but speak the protocol, on the same server program.
+"""Compare `code.lsp` with a client that only speaks the protocol, on the same server program.
 
-Both have a server of their own on one tree and take turns, so that a machine whose speed drifts slows
-both alike. A call of the tool includes everything: validation, permissions, audit, the comparison of
-open files with the disk, and the answer in the tool's own form with previews.
+Both have a server of their own on one tree and take turns, so that a change of the machine's speed affects
+both alike. A call of the tool includes everything: validation, permissions, audit, the comparison of open
+files with the disk, and the answer in the tool's own form with previews.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import os
+import re
 import statistics
 import tempfile
 import time
@@ -20,17 +22,19 @@ from app.bridges.lsp.manager import Declarations, LanguageServers
 from app.bridges.processes.process import ChildProcesses
 from app.errors import ToolError
 from app.process_memory import freeze_loaded, keep_freed_pages
+from app.tools.ast_grep.listing import Folder, SourceFiles
 from app.tools.contract.call import ToolCallContext
 from app.tools.dispatch.service import ToolService
 from app.tools.project_files.read_tracker import ReadTracker
 from app.tools.project_files.text_format import text_of
 from app.workspace.folder_rules import ProjectRules
+from app.workspace.ignore_rules import rules_above
 from app.workspace.tree_watch import TreeWatches
 from bench.figures import report
 from bench.lsp_client import RawClient
 from bench.lsp_projects import PROJECTS, Project
-from tests.language_servers import server_environment
-from tests.tool_registry import tool_registry
+from tests.driver.language_servers import server_environment
+from tests.driver.tool_registry import tool_registry
 from tests.tools.conftest import Ports
 
 TURNS = 40
@@ -47,14 +51,32 @@ class Bench:
     """The tool over one tree, and what a raw client for the same server needs."""
 
     def __init__(
-        self, project: Project, root: Path, service: ToolService, languages: LanguageServers
+        self,
+        project: Project,
+        root: Path,
+        service: ToolService,
+        languages: LanguageServers,
+        sources: SourceFiles,
     ) -> None:
         self.project = project
         self.root = root
         self.languages = languages
+        self.sources = sources
         self.environment = server_environment(root.parent / "home")
         self._service = service
         self._calls = itertools.count()
+
+    async def search(self, word: str) -> None:
+        """Search for a word as a call for references does beside its request."""
+        table = self.languages.project("prj_bench", self.root).table
+        endings = sorted(one.removeprefix(".") for one in table.extensions_of(self.project.language))
+        descriptor = os.open(self.root, os.O_PATH | os.O_DIRECTORY)
+        try:
+            folder = Folder(descriptor, self.root, self.root)
+            until = asyncio.get_running_loop().time() + 10
+            await self.sources.below(folder, endings, literal=word, whole_word=True, deadline=until)
+        finally:
+            os.close(descriptor)
 
     async def call(self, action: str, agent: int = 0, **params: Any) -> Any:
         context = ToolCallContext(
@@ -116,7 +138,8 @@ async def _measure(project: Project, root: Path) -> None:
         record=lambda *_: None,
     )
     service = ToolService(tool_registry(reads=ReadTracker(), children=children, languages=languages))
-    bench = Bench(project, root, service, languages)
+    sources = SourceFiles(children, rules_above)
+    bench = Bench(project, root, service, languages, sources)
     try:
         await _cold(bench)
         client = await asyncio.to_thread(bench.raw)
@@ -171,9 +194,26 @@ async def _warm(bench: Bench, client: RawClient) -> None:
 async def _references(
     bench: Bench, client: RawClient, path: str, line: int, column: int, *, heavy: bool = False
 ) -> None:
+    """The word is searched for beside the request: the call takes as long as the slower of the two."""
     params = {**client.at(path, line, column), "context": {"includeDeclaration": True}}
-    place = {"path": path, "line": line, "character": column, "include_declaration": True}
-    await _pair(bench, "references", place, client, "textDocument/references", params, heavy=heavy)
+    place: dict[str, Any] = {"path": path, "line": line, "character": column, "include_declaration": True}
+    word = re.match(r"\w+", (bench.root / path).read_text().splitlines()[line - 1][column:])
+    assert word is not None
+    ours, raws, searches = [], [], []
+    for _ in range(HEAVY_TURNS if heavy else TURNS):
+        ours.append(await _timed(lambda: bench.call("references", **place)))
+        raws.append(
+            await _timed(lambda: asyncio.to_thread(_asked, client, "textDocument/references", params))
+        )
+        searches.append(await _timed(lambda: bench.search(word[0])))
+    tool, raw, search = (statistics.median(times) for times in (ours, raws, searches))
+    name = "references, many places" if heavy else "references"
+    label = f"{bench.project.language}: {name} ({tool:.1f} ms, raw {raw:.1f}, word search {search:.1f})"
+    report(f"{label} added to the slower", tool - max(raw, search), "ms", at_most=3.0)
+
+
+def _asked(client: RawClient, method: str, params: Any) -> None:
+    client.ask(method, params)  # the answer is given up here: to free thousands of objects is its cost, too
 
 
 async def _settled(bench: Bench, client: RawClient) -> None:
@@ -195,23 +235,15 @@ async def _pair(
     client: RawClient,
     method: str,
     params: Any,
-    *,
-    heavy: bool = False,
 ) -> None:
-    def raw() -> None:
-        client.ask(
-            method, params
-        )  # the answer is given up here: to free thousands of objects is its cost, too
-
     ours, raws = [], []
-    for _ in range(HEAVY_TURNS if heavy else TURNS):
+    for _ in range(TURNS):
         ours.append(await _timed(lambda: bench.call(action, **place)))
-        raws.append(await _timed(lambda: asyncio.to_thread(raw)))
-    name = f"{action}, many places" if heavy else action
+        raws.append(await _timed(lambda: asyncio.to_thread(_asked, client, method, params)))
     if statistics.median(raws) >= HEAVY_MS:
-        _compare(bench, name, ours, raws, ratio=1.15)
+        _compare(bench, action, ours, raws, ratio=1.15)
     else:
-        _compare(bench, name, ours, raws, added=2.0)
+        _compare(bench, action, ours, raws, added=2.0)
 
 
 async def _edits(bench: Bench, client: RawClient) -> None:

@@ -1,7 +1,7 @@
 """A language client with nothing but the protocol: blocking pipes and the standard library.
 
-It is what `code.lsp` is measured against: it knows which documents are open and what it changed, asks,
-waits for the answer, and does nothing else.
+`code.lsp` is measured against it: it tracks open documents and its own changes, sends requests, waits for
+answers, and does nothing else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The projects that `bench lsp` asks about: one for each server, of a hundred files or more."""
+"""The projects of `bench lsp`: one per server, of a hundred files or more."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _cpp(root: Path) -> None:
     (root / "edited.cpp").write_text(_CPP[0])
 
 
-_SERVICE = (Path(app.__file__).resolve().parent / "tools" / "service.py").read_text()
+_SERVICE = (Path(app.__file__).resolve().parent / "tools" / "dispatch" / "service.py").read_text()
 _PYTHON = (_SERVICE + "\nx: int = 1\n", _SERVICE + '\nx: int = "one"\n')
 _FUNCTIONS = 'import { heavy } from "./heavy";\n' + "".join(
     f"""

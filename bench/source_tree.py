@@ -1,6 +1,6 @@
 """A source tree to search: installed packages, copied until there are enough files.
 
-Owns: `source_tree`. Never: linking to the originals; a benchmark may change what it is given.
+Owns: `source_tree`. Never: linking to the originals; a benchmark may change its tree.
 """
 
 from __future__ import annotations

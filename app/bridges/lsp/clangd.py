@@ -4,7 +4,7 @@ Owns: the question whose answer comes after that, and what clangd cannot see of 
 what was published.
 
 A changed file is judged at once, with the headers as they were known. A thread of its own looks meanwhile
-whether they have changed, reads them anew, and has the file judged once more. No publication tells which
+whether they have changed, reads them again, and has the file judged once more. No publication says which
 of the two it is, and a file that is idle may be so before that thread has begun. But a version whose
 diagnostics are wanted is never dropped: the one after it waits until the thread has taken it up. So the
 third of three is judged only when the thread is done with the first, and what that has brought is published
@@ -34,10 +34,12 @@ class RpcClient(Protocol):
     def request(self, method: str, params: Any) -> Coroutine[Any, Any, Any]: ...
 
 
-async def published_all(client: RpcClient, documents: OpenDocuments, text: OpenText, *, anew: bool) -> bool:
+async def published_all(
+    client: RpcClient, documents: OpenDocuments, text: OpenText, *, rebuild: bool
+) -> bool:
     """Return when all is published that clangd finds in the present text and its headers, and whether it
-    could be asked. `anew`: it reads the headers in any case. Raises ResponseError."""
-    if not await documents.demand(text.path, VERSIONS, anew=anew):
+    could be asked. `rebuild`: it reads the headers in any case. Raises ResponseError."""
+    if not await documents.demand(text.path, VERSIONS, rebuild=rebuild):
         return False
     start = {"line": 0, "character": 0}
     try:

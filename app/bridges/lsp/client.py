@@ -1,4 +1,4 @@
-"""What this client can do, as told to language servers, and its answers to their requests.
+"""The client capabilities that language servers get, and the answers to their requests.
 
 Owns: the client capabilities, the capabilities that servers register later, and the answers to
 server requests. Never: writing to the project; an edit that a server asks for is refused.
@@ -97,6 +97,8 @@ _TEXT_DOCUMENT: dict[str, Any] = {
         "hierarchicalDocumentSymbolSupport": True,
         "symbolKind": {"valueSet": _SYMBOL_KINDS},
     },
+    "callHierarchy": _DYNAMIC,
+    "typeHierarchy": _DYNAMIC,
     "foldingRange": {**_DYNAMIC, "lineFoldingOnly": False},
     "rename": {**_DYNAMIC, "prepareSupport": True, "honorsChangeAnnotations": True},
     "codeAction": {
@@ -113,7 +115,7 @@ _TEXT_DOCUMENT: dict[str, Any] = {
 
 def client_capabilities(*, watches_files: bool) -> dict[str, Any]:
     """Return the `capabilities` of the initialize request. With `watches_files` the server may rely
-    on being told of changes on disk; without, it watches by itself."""
+    on notifications of changes on disk; without, it watches by itself."""
     watching = {"dynamicRegistration": watches_files, "relativePatternSupport": watches_files}
     return {
         # Code points are what agents count in, so a server that can count so needs no conversion.
@@ -130,7 +132,7 @@ def client_capabilities(*, watches_files: bool) -> dict[str, Any]:
 
 
 class ServerCapabilities:
-    """What a server offers: told at its start, and registered or taken back later."""
+    """What a server offers: announced at its start, registered or withdrawn later."""
 
     def __init__(self, static: Mapping[str, Any]) -> None:
         self._static = static
@@ -169,7 +171,7 @@ class ServerCapabilities:
         return {**self._static, **({"registered": registered} if registered else {})}
 
     def watched(self) -> WatchedGlobs:
-        """Return which files the server wants to be told of."""
+        """Return the files whose changes the server watches."""
         if self._watched is None:
             options = [
                 registration for method, registration in self._registered.values() if method == _WATCHING
@@ -184,7 +186,7 @@ class ServerCapabilities:
         return kind if isinstance(kind, int) and kind in {0, 1, 2} else 0
 
     def takes_save(self) -> tuple[bool, bool]:
-        """Return whether the server is told of saves, and whether with the text."""
+        """Return whether the server gets a notification of saves, and whether with the text."""
         for method, options in self._registered.values():
             if method == "textDocument/didSave":
                 return True, isinstance(options, dict) and options.get("includeText") is True

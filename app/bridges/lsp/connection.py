@@ -1,6 +1,6 @@
 """One run of a language server: its process, the handshake, requests, and its end.
 
-Owns: starting and stopping the process, the capabilities it told, what it said last on stderr.
+Owns: starting and stopping the process, its capabilities, its last words on stderr.
 Never: restarting it, documents, or what a request means.
 """
 
@@ -21,7 +21,7 @@ from app.bridges.lsp.language_entry import Behaviour
 from app.bridges.lsp.positions import Encoding
 from app.bridges.lsp.resolution import ResolvedServer, merged
 from app.bridges.lsp.server_places import ServerPlace
-from app.bridges.processes.process import Child, SpawnFailed
+from app.bridges.processes.child import Child, SpawnFailed
 from app.bridges.rpc.message_stream import END_OF_OUTPUT, PeerClosed
 from app.bridges.rpc.peer import JsonRpcPeer, ResponseError
 
@@ -41,8 +41,8 @@ class ServerEnded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Whom a connection tells: `spawned` when the process runs, `notified` of every notification and
-    its size in bytes, `refreshed` when the server asks for its diagnostics to be asked for anew."""
+    """The listeners of a connection: `spawned` when the process runs, `notified` of every notification and
+    its size in bytes, `refreshed` when the server wants its diagnostics to be requested again."""
 
     spawned: Callable[[], None]
     notified: Callable[[str, Any, int], None]
@@ -179,14 +179,16 @@ class Connection:
         uri = path_to_uri(self.root)
         params = {
             # Servers end with the process of this number; where they cannot see it, or not send it even
-            # the signal that tells whether it is there, that would be at once.
+            # the signal that probes for it, that would be at once.
             "processId": None if self._place.caged else os.getpid(),
             "clientInfo": {"name": "kaged", "version": app.__version__},
             "locale": "en",
             "rootUri": uri,
             "rootPath": str(self.root),
             "workspaceFolders": [{"uri": uri, "name": self.root.name}],
-            "initializationOptions": options_for(self._server.behaviour, watches_files=watches_files),
+            "initializationOptions": merged(
+                options_for(self._server.behaviour, watches_files=watches_files), self._place.options
+            ),
             "capabilities": client_capabilities(watches_files=watches_files),
             "trace": "off",
         }

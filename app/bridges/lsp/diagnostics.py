@@ -109,7 +109,7 @@ class Diagnostics:
         self._flycheck_over_at = 0.0
 
     def something_changed(self, paths: Iterable[str], *, saved: bool) -> None:
-        """Note that the server was told of a change of these files, with or without a save of a
+        """Note that the server was notified of a change of these files, with or without a save of a
         document; what came before may be outdated."""
         self._changed_at = time.monotonic()
         for path in paths:
@@ -131,7 +131,7 @@ class Diagnostics:
         elif method == "$/progress" and "flycheck" in str(params.get("token"))[:MAX_TOKEN].lower():
             self._flycheck(str(params["token"])[:MAX_TOKEN], params.get("value"))
         elif method == "experimental/serverStatus" and params.get("quiescent") is False:
-            self._flychecks.clear()  # the project is loaded anew; a check that ran does not tell its end
+            self._flychecks.clear()  # the project is loaded again; a running check does not report its end
 
     def _keep(self, uri: str, params: Mapping[str, Any]) -> None:
         stated = params.get("version")
@@ -172,7 +172,7 @@ class Diagnostics:
                     return Diagnosed(items, False, text)
 
     async def _renewed(self, text: OpenText) -> OpenText:
-        """Have the server look anew at a text that it has judged before something else has changed."""
+        """Have the server judge a text again after something else has changed."""
         newest = self._published.get(text.uri)
         if not self._behaviour.answers_again or newest is None or newest.at >= self._changed_at:
             return text
@@ -229,7 +229,8 @@ class Diagnostics:
             return time.monotonic() - max(newest.at, self._changed_at) >= quiet
         if newest.at < self._documents.changed_at(text.path):
             return False
-        return time.monotonic() - max(newest.at, self._changed_at) >= max(quiet, settle)
+        latest = max(newest.at, self._changed_at, self._readiness.loaded_at)
+        return time.monotonic() - latest >= max(quiet, settle)
 
     def _last(self, text: OpenText) -> tuple[dict[str, Any], ...]:
         newest = self._published.get(text.uri)
@@ -260,10 +261,10 @@ class Diagnostics:
         lost = False
         while time.monotonic() < deadline:
             began = time.monotonic()
-            anew = lost or self._headers.has(text.path, self._documents)
-            if anew:
+            rebuild = lost or self._headers.has(text.path, self._documents)
+            if rebuild:
                 self._headers.read(text.path, began)
-            asked = clangd.published_all(self._client, self._documents, text, anew=anew)
+            asked = clangd.published_all(self._client, self._documents, text, rebuild=rebuild)
             try:
                 if not await _answered(asked, clangd.QUESTION, deadline):
                     break
@@ -291,16 +292,16 @@ class Diagnostics:
             native, _ = await self._pull(text, deadline)
         done = await self._flycheck_ends(text, deadline)
         while done:
-            # A check that was under way when the file was saved is ended and begun anew.
+            # A check that was under way when the file was saved is restarted.
             rest = self._flycheck_over_at + FLYCHECK_QUIET_SECONDS
             if not await self._bell.until(lambda: bool(self._flychecks), min(rest, deadline)):
                 break
             done = await self._bell.until(self._flycheck_is_over, deadline)
         if done and self._client.capabilities.offers("textDocument/diagnostic"):
-            # By now it has read the files that it was told of. It tells the end of a check before what
+            # By now it has read the files that changed. It reports the end of a check before what
             # the check has found, and answers this only afterwards.
             native, _ = await self._pull(text, deadline)
-        done = done and self._flycheck_done > self._changed_at
+        done = done and self._flycheck_done > self._changed_at and not self._readiness.check_failed
         return _without_duplicates((*native, *self._last(text))), done
 
     async def _flycheck_ends(self, text: OpenText, deadline: float) -> bool:
@@ -314,7 +315,7 @@ class Diagnostics:
                 return True
             if time.monotonic() >= deadline:
                 return False
-            # None runs: what was asked for got lost when the project was loaded anew.
+            # None runs: the request got lost when the project was loaded again.
             self._unsaved_change = self._unsaved_change or not self._flychecks
 
     def _flycheck_is_over(self) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from app.bridges.lsp.client import ServerCapabilities
@@ -85,16 +86,19 @@ class OpenDocuments:
         language_id: Callable[[str], str | None],
         sender: Sender,
         policy: Policy | None = None,
+        contents: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
+        """`contents` stand in place of what files hold on disk, by path."""
         self._workspace = Workspace(root, policy=policy)
         self._root = root.path
         self._decode = decode
         self._language_id = language_id
         self._sender = sender
+        self._contents = contents
         self._documents: OrderedDict[str, _Document] = OrderedDict()
         self._busy: dict[str, int] = {}
         self._lock = asyncio.Lock()
-        # Unique among all documents: what is published late for an earlier opening is told apart.
+        # Unique among all documents: a late publication for an earlier opening is recognised.
         self._versions = itertools.count(1)
         self.opened: Callable[[], None] = lambda: None
         self.saved: Callable[[str], None] = lambda _: None
@@ -118,7 +122,7 @@ class OpenDocuments:
         return self._documents[path].changed_at
 
     def opened_at(self, path: str) -> float:
-        """Return when the server was told to open the document (monotonic seconds)."""
+        """Return when the document was opened in the server (monotonic seconds)."""
         return self._documents[path].opened_at
 
     async def get(self, path: str) -> OpenText:
@@ -160,7 +164,7 @@ class OpenDocuments:
             self._apply(news, gone)
 
     async def touch(self, path: str) -> OpenText | None:
-        """Give an open document a new version with the same text, so that the server looks at it anew."""
+        """Give an open document a new version with the same text, so that the server looks at it again."""
         async with self._lock:
             document = self._documents.get(path)
             if document is None or not self._sender.capabilities.text_sync():
@@ -170,16 +174,16 @@ class OpenDocuments:
             self._repeat(document, document.shown.version)
             return document.shown
 
-    async def demand(self, path: str, versions: int, *, anew: bool) -> bool:
+    async def demand(self, path: str, versions: int, *, rebuild: bool) -> bool:
         """Send the text of an open document again in so many versions that clangd must not drop; for the
-        first it reads all headers `anew`, changed or not. The document keeps its version: what is
+        with `rebuild` it first reads all headers, changed or not. The document keeps its version: what is
         published is for its text. Return whether it was sent."""
         async with self._lock:
             document = self._documents.get(path)
             if document is None or not self._sender.capabilities.text_sync():
                 return False
             for number in range(versions):
-                more = {"forceRebuild": anew and number == 0, "wantDiagnostics": True}
+                more = {"forceRebuild": rebuild and number == 0, "wantDiagnostics": True}
                 self._repeat(document, next(self._versions), **more)
             return True
 
@@ -215,6 +219,8 @@ class OpenDocuments:
         news: dict[str, _OnDisk] = {}
         gone: list[str] = []
         for name, document in known.items():
+            if name in self._contents:
+                continue
             try:
                 status = os.stat(self._root / name)
             except OSError:
@@ -239,6 +245,9 @@ class OpenDocuments:
         return found
 
     def _read(self, path: str) -> _OnDisk:
+        if path in self._contents:
+            content = self._contents[path]
+            return _OnDisk((), False, content, _text_of(self._decode, path, content))
         began = time.time_ns()
         with self._workspace.open(path) as opened:
             if opened.is_directory:
@@ -252,9 +261,7 @@ class OpenDocuments:
             with os.fdopen(os.dup(opened.descriptor), "rb") as file:
                 content = file.read(MAX_BYTES + 1)
             stamp = _stamp(os.fstat(opened.descriptor))
-        text = self._decode(content)
-        if text is None or len(content) > MAX_BYTES:
-            raise ToolError("not_text", f"{path} is a binary file; language servers read text")
+        text = _text_of(self._decode, path, content)
         # Measured from before the reading: what is written meanwhile leaves the file unsure.
         return _OnDisk(stamp, began - max(stamp[:2]) < _UNSURE_NS, content, text)
 
@@ -314,6 +321,13 @@ class OpenDocuments:
                 self._close(path)
                 if len(self._documents) <= MAX_OPEN:
                     return
+
+
+def _text_of(decode: Decode, path: str, content: bytes) -> str:
+    text = decode(content)
+    if text is None or len(content) > MAX_BYTES:
+        raise ToolError("not_text", f"{path} is a binary file; language servers read text")
+    return text
 
 
 class _Holding:

@@ -101,7 +101,7 @@ def _default_toolchain(home: Path) -> str:
 def _typescript_language_server(
     program: Path, arguments: tuple[str, ...], around: Surroundings
 ) -> Installed | Unusable:
-    """It runs the TypeScript of the project that it looks at, unless it is told of another one."""
+    """It runs the TypeScript of the project that it looks at, unless another one is set."""
     started = _as_it_is(program, arguments, around)
     places = [parent / "typescript" for parent in Path(os.path.realpath(program)).parents]
     compiler = on_path("tsserver", around.environment, outside=around.root)
@@ -115,6 +115,18 @@ def _typescript_language_server(
     if around.chosen:
         return started
     return Unusable(f"{program} has no TypeScript 5 beside it, and one in the project is not trusted")
+
+
+def _vue(program: Path, arguments: tuple[str, ...], around: Surroundings) -> Installed | Unusable:
+    """It loads the configured TypeScript, which is not the project's."""
+    for parent in Path(os.path.realpath(program)).parents:
+        library = parent / "typescript" / "lib"
+        if parent.name == "node_modules" and os.path.isfile(library / "typescript.js"):
+            options = {"typescript": {"tsdk": str(library)}}
+            return Installed(
+                program=program, command=_as_it_is(program, arguments, around).command, options=options
+            )
+    return Unusable(f"{program} has no TypeScript beside it, and one in the project is not trusted")
 
 
 def _typescript(program: Path, arguments: tuple[str, ...], around: Surroundings) -> Installed | Unusable:
@@ -190,6 +202,7 @@ _MACHINES = {"x86_64": "x64", "amd64": "x64", "AMD64": "x64", "aarch64": "arm64"
 _LOOKS: Mapping[str, Look] = {
     "rust-analyzer": _rust_analyzer,
     "typescript-language-server": _typescript_language_server,
+    "vue-language-server": _vue,
     "tsc": _typescript,
     "tsgo": _typescript,
     "pyright-langserver": _pyright,

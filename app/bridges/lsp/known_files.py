@@ -1,4 +1,4 @@
-"""The files that a language server can know of, so that it is told right what has become of each.
+"""The files that a language server can know of, so that it gets the right kind of change for each.
 
 Owns: telling a new file from one that was replaced, the files of a folder that went as a whole, and what has
 changed while nobody watched. Never: which changes the server wants to hear of.

@@ -19,25 +19,58 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """What else a server reports of its state. `loads_first`: its answers are wrong before the project is
+    loaded. `unannounced_seconds`: how long the signal that it is loaded is waited for before it begins, where
+    that is not as usual. `failed_check_pattern` matches its status when a build ended without having looked
+    at the project."""
+
+    loads_first: bool = False
+    unannounced_seconds: float | None = None
+    failed_check_pattern: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFiles:
+    """How a server comes to know new files. `shown`: it notices one only when that is opened. `scans_late`:
+    some time after a notice of new files it looks for all of them again, and logs `ready_pattern` then; only
+    what it finds then counts. `watches_late`: it registers its watch of a file only after it has read it."""
+
+    shown: bool = False
+    scans_late: bool = False
+    watches_late: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Across:
+    """What a server does beyond the unit that it was started in. `takes_any_folder`: a file that is opened
+    has it load the file's unit, wherever that is. `renames_own_files`: it renames what is declared in another
+    unit in that one only. `splits_shorthands`: of a name that is a property and a variable at once it renames
+    one, as both."""
+
+    takes_any_folder: bool = False
+    renames_own_files: bool = False
+    splits_shorthands: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
     """What is particular to one server program, wherever it was declared.
 
     `freshness`: how its diagnostics are known to be current; a server that offers pull diagnostics is
-    asked for them unless this is `tsserver`, `flycheck` or `clangd`. `ready`: what tells that the project is
+    asked for them unless this is `tsserver`, `flycheck` or `clangd`. `ready`: what shows that the project is
     loaded (`$/progress` ended, a line of the log that `ready_pattern` matches, rust-analyzer's
     status, clangd's index). `watching_options` are added to `initialization_options` where the client
     watches the files, and left out where the server has to. `settle_ms`: the quiet time after a
     publication without a version.
-    `settings` answer configuration requests, section by section. `open_new_files`: it notices a new
-    file only when that is opened. `told_settings`: it asks for them only when it is told that there
-    are some; one that asks by itself would load the project twice. `mixes_declarations`: asked for
-    references without the declaration it answers with it, or without the use that was asked about.
-    `loads_first`: it answers nothing rightly before the project is loaded. `reads_too`: the suffixes of
-    files that others may include and that are no documents of its languages. `config_files`: without one
-    of these in a file's folder or above, it knows of other files only those that are open or imported;
-    `most_opened` is how many can be opened for that, fewer than documents are kept. `sourceless` are those
-    of `config_files` that do not tell which files there are, unless this word is in them; with an empty word
-    never, and none above it counts.
+    `settings` answer configuration requests, section by section. `told_settings`: it asks for them only when
+    it gets a notice that there are some; one that asks by itself would load the project twice.
+    `mixes_declarations`: asked for references without the declaration it answers with it, or without the use
+    that was asked about. `reads_too`: the suffixes of files that others may include and that are no documents
+    of its languages. `config_files`: without one of these in a file's folder or above, it knows of other
+    files only those that are open or imported; `most_opened` is how many can be opened for that, fewer than
+    documents are kept. `sourceless` are those of `config_files` that do not tell which files there are,
+    unless this word is in them; with an empty word never, and none above it counts.
     """
 
     freshness: Freshness = "versioned"
@@ -49,12 +82,12 @@ class Behaviour:
     settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     env: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     max_memory_mb: int = 4096
-    open_new_files: bool = False
     answers_again: bool = False
-    watches_late: bool = False
+    signals: Signals = Signals()
+    new_files: NewFiles = NewFiles()
+    across: Across = Across()
     told_settings: bool = True
     mixes_declarations: bool = False
-    loads_first: bool = False
     reads_too: frozenset[str] = frozenset()
     config_files: frozenset[str] = frozenset()
     sourceless: Mapping[str, str] = field(default_factory=lambda: NOTHING)
@@ -74,7 +107,9 @@ class LanguageEntry:
     """A language (`lang` in the project file) with its servers, the preferred one first.
 
     `extensions` and `file_names` map to the protocol's language identifier; a file name that ends
-    with a dot stands for all names that begin so. `root_markers` are file names or globs.
+    with a dot stands for all names that begin so. `root_markers` are file names or globs. `unit_markers` are
+    the manifests of the units that code is built in (`units`), where they are others or bound others than
+    roots.
     """
 
     language: str
@@ -82,6 +117,7 @@ class LanguageEntry:
     extensions: Mapping[str, str]
     file_names: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     root_markers: tuple[str, ...] = ()
+    unit_markers: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: NOTHING)
 
 
 def server(*command: str, **install: str) -> Candidate:

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,8 @@ _FORGIVING = frozenset({"idle_timeout", "reload"})
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What servers are run with; the same for all of a project."""
+    """What servers are run with; the same for all of a project. `contents` stand in place of what files hold
+    on disk, by path: for a server that looks at another state of the project."""
 
     places: ServerPlaces
     watches: TreeWatches
@@ -48,6 +49,7 @@ class Dependencies:
     decode: Decode
     record: Record
     limits: ServerLimits
+    contents: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class Lifecycle:
@@ -209,7 +211,7 @@ class Lifecycle:
         )
 
     async def _started(self) -> None:
-        """Wait for the start, begun if it is not; when it is called off whoever waits looks anew."""
+        """Wait for the start, begun if it is not; when it is called off, each waiter looks again."""
         starting = self._starting
         if starting is None:
             starting = asyncio.create_task(self._start(), name=f"start {self._language} server")
@@ -226,7 +228,7 @@ class Lifecycle:
         if self._state is LanguageServerState.STARTING:
             self._become(LanguageServerState.STOPPED)
         if not starting.cancelled():
-            starting.exception()  # those who wait are told; there may be nobody left
+            starting.exception()  # the waiters get it; there may be none left
 
     async def _start(self) -> None:
         """Start the server, again after a crash at its start, as long as it may be."""
@@ -272,6 +274,7 @@ class Lifecycle:
                 self._language_id,
                 note,
                 self.limits.initialize_seconds,
+                self._dependencies.contents,
             )
         except asyncio.CancelledError:
             if spawned:

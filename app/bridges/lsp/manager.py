@@ -14,7 +14,6 @@ from typing import Any
 from app.bridges.lsp.diagnostics import Diagnosed
 from app.bridges.lsp.documents import Decode, OpenText
 from app.bridges.lsp.file_uris import ForeignUri, path_to_uri, uri_to_path
-from app.bridges.lsp.globs import Glob, globs_of
 from app.bridges.lsp.lifecycle import Dependencies
 from app.bridges.lsp.limits import ServerLimits
 from app.bridges.lsp.positions import Encoding, LineIndex, convert_line
@@ -22,6 +21,7 @@ from app.bridges.lsp.project import Declarations, ProjectLanguages, ServerStatus
 from app.bridges.lsp.resolution import Declared, ResolvedServer, ServerTable
 from app.bridges.lsp.server import LanguageServer
 from app.bridges.lsp.server_places import ServerCages, ServerPlaces
+from app.bridges.lsp.units import Unit, Units, manifest_text
 from app.bridges.lsp.workspace_edit import (
     CreateFile,
     DeleteFile,
@@ -47,7 +47,6 @@ __all__ = [
     "EditPlan",
     "Encoding",
     "ForeignUri",
-    "Glob",
     "LanguageServer",
     "LanguageServers",
     "LineIndex",
@@ -63,9 +62,11 @@ __all__ = [
     "ServerTable",
     "TextEdit",
     "TextEdits",
+    "Unit",
+    "Units",
     "apply_text_edits",
     "convert_line",
-    "globs_of",
+    "manifest_text",
     "parse_workspace_edit",
     "path_to_uri",
     "prevailing_line_end",

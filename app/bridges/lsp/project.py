@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +19,7 @@ from app.bridges.lsp.lifecycle import Dependencies
 from app.bridges.lsp.resolution import Declared, ServerTable
 from app.bridges.lsp.server import LanguageServer
 from app.bridges.lsp.server_sight import Reading
+from app.bridges.lsp.units import Units
 from app.bridges.processes import proc
 from app.cages.readable import ALL, Readable
 from app.errors import ToolError
@@ -68,6 +70,7 @@ class ProjectLanguages:
         self._servers: dict[Key, LanguageServer] = {}
         self._roots: dict[tuple[str, str], Path] = {}
         self._leaving: set[LanguageServer] = set()
+        self._beside: set[LanguageServer] = set()
         self._closed = ""
 
     def language_of(self, path: str) -> str | None:
@@ -92,6 +95,44 @@ class ProjectLanguages:
         await server.start()
         return server
 
+    async def server_at(self, language: str, folder: str, readable: Readable = ALL) -> LanguageServer:
+        """Return the running server of a language for the unit in `folder` (relative to the root), started if
+        need be. Raises ToolError as `server_for`."""
+        server = self._at(language, self.root / folder, self._bound(readable))
+        await server.start()
+        return server
+
+    @asynccontextmanager
+    async def server_before(
+        self, path: str, contents: Mapping[str, bytes], readable: Readable = ALL
+    ) -> AsyncIterator[LanguageServer]:
+        """Yield a server of its own for a file's language and root, for which some files hold `contents`; it
+        is ended afterwards. These files have to be opened: what it reads by itself is what is on disk. Raises
+        ToolError as `server_for`."""
+        language, root = await self._place(path)
+        dependencies = replace(self._dependencies, contents=contents)
+        reading = Reading(self._bound(readable), self.declared.agents)
+        server = LanguageServer(language, root, self.root, self.table, dependencies, reading)
+        if self._closed:
+            raise self._is_closed(language)
+        self._beside.add(server)
+        try:
+            await server.start()
+            yield server
+        finally:
+            self._beside.discard(server)
+            self._part_from(server, "no_longer_needed")
+
+    def units(self, language: str) -> Units:
+        """Return the units of the code in a language, as they are now."""
+        return Units(self.root, language, self.table.unit_markers_of(language))
+
+    def root_of(self, path: str) -> str:
+        """Return the folder that the server of a file is started in, relative to the root. Blocks."""
+        language = self.language_of(path)
+        assert language is not None
+        return self._root_of(language, os.path.dirname(path)).relative_to(self.root).as_posix()
+
     async def running_for(self, path: str, readable: Readable = ALL) -> LanguageServer | None:
         """Return the server of a file, as `server_for`, if it runs; it is not started."""
         if self.language_of(path) is None:
@@ -102,6 +143,11 @@ class ProjectLanguages:
     async def synchronise(self) -> None:
         """Tell all servers that run what changed on disk."""
         await asyncio.gather(*(server.synchronise() for server in self.running()))
+
+    def open_paths(self) -> set[str]:
+        """Return the files that servers have open, relative to the root."""
+        runs = (server.lifecycle.run for server in self.running())
+        return {path for run in runs if run is not None for path in run.documents.paths()}
 
     def running(self) -> list[LanguageServer]:
         return [server for server in self._servers.values() if server.lifecycle.run is not None]
@@ -125,8 +171,8 @@ class ProjectLanguages:
         return sorted({server.language for server in chosen})
 
     def redeclare(self, declared: Declarations) -> None:
-        """Take over what the project file and the local config say now; what runs is ended, and begins
-        anew as they say at its next use."""
+        """Take over what the project file and the local config say now; running servers end, and start
+        with it at their next use."""
         self.declared = declared
         self.table = ServerTable(
             declared.project, declared.local, self._dependencies.environment, root=self.root
@@ -152,7 +198,7 @@ class ProjectLanguages:
 
     def _part_from_all(self, reason: str) -> None:
         servers, self._servers = self._servers, {}
-        for server in servers.values():
+        for server in (*servers.values(), *self._beside):
             self._part_from(server, reason)
 
     def _part_from(self, server: LanguageServer, reason: str) -> None:
@@ -178,12 +224,7 @@ class ProjectLanguages:
 
     def _at(self, language: str, root: Path, readable: Readable) -> LanguageServer:
         if self._closed:
-            raise ToolError(
-                "lsp_server_unavailable",
-                f"the language servers of this project were ended ({self._closed}); repeat the call if the "
-                "project is still open",
-                detail={"language": language, "restarts": 0, "problem": self._closed},
-            )
+            raise self._is_closed(language)
         server = self._servers.get((language, root, readable))
         if server is None:
             self._make_room(language, readable)
@@ -191,6 +232,14 @@ class ProjectLanguages:
             server = LanguageServer(language, root, self.root, self.table, self._dependencies, reading)
             self._servers[language, root, readable] = server
         return server
+
+    def _is_closed(self, language: str) -> ToolError:
+        return ToolError(
+            "lsp_server_unavailable",
+            f"the language servers of this project were ended ({self._closed}); repeat the call if the "
+            "project is still open",
+            detail={"language": language, "restarts": 0, "problem": self._closed},
+        )
 
     def _make_room(self, language: str, readable: Readable) -> None:
         """Keep the number of servers within its bounds: those that do not run are forgotten first, then
@@ -252,7 +301,7 @@ class ProjectLanguages:
             restarts=life.restarts.crashes if run is not None else max(0, life.restarts.crashes - 1),
             open_documents=len(run.documents) if run is not None else 0,
             loading=(run.readiness.doing or None) if run is not None else None,
-            problem=server.trouble or life.last_problem or None,
+            problem=server.problem or life.last_problem or None,
         )
 
     def _status_without(self, language: str) -> ServerStatus:

@@ -99,6 +99,11 @@ class ServerTable:
         entry = LANGUAGES.get(language) or LANGUAGES.get(_built_in_for(language))
         return () if entry is None else entry.root_markers
 
+    def unit_markers_of(self, language: str) -> Mapping[str, tuple[str, ...]]:
+        """Return the manifests of the units that code in that language is built in."""
+        entry = LANGUAGES.get(language) or LANGUAGES.get(_built_in_for(language))
+        return {} if entry is None else entry.unit_markers
+
     def resolve(self, language: str) -> ResolvedServer:
         """Return the server for a language. Blocks: looks for programs.
 

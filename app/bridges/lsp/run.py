@@ -1,6 +1,6 @@
 """One run of a server with all that belongs to it: connection, documents, diagnostics, readiness.
 
-Owns: who hears what the server says, and what the server is told of changes on disk. Never: the
+Owns: the listeners to the server, and its notifications of changes on disk. Never: the
 decision to start or end a run.
 """
 
@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from app.bridges.lsp.connection import Connection, Hooks, ServerEnded
@@ -24,12 +26,17 @@ from app.bridges.lsp.resolution import ResolvedServer
 from app.bridges.lsp.server_places import ServerPlace
 from app.bridges.lsp.server_sight import Sight
 from app.bridges.lsp.watched import KINDS, WatchedGlobs
+from app.bridges.rpc.peer import ResponseError
 from app.workspace import RootFolder
 from app.workspace.tree_watch import FileChange, TreeWatch
 
 MAX_NEWS = 20_000
 MAX_SHOWN = 50
 MAX_UNSENT = 1_000
+SCAN_SECONDS = 3.0
+"""How long a server is given to look for new files; it does not where it does not take them for its own."""
+_NOTHING = "$/nothing"
+"""A method that no server knows: the refusal shows that it has taken all that was sent before."""
 LATE_SECONDS = 0.5
 MAX_EARLY = 1_000
 MAX_EARLY_BYTES = 1024 * 1024
@@ -69,8 +76,10 @@ class ServerRun:
         language_id: Callable[[str], str | None],
         spawned: Callable[[], None],
         seconds: float,
+        contents: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
-        """Start the server; `spawned` is called when its process runs. Raises ServerEnded."""
+        """Start the server; `spawned` is called when its process runs. `contents` stand in place of what
+        files hold on disk. Raises ServerEnded."""
         self.sight = place.sight
         self._unsubscribe = self._watch.subscribe(self._on_disk)
         self._relies_on_watch = self._watch.exact
@@ -84,15 +93,19 @@ class ServerRun:
                 watches_files=self._relies_on_watch,
                 seconds=seconds,
             )
-            self._take_up(decode, language_id)
+            self._take_up(decode, language_id, contents)
             await scanning
         except BaseException:
             self._unsubscribe()
             scanning.cancel()
             raise
 
-    def _take_up(self, decode: Decode, language_id: Callable[[str], str | None]) -> None:
-        self.documents = OpenDocuments(self._project, decode, language_id, self.connection, self.sight)
+    def _take_up(
+        self, decode: Decode, language_id: Callable[[str], str | None], contents: Mapping[str, bytes]
+    ) -> None:
+        self.documents = OpenDocuments(
+            self._project, decode, language_id, self.connection, self.sight, contents
+        )
         self.diagnostics = Diagnostics(
             self.connection, self.documents, self.server.behaviour, self.bell, self.readiness
         )
@@ -113,8 +126,31 @@ class ServerRun:
         await self._notify_of_files()
         await self.documents.synchronise()
 
+    async def loaded(self, deadline: float, load_seconds: float) -> bool:
+        """Wait until the project is loaded, and return whether it is. A first load may take longer than the
+        `deadline`."""
+        return await self.readiness.wait(max(deadline, self.readiness.begun_at + load_seconds))
+
+    def load_seconds_left(self, load_seconds: float) -> float:
+        return max(0.0, self.readiness.begun_at + load_seconds - time.monotonic())
+
+    async def scanned(self, deadline: float) -> None:
+        """Wait until the server has looked for the files announced since its last scan. A scan that
+        it began before counts those for gone that it has not found."""
+        if self.readiness.unscanned is None:
+            return
+        unscanned = self.readiness.unscanned
+        with suppress(ResponseError, TimeoutError):
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                await self.connection.request(_NOTHING, None)
+        count = self.readiness.scans
+        until = min(deadline, time.monotonic() + SCAN_SECONDS)
+        await self.bell.until(lambda: self.readiness.scans > count, until)
+        if self.readiness.unscanned == unscanned:
+            self.readiness.unscanned = None
+
     def forget(self, reason: ServerEnded) -> None:
-        """The run is over: whoever waits for it is told why."""
+        """End the run; every waiter gets the reason."""
         self._unsubscribe()
         self.bell.end(reason)
 
@@ -174,7 +210,7 @@ class ServerRun:
     def _changes(self, news: Mapping[str, FileChange], since: int | None) -> list[FileChange]:
         """Blocks. Return what these news are; with `since` something was missed, and all that has changed
         since then is looked for."""
-        # What open documents hold is told as their own changes, which the server would else see twice.
+        # Open documents send their own changes; the server would else see these twice.
         opened = set(self.documents.paths())
         changes = [change for change in self._files.taken(news.values()) if not _is_own(change, opened)]
         every = changes if since is None else changes + self._files.missed(since)
@@ -191,16 +227,20 @@ class ServerRun:
             news = await asyncio.to_thread(self._events, watched, changes)
             if news.events:
                 self.connection.notify("workspace/didChangeWatchedFiles", {"changes": news.events})
+            if self.server.behaviour.new_files.scans_late and any(
+                one.kind == "created" for one in news.files
+            ):
+                self.readiness.unscanned = time.monotonic()
             if news.events or news.files:
                 self.changes += 1
                 self.diagnostics.something_changed([change.path for change in news.files], saved=False)
-            if self.server.behaviour.open_new_files:
+            if self.server.behaviour.new_files.shown:
                 new = (change.path for change in news.files if change.kind == "created")
                 for path in islice(new, MAX_SHOWN):
                     await self.documents.show(path)
-            if not self.server.behaviour.watches_late:
+            if not self.server.behaviour.new_files.watches_late:
                 return
-            # Files that it has read and does not ask to be told of yet.
+            # Files that it has read and does not watch yet.
             changes = news.unwanted
             self._unsent = changes[:MAX_UNSENT]
             if not changes or not await self.bell.until(lambda: capabilities.watched() is not watched, until):  # noqa: B023

@@ -37,6 +37,7 @@ _ASK_AGAIN = frozenset({-32801, -32802})
 _ASK_AGAIN_SECONDS = 0.05
 _ORDINARY = Behaviour()
 _WHOLE = 0.9
+_ABOUT_ONE_FILE = "textDocument/hover"
 _NOT_REPEATED = frozenset({"workspace/executeCommand"})
 
 
@@ -93,6 +94,17 @@ class LanguageServer:
         return self._run.readiness.trouble if self._run is not None else ""
 
     @property
+    def problem(self) -> str:
+        """What the server complains of, with what to do where that is known: its answers may lack
+        something because of it. Empty when it complains of nothing."""
+        return self._run.readiness.problem if self._run is not None else ""
+
+    @property
+    def doing(self) -> str:
+        """What the server says that it is doing, and how far it is; empty when it says nothing."""
+        return self._run.readiness.doing if self._run is not None else ""
+
+    @property
     def mixes_declarations(self) -> bool:
         """Whether the server does not tell uses from declarations by itself."""
         return self._behaviour.mixes_declarations
@@ -106,6 +118,21 @@ class LanguageServer:
     def sourceless(self) -> Mapping[str, str]:
         """Those of the `config_files` that tell of no others unless this word is in them."""
         return self._behaviour.sourceless
+
+    @property
+    def takes_any_folder(self) -> bool:
+        """Whether a file that is opened has it load the file's unit, wherever that is."""
+        return self._behaviour.across.takes_any_folder
+
+    @property
+    def renames_own_files(self) -> bool:
+        """Whether it renames what is declared in another unit in that one only."""
+        return self._behaviour.across.renames_own_files
+
+    @property
+    def splits_shorthands(self) -> bool:
+        """Whether it renames a name that is a property and a variable at once as if it were one."""
+        return self._behaviour.across.splits_shorthands
 
     @property
     def most_opened(self) -> int:
@@ -168,15 +195,19 @@ class LanguageServer:
         """Ask the server, and return the plain answer. Those that ask the same at the same time share
         one request.
 
-        Raises ToolError `lsp_timeout` (a server that hangs is killed and begun anew at the next use),
+        Raises ToolError `lsp_timeout` (a server that hangs is killed and restarted at the next use),
         `lsp_request_failed` and `lsp_server_unavailable`.
         """
         allowed = self._limits.request_seconds if seconds is None else seconds
 
         async def ask(run: ServerRun) -> Any:
             deadline = time.monotonic() + allowed
-            if run.readiness.needed_for(method) and not await run.readiness.wait(deadline):
-                raise self._loading(run)
+            if run.readiness.needed_for(method):
+                load_seconds = self._limits.load_seconds if seconds is None else 0.0
+                if not await run.loaded(deadline, load_seconds):
+                    raise self._loading(run)
+                deadline = max(deadline, time.monotonic() + allowed) if load_seconds else deadline
+                await run.scanned(deadline)
             while True:
                 asked_at = time.monotonic()
                 try:
@@ -197,6 +228,36 @@ class LanguageServer:
         changes = self._run.changes if self._run is not None else -1
         key = (method, changes, allowed, orjson.dumps(params, option=orjson.OPT_SORT_KEYS))
         return await self._sharing.run(key, asked)
+
+    async def load(self, path: str) -> None:
+        """Have a file open and wait until the project is loaded, where diagnostics need that; not for
+        ever."""
+
+        async def loaded(run: ServerRun) -> None:
+            with suppress(ToolError):  # it may be no text; another one is asked about then
+                await run.document(path)
+            if run.readiness.needed_for("textDocument/diagnostic"):
+                await run.loaded(time.monotonic(), self._limits.load_seconds)
+
+        await self._with_run(loaded)
+
+    @property
+    def load_seconds(self) -> float:
+        """How long a first load may take."""
+        return self._limits.load_seconds
+
+    @property
+    def checks_open_texts(self) -> bool:
+        """Whether its diagnostics are for the texts that are open, not for what is on disk."""
+        return self._behaviour.freshness != "flycheck"
+
+    def load_seconds_left(self, *, whole: bool) -> float:
+        """Return how much longer a first load that is under way may take, in seconds; 0 where a request is
+        answered before it: one that is not about the `whole` project, by most servers."""
+        run = self._run
+        if run is None or run.readiness.ready or not (whole or run.readiness.needed_for(_ABOUT_ONE_FILE)):
+            return 0.0
+        return run.load_seconds_left(self._limits.load_seconds)
 
     async def diagnostics(self, path: str, *, seconds: float | None = None) -> Diagnosed:
         """Return what the server finds in a file. When it has not answered for the present content in

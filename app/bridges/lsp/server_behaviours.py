@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from app.bridges.lsp.language_entry import Behaviour
+from app.bridges.lsp.language_entry import Across, Behaviour, NewFiles, Signals
 
 _PYRIGHT_LOADED = r"^(?:Found \d+ source files?|No source files found)"
 _PYRIGHT_ANALYSIS = {
@@ -21,7 +21,8 @@ _PYRIGHT = Behaviour(
     freshness="pull",
     ready="log",
     ready_pattern=_PYRIGHT_LOADED,
-    open_new_files=True,
+    new_files=NewFiles(shown=True, scans_late=True),
+    across=Across(renames_own_files=True),
     told_settings=False,
     mixes_declarations=True,
     settings={"python": {"analysis": _PYRIGHT_ANALYSIS}, "pyright": {"disableOrganizeImports": False}},
@@ -30,7 +31,8 @@ _BASEDPYRIGHT = Behaviour(
     freshness="pull",
     ready="log",
     ready_pattern=_PYRIGHT_LOADED,
-    open_new_files=True,
+    new_files=NewFiles(shown=True, scans_late=True),
+    across=Across(renames_own_files=True),
     told_settings=False,
     mixes_declarations=True,
     # As pyright checks; its own stricter default is for those who choose it in their project.
@@ -42,6 +44,7 @@ _BASEDPYRIGHT = Behaviour(
 _OF_TYPESCRIPT = frozenset({"tsconfig.json", "jsconfig.json"})
 _TYPESCRIPT = Behaviour(
     config_files=_OF_TYPESCRIPT,
+    across=Across(takes_any_folder=True, splits_shorthands=True),
     freshness="tsserver",
     ready="progress",
     mixes_declarations=True,
@@ -53,18 +56,21 @@ _TYPESCRIPT = Behaviour(
         # A rename at a use renames the symbol itself, not only its name in that file.
         "preferences": {"allowRenameOfImportPath": False, "providePrefixAndSuffixTextForRename": False},
     },
-    # With it, what nobody tells the server it does not see.
+    # With it, the server sees only the changes that it is notified of.
     watching_options={"tsserver": {"useClientFileWatcher": True}},
 )
 _TYPESCRIPT_7 = Behaviour(
     config_files=_OF_TYPESCRIPT,
+    across=Across(takes_any_folder=True, splits_shorthands=True),
     freshness="pull",
-    watches_late=True,
+    new_files=NewFiles(watches_late=True),
     settings={name: {"preferences": {"useAliasesForRenames": False}} for name in ("js/ts", "typescript")},
 )
 _RUST = Behaviour(
     freshness="flycheck",
     ready="server_status",
+    # It always tells of its state, on a busy machine late; what it answers before that lacks everything.
+    signals=Signals(failed_check_pattern=r"\bcargo check failed\b", unannounced_seconds=90.0),
     # Its own checks do not wait for, or undo, the builds of others.
     initialization_options={"cargo": {"targetDir": True}},
     # What a project's dependencies are is for the project's own builds to fetch.
@@ -110,7 +116,7 @@ _YAML = Behaviour(
     },
 )
 _BASH = Behaviour(
-    loads_first=True,
+    signals=Signals(loads_first=True),
     mixes_declarations=True,
     ready="log",
     ready_pattern=r"BackgroundAnalysis: (?:Completed|skipping as|stopped|failed)",
@@ -149,6 +155,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "ruby-lsp": Behaviour(freshness="pull", ready="progress"),
     "solargraph": Behaviour(freshness="settled", settle_ms=500),
     "intelephense": Behaviour(
+        signals=Signals(loads_first=True, unannounced_seconds=15.0),
+        new_files=NewFiles(shown=True),
         freshness="settled",
         ready="progress",
         settle_ms=500,
@@ -170,13 +178,23 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "kotlin-lsp": Behaviour(freshness="pull", ready="progress", max_memory_mb=6144),
     "kotlin-language-server": Behaviour(freshness="settled", ready="progress", settle_ms=800),
     "sourcekit-lsp": Behaviour(ready="progress"),
+    "expert": _LOADING,
+    "elixir-ls": Behaviour(freshness="settled", ready="progress", settle_ms=800),
+    "nextls": _LOADING,
+    "sqls": Behaviour(freshness="settled"),
+    "sql-language-server": Behaviour(freshness="settled"),
+    "svelteserver": Behaviour(freshness="settled", settle_ms=500, mixes_declarations=True),
+    # Without the hybrid mode it needs no second server for TypeScript, which only editors bring.
+    "vue-language-server": Behaviour(
+        freshness="settled", settle_ms=500, initialization_options={"vue": {"hybridMode": False}}
+    ),
 }
 UNKNOWN = Behaviour(ready="progress")
 """A server that nothing is known of: progress that it announces is waited for, and versions are used
 where it gives them."""
 
 _DECORATIONS = frozenset({"js", "cjs", "mjs", "py", "sh", "exe", "cmd", "bat"})
-_RELEASE = re.compile(r"-\d++(?:\.\d++)*+$")
+_RELEASE = re.compile(r"-\d++(?>(?:\.\d++)*)$")
 
 
 def behaviour_of(program: str) -> Behaviour:

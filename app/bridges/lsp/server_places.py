@@ -17,8 +17,10 @@ import itertools
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from app.bridges.installed.installation_places import Surroundings, needed_places, usual_path
 from app.bridges.installed.written_programs import Started, check_written
@@ -44,8 +46,13 @@ _COMPANIONS: Mapping[str, tuple[str, ...]] = {
     "php": ("php",),
 }
 """Programs that servers of a language run to know what a project is made of."""
-_WRITTEN: Mapping[str, Mapping[str, str]] = {"rust": {"CARGO_TARGET_DIR": "cargo-target"}}
+_TARGET = "cargo-target"
+_WRITTEN: Mapping[str, Mapping[str, str]] = {"rust": {"CARGO_TARGET_DIR": _TARGET}}
 """Variables for what a language's programs would write into the project, and where it is in the home."""
+_OPTIONS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
+    "rust": lambda home: {"cargo": {"targetDir": f"{home}/{_TARGET}"}}
+}
+"""Options of a language's server that name such a place too, for a home."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +91,15 @@ class ServerCages:
 @dataclass(frozen=True, slots=True)
 class ServerPlace:
     """What starts one run of a server, and in which environment. `end` ends the cage, if it is one. `sight`
-    is what of the project the cage shows, None where that is all of it."""
+    is what of the project the cage shows, None where that is all of it. `options` are added to those that the
+    server is initialized with."""
 
     children: ChildStarter
     environment: Mapping[str, str]
     end: Callable[[], Awaitable[None]]
     sight: Sight | None = None
     caged: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def command(self, server: ResolvedServer) -> tuple[str, ...]:
         """Return the server's command. A cage has the real names of folders only."""
@@ -146,7 +155,9 @@ class ServerPlaces:
         home = children.environment({}).get("HOME", "/nonexistent")
         written_to = {name: f"{home}/{place}" for name, place in _WRITTEN.get(server.language, {}).items()}
         environment = {**inside, **written_to, **cage.env}
-        return ServerPlace(children, environment, lambda: cages.keeper.end(key), sight, caged=True)
+        options = _OPTIONS[server.language](home) if server.language in _OPTIONS else {}
+        ended = partial(cages.keeper.end, key)
+        return ServerPlace(children, environment, ended, sight, caged=True, options=options)
 
     def _cage(self, cages: ServerCages, server: ResolvedServer, sight: Sight | None, written: bool) -> Cage:
         """Blocks."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -26,6 +25,7 @@ from app.cages.protected_names import is_protected
 from app.cages.readable import ALL, Readable
 from app.errors import RPC_CAPABILITY_DENIED, ToolError
 from app.workspace import Access
+from app.workspace.globs import text_matches
 
 MAX_NAMES = 5_000
 """How many entries of a folder are looked through for manifests."""
@@ -140,7 +140,7 @@ def _markers() -> frozenset[str]:
 
 
 def _is_manifest(name: str) -> bool:
-    return name in _markers() or any("*" in one and fnmatchcase(name, one) for one in _markers())
+    return name in _markers() or any("*" in one and text_matches(name, one) for one in _markers())
 
 
 def _fingerprint(path: Path) -> _Fingerprint:

@@ -37,6 +37,7 @@ LANGUAGES = (
         ),
         extensions=all_as("rust", ".rs"),
         root_markers=("Cargo.toml", "rust-project.json"),
+        unit_markers={"Cargo.toml": ("[package", "[workspace"), "rust-project.json": ()},
     ),
     LanguageEntry(
         language="go",
@@ -46,6 +47,7 @@ LANGUAGES = (
         extensions={".go": "go"},
         file_names={"go.mod": "go.mod", "go.sum": "go.sum", "go.work": "go.work"},
         root_markers=("go.work", "go.mod"),
+        unit_markers={"go.mod": ()},
     ),
     LanguageEntry(
         language="cpp",
@@ -72,6 +74,7 @@ LANGUAGES = (
             "CMakeLists.txt",
             "meson.build",
         ),
+        unit_markers={"compile_commands.json": (), "build/compile_commands.json": ()},
     ),
     LanguageEntry(
         language="java",

@@ -24,6 +24,10 @@ LANGUAGES = (
             "requirements.txt",
             "Pipfile",
         ),
+        unit_markers={
+            "pyrightconfig.json": (),
+            "pyproject.toml": ("[tool.pyright", "[tool.basedpyright"),
+        },
     ),
     LanguageEntry(
         language="ruby",
@@ -58,6 +62,29 @@ LANGUAGES = (
         extensions=all_as("lua", ".lua"),
         file_names=all_as("lua", ".luacheckrc"),
         root_markers=(".luarc.json", ".luarc.jsonc", ".luacheckrc", "stylua.toml"),
+    ),
+    LanguageEntry(
+        language="elixir",
+        candidates=(
+            server("expert", "--stdio", other="unpack a release of Expert and put expert on the PATH"),
+            server(
+                "elixir-ls",
+                brew="elixir-ls",
+                other="unpack a release of ElixirLS; put language_server.sh on the PATH as elixir-ls",
+            ),
+            server("nextls", "--stdio", brew="elixir-tools/tap/next-ls"),
+        ),
+        extensions={**all_as("elixir", ".ex", ".exs"), ".heex": "phoenix-heex", ".eex": "eex"},
+        root_markers=("mix.exs",),
+    ),
+    LanguageEntry(
+        language="sql",
+        candidates=(
+            server("sqls", go="github.com/sqls-server/sqls", brew="sqls"),
+            server("sql-language-server", "up", "--method", "stdio", npm="sql-language-server"),
+        ),
+        extensions=all_as("sql", ".sql"),
+        root_markers=(".sqllsrc.json",),
     ),
     LanguageEntry(
         language="bash",

@@ -26,6 +26,19 @@ LANGUAGES = (
             ".jsx": "javascriptreact",
         },
         root_markers=("tsconfig.json", "jsconfig.json", "package.json"),
+        unit_markers={"tsconfig.json": (), "jsconfig.json": ()},
+    ),
+    LanguageEntry(
+        language="svelte",
+        candidates=(server("svelteserver", "--stdio", npm="svelte-language-server"),),
+        extensions=all_as("svelte", ".svelte"),
+        root_markers=("svelte.config.js", "svelte.config.ts", "package.json"),
+    ),
+    LanguageEntry(
+        language="vue",
+        candidates=(server("vue-language-server", "--stdio", npm="@vue/language-server@2 typescript@5"),),
+        extensions=all_as("vue", ".vue"),
+        root_markers=("vue.config.js", "vite.config.ts", "vite.config.js", "package.json"),
     ),
     LanguageEntry(
         language="css",

@@ -1,6 +1,6 @@
 """Work that several ask for at the same time, done once.
 
-Owns: who waits for what. Never: remembering answers; whoever asks later has the work done anew.
+Owns: who waits for what. Never: remembering answers; a later request repeats the work.
 """
 
 from __future__ import annotations
@@ -44,4 +44,4 @@ class Sharing:
         if self._jobs.get(key) is job:
             del self._jobs[key]
         if job.task.done() and not job.task.cancelled():
-            job.task.exception()  # whoever waited was cancelled: nobody else will look
+            job.task.exception()  # all waiters were cancelled: nobody else will look

@@ -1,4 +1,4 @@
-"""Which changes on disk a language server wants to be told of.
+"""The changes on disk that a language server watches.
 
 Owns: the patterns of `workspace/didChangeWatchedFiles`. Never: how a pattern is matched (`globs`), or
 noticing the changes.
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from app.bridges.lsp.file_uris import ForeignUri, uri_to_path
-from app.bridges.lsp.globs import Glob, globs_of
+from app.workspace.globs import Glob, globs_of
 
 MAX_PATTERNS = 2_000
 KINDS = {"created": 1, "changed": 2, "deleted": 3}
@@ -42,7 +42,7 @@ class WatchedGlobs:
 
     def wants(self, path: Path, kind: str) -> bool:
         """Tell whether a change of `kind` (`created`, `changed`, `deleted`) of an absolute path is
-        to be told."""
+        watched."""
         parts = path.as_posix().split("/")[1:]
         return any(one.kinds & _BITS[kind] and one.glob.matches(parts) for one in self.watchers)
 

@@ -36,7 +36,7 @@ __all__ = [
 MAX_OPERATIONS = 10_000
 MAX_EDITS = 200_000
 MAX_NEW_TEXT = 64 * 1024 * 1024
-"""Of all new texts together, in code points."""
+"""The limit for all new texts together, in code points."""
 _MAX_NUMBER = 2**31 - 1
 _LINE_END = re.compile(r"\r\n|\r|\n")
 

@@ -1,24 +1,23 @@
-"""ast-grep as a child process.
+"""Runs ast-grep as a child process.
 
-Owns: its command line, which names a configuration of our own: one that a repository brings could
-make it load native code. Never: deciding which files are searched, or trusting what is printed to
-be about files that the caller may see.
+Owns: its command line, with our own configuration: a repository's could load native code. Never: which files
+are searched; trust in its output.
 """
 
 from __future__ import annotations
 
 import asyncio
 import copy
-import resource
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Literal
 
+from app.bridges.processes.child import SpawnFailed
 from app.bridges.processes.child_starter import ChildStarter
-from app.bridges.processes.process import SpawnFailed
 from app.errors import ToolError
 from app.programs import ENVIRONMENT, found_program
 from app.tools.ast_grep.found import Found, Lines, read_match
@@ -35,6 +34,23 @@ is."""
 _CHUNK = 64 * 1024
 _ENDED_WELL = frozenset({0, 1})
 """There were matches, and there were none."""
+
+_FIELDS = ("identifier", "type_identifier", "field_identifier")
+_IN_SCRIPTS = (
+    *("identifier", "property_identifier", "private_property_identifier"),
+    *("shorthand_property_identifier", "shorthand_property_identifier_pattern"),
+)
+_IDENTIFIERS: Mapping[LanguageName, tuple[str, ...]] = {
+    "python": ("identifier",),
+    "javascript": _IN_SCRIPTS,
+    "typescript": (*_IN_SCRIPTS, "type_identifier"),
+    "tsx": (*_IN_SCRIPTS, "type_identifier"),
+    "go": (*_FIELDS, "package_identifier"),
+    "rust": (*_FIELDS, "shorthand_field_identifier"),
+    "c": _FIELDS,
+    "cpp": (*_FIELDS, "namespace_identifier"),
+}
+"""The kinds of nodes that are names, by language: not comments, not strings."""
 
 Ending = Literal["complete", "stopped", "timed_out"]
 Take = Callable[[list[Found]], bool]
@@ -57,14 +73,22 @@ def by_pattern(pattern: Pattern, template: str | None = None) -> Query:
     return query if template is None else (*query, f"--rewrite={template}")
 
 
+def identifiers(word: str, language: LanguageName, kinds: Sequence[str] = ()) -> Query | None:
+    """Return the options that search for identifiers called exactly `word`, of these `kinds` of nodes or any;
+    None for a language whose identifiers are not known."""
+    kinds = kinds or _IDENTIFIERS.get(language, ())
+    if not kinds:
+        return None
+    rule = {"regex": f"^{re.escape(word)}$", "any": [{"kind": kind} for kind in kinds]}
+    whole = {"id": "identifier", "language": language, "rule": rule}
+    return ("--inline-rules", json.dumps(whole))
+
+
 def syntax_errors(language: LanguageName) -> Query:
-    """Return the options that search for what could not be parsed."""
     return ("--kind=ERROR", f"--lang={language}")
 
 
 class AstGrep:
-    """Starts ast-grep."""
-
     def __init__(self, children: ChildStarter, environment: Mapping[str, str] = ENVIRONMENT) -> None:
         self._children = children
         self._program = found_program("ast-grep", environment)
@@ -102,12 +126,9 @@ class AstGrep:
     async def search(
         self, folder: int | Path, names: Sequence[str], query: Query, *, deadline: float, take: Take
     ) -> Outcome:
-        """Search the files `names` below `folder`, a path or a descriptor, and hand what is found
-        to `take` as it comes, until it returns False or the event loop's clock shows `deadline`.
-
-        Files that are not UTF-8 are passed over by ast-grep. The order of matches is that of
-        their place within one file, and any between files. The same code is told of once.
-        """
+        """Search the files `names` below `folder`, a path or a descriptor, and pass matches to `take` until
+        it returns False or the event loop's clock reaches `deadline`. ast-grep skips files that are not
+        UTF-8. Matches of one file come in order, files in any order, each match once."""
         outcome = Outcome()
         search = _OneSearch(folder, query, deadline, take)
         pending = list(reversed(list(_batches(names))))
@@ -136,7 +157,7 @@ class AstGrep:
         except SpawnFailed as problem:
             raise not_startable("ast-grep", problem) from None
         async with child:
-            _limit_memory(child.pid)
+            child.limit_memory(MEMORY)
             assert child.stdout is not None
             try:
                 async with asyncio.timeout_at(search.deadline):
@@ -151,11 +172,12 @@ class AstGrep:
     def _command(self, query: Query) -> list[str]:
         config = self._folder / "sgconfig.yml"
         options = (f"--config={config}", "--json=stream", "--color=never")
-        return [self._program, "run", *options, *query]
+        command = "scan" if query[0] == "--inline-rules" else "run"
+        return [self._program, command, *options, *query]
 
 
 class _OneSearch:
-    """What stays the same over the processes of one search, and what they have told already."""
+    """The state of one search over its processes, with the matches reported so far."""
 
     def __init__(self, folder: int | Path, query: Query, deadline: float, take: Take) -> None:
         self.folder = folder
@@ -172,12 +194,6 @@ class _OneSearch:
                 self._known.add(place)
                 fresh.append(one)
         return self._take(fresh)
-
-
-def _limit_memory(pid: int) -> None:
-    if hasattr(resource, "prlimit"):
-        with suppress(ProcessLookupError):  # it may have ended already
-            resource.prlimit(pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
 def not_startable(program: str, problem: SpawnFailed) -> ToolError:

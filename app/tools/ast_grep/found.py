@@ -17,9 +17,9 @@ Captured = str | list[str]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One match. `file` is as ast-grep was given it. `start` and `end` count bytes from 0, `end`
-    after the match; lines and columns count from 1, columns in characters. `replacement` takes
-    the place of the bytes `replaced`, when a rewrite was asked for."""
+    """One match. `start` and `end` count bytes from 0, `end` after the match; lines and columns count from 1,
+    columns in characters. `replacement` takes the place of the bytes `replaced`, when a rewrite was asked
+    for."""
 
     file: str
     text: str

@@ -127,5 +127,4 @@ def extension_of(name: str) -> str:
 
 
 def language_of(name: str) -> LanguageName | None:
-    """Return the language of a file by its name, or None."""
     return _BY_EXTENSION.get(extension_of(name))

@@ -1,7 +1,6 @@
-"""Which files of a folder are searched for code.
+"""Lists the source files of a folder with ripgrep.
 
-Owns: the list by ripgrep, which knows what `.gitignore` leaves out, and the narrowing to files that
-hold a pattern's literal. Never: the cage; callers judge each name.
+Owns: ignore rules, and narrowing to files with a pattern's literal. Never: the cage: callers judge each name.
 """
 
 from __future__ import annotations
@@ -13,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from app.bridges.processes.child import SpawnFailed
 from app.bridges.processes.child_starter import ChildStarter
-from app.bridges.processes.process import SpawnFailed
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
 from app.programs import ENVIRONMENT, found_program
-from app.tools.ast_grep.engine import not_startable
+from app.tools.ast_grep.engine import MEMORY, not_startable
+from app.workspace import MAX_WHOLE_FILE
 
 MAX_LIST = 64 * 1024 * 1024
 MAX_GLOB = 2_000
@@ -57,8 +57,6 @@ class Listing:
 
 
 class SourceFiles:
-    """Lists files."""
-
     def __init__(
         self,
         children: ChildStarter,
@@ -82,21 +80,19 @@ class SourceFiles:
         *,
         globs: Sequence[str] = (),
         literal: str | None = None,
+        whole_word: bool = False,
         deadline: float,
     ) -> Listing:
-        """Return the files below `folder` that have one of `extensions`.
-
-        `globs` are those of `.gitignore`, relative to the folder: a file must match one of them,
-        unless all begin with `!`, and none of those that do; the later wins. They never bring in
-        what is ignored. With `literal`, only files that contain it. Names that are not UTF-8 are
-        left out: no path of a tool can name them. Raises ToolError `invalid_params` for a glob
-        that cannot be read.
-        """
+        """Return the files below `folder` that have one of `extensions`. `globs` are as in `.gitignore`: a
+        file must match one of those without `!`, if there are any, and none with `!`; the later wins, and
+        ignored files stay out. With `literal`, only files that contain it, as a `whole_word` if so. Names
+        that are not UTF-8 are left out. Raises ToolError `invalid_params` for an invalid glob."""
         patterns = [f"--glob={_plain(glob)}" for glob in globs]
         excluding = all(glob.startswith("!") for glob in globs)
         what = ["--files"]
         if literal is not None:
             what = ["--files-with-matches", "--fixed-strings", "--text", f"--regexp={literal}"]
+            what += ["--word-regexp"] if whole_word else []
         what += [f"--type-add=kaged:*.{extension}" for extension in extensions]
         above = await asyncio.to_thread(self._rules_above, folder.real, folder.root)
         what += [] if above.levels else ["--no-ignore-parent"]
@@ -122,11 +118,18 @@ class SourceFiles:
                 env=ENVIRONMENT,
                 seconds=left,
                 max_output=MAX_LIST,
+                max_memory=MEMORY,
             )
         except SpawnFailed as problem:
             raise not_startable("ripgrep", problem) from None
         if done.exit_code == 2 and not done.stdout and done.stderr:
             raise _bad_glob(done.stderr.decode("utf-8", "replace"))
+        if b"memory allocation" in done.stderr:
+            raise ToolError(
+                "search_failed",
+                f"the files could not be listed in {MEMORY >> 20:,} MB: a `.gitignore` is too large; name "
+                "another folder",
+            )
         names = await asyncio.to_thread(_names, done.stdout)
         return Listing(names, complete=not (done.timed_out or done.truncated))
 
@@ -134,6 +137,7 @@ class SourceFiles:
 _FIXED = (
     *("--no-config", "--no-messages", "--color=never", "--null", "--hidden"),
     *("--no-ignore-dot", "--no-ignore-global", "--no-ignore-exclude"),
+    f"--max-filesize={MAX_WHOLE_FILE}",  # no more of a file is ever parsed
 )
 _HIDDEN = tuple(f"--glob=!{name}" for name in VERSION_CONTROL)
 
@@ -165,9 +169,4 @@ def _plain(glob: str) -> str:
 
 def _bad_glob(why: str) -> ToolError:
     problem = " ".join(why.split())[:300]
-    return ToolError(
-        "invalid_params",
-        f"a glob cannot be read: {problem}",
-        detail={"fields": {"glob": problem}},
-        rpc_code=RPC_INVALID_PARAMS,
-    )
+    return invalid_params(f"a glob cannot be read: {problem}", {"glob": problem})

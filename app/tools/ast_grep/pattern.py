@@ -1,8 +1,7 @@
 """A pattern as ast-grep understands it.
 
-Owns: what a pattern captures, the text that every match must contain, and the refusal of patterns
-that are not one complete piece of code. Never: running ast-grep; its account of a pattern
-(`--debug-query=pattern`) is read here.
+Owns: its captures, its literal, and the refusal of incomplete code; reads `--debug-query=pattern`. Never:
+running ast-grep.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.errors import ToolError, invalid_params
 from app.tools.ast_grep.languages import LanguageName
 
 MAX_PATTERN = 20_000
@@ -26,9 +25,8 @@ are not among them: those may be left out of a match after `$$$`."""
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """`captures` are its metavariables as written (`$A`, `$$$ARGS`). `literal` is a word that
-    every match contains verbatim, None when there is none for sure. `kind` is what the grammar
-    calls such code (`call_expression`)."""
+    """`captures` are its metavariables (`$A`, `$$$ARGS`). `literal` is a word that every match contains, if
+    one is certain. `kind` is the grammar's name for such code (`call_expression`)."""
 
     text: str
     language: LanguageName
@@ -37,10 +35,8 @@ class Pattern:
     literal: str | None
 
     def check_template(self, template: str) -> None:
-        """Raise ToolError `invalid_params` when `template` uses what the pattern does not capture.
-
-        ast-grep would put nothing in its place, and code would be lost.
-        """
+        """Raise ToolError `invalid_params` when `template` uses a variable that the pattern does not capture:
+        ast-grep would replace it by nothing, and code would be lost."""
         if "\0" in template or len(template) > MAX_PATTERN:
             raise _bad_template(template, "is too long or contains a NUL character")
         if any("\ud800" <= character <= "\udfff" for character in template):
@@ -69,10 +65,8 @@ def check_text(text: str, language: LanguageName) -> None:
 
 
 def read_account(text: str, language: LanguageName, account: str) -> Pattern:
-    """Return the pattern that ast-grep's account of `text` describes.
-
-    Raises ToolError `invalid_pattern` when a part of it is no code of the language.
-    """
+    """Return the pattern that ast-grep's account of `text` describes. Raises ToolError `invalid_pattern` when
+    a part of it is no code of the language."""
     lines = [found for line in account.splitlines() if (found := _LINE.fullmatch(line))]
     captures: set[str] = set()
     words: list[str] = []
@@ -106,9 +100,4 @@ def invalid_pattern(text: str, language: LanguageName, why: str) -> ToolError:
 
 def _bad_template(template: str, why: str) -> ToolError:
     shown = template[:200].encode("utf-8", "backslashreplace").decode()
-    return ToolError(
-        "invalid_params",
-        f"the replacement {shown!r} {why}",
-        detail={"fields": {"rewrites": why}},
-        rpc_code=RPC_INVALID_PARAMS,
-    )
+    return invalid_params(f"the replacement {shown!r} {why}", {"rewrites": why})

@@ -1,7 +1,6 @@
-"""The text of files as it was when they were read, for ast-grep to parse exactly that.
+"""Copies of file texts in UTF-8 for ast-grep to parse.
 
-Owns: a private folder of copies in UTF-8, whatever the originals' encodings. Never: reading a
-project's files.
+Owns: a private folder of copies. Never: reading a project's files.
 """
 
 from __future__ import annotations
@@ -18,11 +17,8 @@ from app.tools.project_files.threads import to_the_end
 
 
 def parsed_text(content: bytes) -> tuple[bytes, TextFormat] | None:
-    """Return a file's content as ast-grep is to read it, and the format it has to go back to.
-
-    None for a binary file. UTF-8 stays as it is, its mark included, so that positions in it are
-    those of the file.
-    """
+    """Return a file's content for ast-grep, and the format to write it back in; None for a binary file. UTF-8
+    keeps its mark, so that positions are those of the file."""
     known = to_utf8(content)
     if known is None:
         return None

@@ -1,6 +1,6 @@
 """status, reload, capabilities: the servers themselves.
 
-Owns: what of them is told. Never: starting one only to look at it.
+Owns: their report. Never: starting one only to look at it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ _NEEDS: Mapping[str, str] = {
     "hover": "textDocument/hover",
     "type_definition": "textDocument/typeDefinition",
     "implementation": "textDocument/implementation",
+    "call_hierarchy": "textDocument/prepareCallHierarchy",
+    "type_hierarchy": "textDocument/prepareTypeHierarchy",
 }
 """What a server must offer for an action; the others can be had of every server."""
 

@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 from app.bridges.lsp.manager import LanguageServer, LanguageServers, ProjectLanguages
 from app.errors import ToolError
 from app.tools.after_edit.server_scope import ServerScope, server_scope
+from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.listing import SourceFiles
 from app.tools.code.file_lines import FileLines
-from app.tools.code.parameters import LspParams
+from app.tools.code.parameters import WHOLE_PROJECT, LspParams
 from app.tools.contract.call import ToolCallContext
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.foreign_text import clean, clean_value, one_line
@@ -28,6 +29,8 @@ from app.workspace import Workspace, invalid_path
 SECONDS = 30.0
 T = TypeVar("T")
 MAX_MESSAGE = 4_000
+MAX_PROBLEM = 2_000
+PROBLEM_WITHHELD = "the language server has a problem with the project, in words that may quote other files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Tooling:
 
     files: ProjectFiles
     sources: SourceFiles
+    syntax: AstGrep
     processes: CallProcesses
     languages: LanguageServers | None
     lines: FileLines
@@ -68,6 +72,8 @@ class CodeCall:
         self.started = asyncio.get_running_loop().time()
         self.workspace: Workspace = tooling.files.workspace(context)
         self._scope: ServerScope | None = None
+        self._asked: dict[LanguageServer, None] = {}
+        self.limit: asyncio.Timeout | None = None
 
     @cached_property
     def view(self) -> View:
@@ -86,8 +92,7 @@ class CodeCall:
     async def named(self) -> Named:
         """Resolve the path. Raises ToolError as the workspace does: `invalid_path`, `file_not_found`,
         `capability_denied`, `permission_denied`."""
-        path = self.params.path
-        assert path is not None
+        path = self.params.path or "."
 
         def look() -> Named:
             with self.workspace.open(path) as opened:
@@ -121,13 +126,45 @@ class CodeCall:
     async def server(self, named: Named) -> LanguageServer:
         """Return the server for a file, which sees no more of the project than the caller may read, where
         there can be such a one. Raises ToolError as `ProjectLanguages.server_for` does."""
-        return await self.project.server_for(named.relative, (await self.scope()).readable)
+        return self._note(await self.project.server_for(named.relative, (await self.scope()).readable))
 
     async def whole_server(self, named: Named) -> LanguageServer:
         """Return the server that sees the whole project: for what must be right in all of it, as a rename,
         and for places that a cage lets the caller know of. Its words are not for callers that may not read
         all of it. Raises as `server`."""
-        return await self.project.server_for(named.relative)
+        return self._note(await self.project.server_for(named.relative))
+
+    async def server_at(self, like: LanguageServer, folder: str) -> LanguageServer:
+        """Return the server for the unit of code in a folder, of the same language as another and reading no
+        more than that. Raises as `server`."""
+        readable = like.reading.readable
+        return self._note(await self.project.server_at(like.language, folder, readable))
+
+    async def loaded(self, named: Named, server: LanguageServer) -> None:
+        """Wait for the first load of the server's project, if diagnostics need it; that time does not
+        count."""
+        began = asyncio.get_running_loop().time()
+        await server.load(named.relative)
+        self.started += asyncio.get_running_loop().time() - began
+
+    def _note(self, server: LanguageServer) -> LanguageServer:
+        self._asked[server] = None
+        left = server.load_seconds_left(whole=self.params.action in WHOLE_PROJECT)
+        limit = self.limit
+        if left and limit is not None and (until := limit.when()) is not None:
+            # A first load may take longer than a call that only looks.
+            limit.reschedule(max(until, asyncio.get_running_loop().time() + left + SECONDS))
+        return server
+
+    def problem(self) -> str | None:
+        """Return what the servers that were asked complain of, as the caller may read it; None when they
+        complain of nothing. Their answers may lack something because of it."""
+        problems: dict[str, None] = {}
+        for server in self._asked:
+            if (words := server.problem) and self.view.restricts and server.reading.readable.is_all:
+                words = PROBLEM_WITHHELD
+            problems[one_line(words, MAX_PROBLEM)] = None
+        return "; ".join(filter(None, problems)) or None
 
     @property
     def is_bounded(self) -> bool:

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.bridges.lsp.manager import Diagnosed, Encoding
+from app.bridges.lsp.manager import Diagnosed, Encoding, LanguageServer
 from app.errors import ToolError
 from app.tools.after_edit.server_scope import WITHHELD
 from app.tools.code.call import CodeCall, Named, reason_of
+from app.tools.code.git_changes import git_changes
 from app.tools.code.limited import limited
 from app.tools.code.places import Files, end_of, line_of, start_of
 from app.tools.code.results import Diagnostic, LspResult, Related, Unanswered
@@ -28,6 +29,7 @@ ONE_BY_ONE = frozenset({"bash"})
 """Languages whose server forgets about a document when the next one is opened at once."""
 MAX_ITEMS = 10_000
 MAX_MESSAGE = 2_000
+MAX_DOING = 300
 MAX_RELATED = 5
 MAX_UNANSWERED = 50
 SEVERITIES = ("error", "warning", "information", "hint")
@@ -51,6 +53,7 @@ async def diagnostics(call: CodeCall) -> LspResult:
     if named.is_directory:
         return await _of_folder(call, named)
     server = await call.server(named)
+    await call.loaded(named, server)
     diagnosed = await server.diagnostics(named.relative, seconds=call.seconds_left())
 
     def shown() -> LspResult:
@@ -62,15 +65,21 @@ async def diagnostics(call: CodeCall) -> LspResult:
             diagnostics=part,
             count=len(found),
             fresh=diagnosed.fresh,
-            note=" ".join(_notes(call, fresh=diagnosed.fresh)) or None,
+            note=" ".join(_notes(call, server, fresh=diagnosed.fresh)) or None,
         )
         return limited(call, finished(result, found, len(part), call.params, call.context), diagnosed)
 
     return await call.aside(shown)
 
 
-def _notes(call: CodeCall, *, fresh: bool) -> list[str]:
-    return [*([] if fresh else [NOT_FRESH]), *([MESSAGES_WITHHELD] if call.withholds else [])]
+def _notes(call: CodeCall, server: LanguageServer, *, fresh: bool) -> list[str]:
+    doing = one_line(server.doing, MAX_DOING)
+    loading = [] if fresh or not doing or call.view.restricts else [f"It is at: {doing}."]
+    return [
+        *([] if fresh else [NOT_FRESH]),
+        *loading,
+        *([MESSAGES_WITHHELD] if call.withholds else []),
+    ]
 
 
 @dataclass(slots=True)
@@ -91,7 +100,7 @@ async def _of_folder(call: CodeCall, named: Named) -> LspResult:
     chosen: list[Named] = []
     for language, files in sources.by_language.items():
         try:
-            await call.server(files[0])
+            await call.loaded(files[0], await call.server(files[0]))
         except ToolError as error:
             gathered.errors.append(error)
             gathered.unanswered.append(Unanswered(language=language, reason=reason_of(call, error)))
@@ -99,7 +108,7 @@ async def _of_folder(call: CodeCall, named: Named) -> LspResult:
             chosen += files
     if not chosen:
         raise gathered.errors[0]
-    asked = chosen[:MAX_FILES]
+    asked = (await _changed_first(call, chosen))[:MAX_FILES]
     gate, narrow = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(1)
     async with asyncio.TaskGroup() as group:
         for one in asked:
@@ -108,6 +117,17 @@ async def _of_folder(call: CodeCall, named: Named) -> LspResult:
     if not gathered.answered and gathered.errors:
         raise gathered.errors[-1]
     return await call.aside(_folder_result, call, named, sources, len(asked), len(chosen), gathered)
+
+
+async def _changed_first(call: CodeCall, chosen: list[Named]) -> list[Named]:
+    """Return the files with those first that differ from the last commit, then those that a server has
+    open."""
+    if len(chosen) <= MAX_FILES:
+        return chosen
+    changes = await git_changes(call)
+    changed = set() if changes is None else set(changes.there)
+    opened = call.project.open_paths()
+    return sorted(chosen, key=lambda one: (one.relative not in changed, one.relative not in opened))
 
 
 async def _of_one(call: CodeCall, named: Named, gathered: _Gathered, gate: asyncio.Semaphore) -> None:
@@ -145,7 +165,10 @@ def _folder_result(
     unanswered = sorted(gathered.unanswered, key=lambda one: (one.path or "", one.language or ""))
     notes = [NOT_FRESH.replace("The server has", "A server has")] if unanswered else []
     if asked < known:
-        notes.append(f"Only {asked} of {known} files were looked at; name a smaller folder for the others.")
+        notes.append(
+            f"Only {asked} of {known} files were looked at, changed ones first; name a smaller folder for "
+            "the others. check_changes reports the new errors of all changed files."
+        )
     if not sources.complete:
         notes.append("The list of files is not complete; name a smaller folder.")
     if sources.left_out:
@@ -170,6 +193,11 @@ def _wanted(call: CodeCall, found: list[Diagnostic]) -> list[Diagnostic]:
     if call.withholds:
         found = [one.model_copy(update={"message": WITHHELD, "related": None}) for one in found]
     return found if severity == "all" else [one for one in found if one.severity == severity]
+
+
+def errors_shown(call: CodeCall, diagnosed: Diagnosed, encoding: Encoding, files: Files) -> list[Diagnostic]:
+    """Return the errors of one file by position, as the caller may read them. Blocking."""
+    return _wanted(call, [one for one in rows(diagnosed, encoding, files) if one.severity == "error"])
 
 
 def rows(diagnosed: Diagnosed, encoding: Encoding, files: Files) -> list[Diagnostic]:

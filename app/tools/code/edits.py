@@ -1,7 +1,7 @@
 """Changes that a server works out, made to the project's files as one.
 
 Owns: that an edit is for what the files hold now, that all of it is within the caller's reach, and
-what an answer tells of it. Never: writing some of the files; `ProjectFiles` writes all or none.
+what an answer reports of it. Never: writing some of the files; `ProjectFiles` writes all or none.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ async def carry_out(call: CodeCall, server: LanguageServer | None, checked: Chec
 
     def report(_: object) -> None:
         who = {"caller": call.context.agent_path, "request_id": call.context.request_id}
-        for change in told_changes(call, checked.plan):
+        for change in changed_files(call, checked.plan):
             event = {"path": change.path, "replacements": change.edits or 0}
             if change.operation is not None:
                 event |= {"operation": change.operation, "new_path": change.new_path}
@@ -354,7 +354,7 @@ def check_confirmed(call: CodeCall, plan: EditPlan) -> None:
         )
 
 
-def told_changes(call: CodeCall, plan: EditPlan) -> list[FileChange]:
+def changed_files(call: CodeCall, plan: EditPlan) -> list[FileChange]:
     """Return what was done to each file, by path."""
     files = Files(call, "utf-16")
     edits: dict[str, int] = {}

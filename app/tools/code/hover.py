@@ -24,7 +24,7 @@ _DEFINITION = "textDocument/definition"
 MAX_DOCUMENTATION = 16_000
 MAX_PARTS = 50
 _FENCED = re.compile(r"\A\s*```[^\n`]*\n(.*?)\n?```[ \t]*(?:\n|\Z)", re.DOTALL)
-_PICTURE = re.compile(r"!\[(?:(?!!\[)[^\]\n])*+\]\(data:(?:(?!!\[)[^)\s])*+\)[ \t]*+")
+_PICTURE = re.compile(r"!\[(?>(?:(?!!\[)[^\]\n])*)\]\(data:(?>(?:(?!!\[)[^)\s])*)\)[ \t]*+")
 _RULE = re.compile(r"\A\s*(?:-{3,}|\*{3,})[ \t]*(?:\n|\Z)")
 
 

@@ -25,7 +25,9 @@ from app.workspace import Workspace
 
 MAX_CONFIGURATION = 64_000
 LIST_SECONDS = 5.0
-_WHOLE_PROJECT = frozenset({"references", "implementation", "symbols", "rename", "rename_file"})
+_WHOLE_PROJECT = frozenset(
+    {"references", "implementation", "symbols", "rename", "rename_file", "call_hierarchy", "type_hierarchy"}
+)
 _CHANGING = frozenset({"rename", "rename_file"})
 
 
@@ -62,7 +64,7 @@ def _is_configured(named: Named, server: LanguageServer) -> bool:
 
 
 def _is_listed(named: Named, server: LanguageServer) -> bool:
-    """Tell whether the configuration of the file tells of others. Blocks."""
+    """Tell whether the configuration of the file names others. Blocks."""
     for folder in _folders(named, server):
         there = [one for one in server.config_files if os.path.exists(folder / one)]
         if any(_tells_sources(folder / one, server.sourceless.get(one)) for one in there):
@@ -79,7 +81,7 @@ def _folders(named: Named, server: LanguageServer) -> list[Path]:
 
 
 def _tells_sources(configuration: Path, word: str | None) -> bool:
-    """Tell whether a configuration tells of files; `word` does so in it, None means that it always does."""
+    """Tell whether a configuration names files, by the key `word`; None means that it always does."""
     if not word:
         return word is None
     try:

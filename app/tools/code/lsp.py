@@ -11,12 +11,15 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from app.bridges.lsp.manager import LanguageServers
 from app.errors import ToolError
+from app.tools.ast_grep.engine import AstGrep
 from app.tools.ast_grep.listing import SourceFiles
 from app.tools.code.administration import capabilities, reload, status
 from app.tools.code.call import CodeCall, Tooling, readable
+from app.tools.code.check_changes import check_changes
 from app.tools.code.code_actions import code_actions
 from app.tools.code.diagnostics import diagnostics
 from app.tools.code.file_lines import FileLines
+from app.tools.code.hierarchy import hierarchy
 from app.tools.code.hover import hover
 from app.tools.code.navigation import navigate
 from app.tools.code.parameters import ACTIONS, LspParams, check, effects_of
@@ -33,8 +36,10 @@ from app.tools.project_files.project_files import ProjectFiles
 CALL_SECONDS = 60.0
 """How long a call may take in all that only looks, whatever its server does."""
 _WRITING = frozenset({"rename", "rename_file"})
+_ADMINISTERING = frozenset({"status", "reload", "capabilities"})
 _DO: Mapping[str, Callable[[CodeCall], Awaitable[LspResult]]] = {
     "diagnostics": diagnostics,
+    "check_changes": check_changes,
     "definition": navigate,
     "references": navigate,
     "symbols": symbols,
@@ -44,6 +49,8 @@ _DO: Mapping[str, Callable[[CodeCall], Awaitable[LspResult]]] = {
     "hover": hover,
     "type_definition": navigate,
     "implementation": navigate,
+    "call_hierarchy": hierarchy,
+    "type_hierarchy": hierarchy,
     "status": status,
     "reload": reload,
     "capabilities": capabilities,
@@ -61,11 +68,15 @@ def _too_long(action: str) -> ToolError:
 
 
 def build(
-    files: ProjectFiles, processes: CallProcesses, sources: SourceFiles, languages: LanguageServers | None
+    files: ProjectFiles,
+    processes: CallProcesses,
+    sources: SourceFiles,
+    syntax: AstGrep,
+    languages: LanguageServers | None,
 ) -> ToolDefinition:
     """Return the tool. Without `languages` it exists, for who only asks what tools there are, and
     every call answers `lsp_server_unavailable`."""
-    tooling = Tooling(files, sources, processes, languages, FileLines())
+    tooling = Tooling(files, sources, syntax, processes, languages, FileLines())
 
     async def run(params: LspParams, context: ToolCallContext) -> LspResult:
         check(params)
@@ -73,8 +84,10 @@ def build(
         # What writes is not interrupted: it is done, or it is not.
         seconds = None if params.action in _WRITING else CALL_SECONDS
         try:
-            async with asyncio.timeout(seconds):
-                return await _DO[params.action](call)
+            async with asyncio.timeout(seconds) as call.limit:
+                result = await _DO[params.action](call)
+                problem = None if params.action in _ADMINISTERING else call.problem()
+                return result if problem is None else result.model_copy(update={"problem": problem})
         except ToolError as error:
             raise readable(call, error) from None
         except TimeoutError:

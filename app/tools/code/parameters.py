@@ -34,6 +34,7 @@ def wrong(field: str, problem: str) -> ToolError:
 
 Action = Literal[
     "diagnostics",
+    "check_changes",
     "definition",
     "references",
     "symbols",
@@ -43,6 +44,8 @@ Action = Literal[
     "hover",
     "type_definition",
     "implementation",
+    "call_hierarchy",
+    "type_hierarchy",
     "status",
     "reload",
     "capabilities",
@@ -51,12 +54,19 @@ Action = Literal[
 ACTIONS: tuple[Action, ...] = get_args(Action)
 Severity = Literal["error", "warning", "information", "hint", "all"]
 MAX_SHOWN = 10_000
-_AT_A_POSITION = ("definition", "references", "rename", "hover", "type_definition", "implementation")
-_WITHOUT_PATH = ("status", "reload", "capabilities")
+_AT_A_POSITION = (
+    *("definition", "references", "rename", "hover", "type_definition", "implementation"),
+    *("call_hierarchy", "type_hierarchy"),
+)
+_WITHOUT_PATH = ("status", "reload", "capabilities", "check_changes")
+WHOLE_PROJECT = frozenset(
+    {"references", "implementation", "symbols", "rename", "rename_file", "diagnostics", "check_changes"}
+    | {"call_hierarchy", "type_hierarchy"}
+)
+"""Actions whose answers may need all of the project."""
 _REQUIRED: Mapping[str, tuple[str, ...]] = {
     "rename": ("new_name",),
     "rename_file": ("new_name",),
-    "code_actions": ("line",),
     "request": ("query", "payload"),
 }
 
@@ -65,7 +75,7 @@ class LspParams(ToolParams):
     action: Action = Field(description="What to do.")
     path: str | None = Field(
         default=None,
-        description="File or folder. Needed for all actions but status, reload and capabilities.",
+        description="File or folder. Needed for all actions but check_changes, status, reload, capabilities.",
     )
     line: PositiveInteger | None = Field(default=None, description="Line, from 1.")
     character: NaturalNumber | None = Field(
@@ -73,8 +83,15 @@ class LspParams(ToolParams):
     )
     symbol: Annotated[WholeText, Field(min_length=1, max_length=500)] | None = Field(
         default=None,
-        description="The name on `line` that is meant, instead of character; name#2 for the second there.",
+        description="The name on `line` that is meant, instead of character; name#2 for the second there. "
+        "Without line: what the file declares, as Class.method.",
     )
+    direction: Literal["incoming", "outgoing", "supertypes", "subtypes"] | None = Field(
+        default=None,
+        description="call_hierarchy: incoming (default) or outgoing. type_hierarchy: subtypes (default) or "
+        "supertypes.",
+    )
+    depth: PositiveInteger = Field(default=1, description="Hierarchies: how many steps, at most 5.")
     severity: Severity = Field(default="all", description="diagnostics: only this severity.")
     include_declaration: Boolean = Field(default=False, description="references: the declaration too.")
     scope: Literal["document", "workspace"] = Field(
@@ -96,8 +113,10 @@ class LspParams(ToolParams):
     payload: Annotated[WholeText, Field(max_length=200_000)] | None = Field(
         default=None, description="request: the parameters as JSON; textDocument is filled in."
     )
-    confirm: Boolean = Field(
-        default=False, description="rename, rename_file: also make changes that the server wants confirmed."
+    confirm: Boolean | Annotated[WholeText, Field(min_length=1, max_length=64)] = Field(
+        default=False,
+        description="rename, rename_file: true also makes changes that the server wants confirmed; the value "
+        "that a refusal names leaves the uses that it lists.",
     )
 
     @property
@@ -111,7 +130,8 @@ def check(params: LspParams) -> None:
     action = params.action
     needed: tuple[str, ...] = () if action in _WITHOUT_PATH else ("path",)
     needed += _REQUIRED.get(action, ())
-    if action in _AT_A_POSITION:
+    by_name = params.symbol is not None and params.character is None
+    if action in (*_AT_A_POSITION, "code_actions") and not by_name:
         needed += ("line",)
     if action == "symbols" and params.scope == "workspace":
         needed += ("query",)
@@ -126,6 +146,8 @@ def check(params: LspParams) -> None:
 
 def effects_of(params: LspParams) -> Effects:
     """Return what a call touches: what only looks needs no right to write."""
+    if params.action == "check_changes":
+        return Effects(reads=(params.path or ".",))
     if params.path is None:
         return Effects()
     if params.action == "rename":

@@ -38,7 +38,7 @@ class PlaceList:
             if found is None:
                 continue
             if found.verdict != "inside":
-                # Of a file that may not be read only the line is told: two places in one line are one.
+                # Of a file that may not be read only the line is shown: two places in one line are one.
                 points = [(line, 0) for line, _ in points]
             merged.setdefault(found.shown, _FilePlaces(found, [])).points.extend(points)
         self._files = [merged[path] for path in sorted(merged)]
@@ -71,14 +71,27 @@ class PlaceList:
         ]
         self._files = sorted([*self._files, *new], key=lambda one: one.found.shown)
 
+    def add(self, other: PlaceList) -> None:
+        """Add the places of `other`, each once."""
+        here = {one.found.shown: one for one in self._files}
+        for one in other._files:
+            mine = here.get(one.found.shown)
+            if mine is None:
+                self._files.append(one)
+            else:
+                mine.points[:] = sorted({*mine.points, *one.points})
+        self._files.sort(key=lambda one: one.found.shown)
+
     def leave_out(self, other: PlaceList) -> None:
-        """Leave out the one place of `other`. Where that has several, one may be meant here: all stay."""
+        """Leave out the one place of `other`, a declaration: where it begins before its name (`function f`),
+        the first place in its line. Where `other` has several, one may be meant here: all stay."""
         if len(other) != 1:
             return
         ((found, line, column),) = other.part(0, 1)
         for one in self._files:
-            if one.found.shown == found.shown and (line, column) in one.points:
-                one.points.remove((line, column))
+            if one.found.shown == found.shown:
+                named = [point for point in one.points if point[0] == line and point[1] >= column]
+                one.points[:] = [point for point in one.points if point not in named[:1]]
 
     def as_lines(self) -> bytes:
         """Return the lines of all, a line of JSON for each file."""

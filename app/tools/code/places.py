@@ -71,6 +71,14 @@ class Files:
             return Found(one_line(str(path), MAX_PATH), None, self._call.view.verdict_elsewhere())
         return Found(one_line(shown_path(parts), MAX_PATH), parts, self._call.view.verdict(parts))
 
+    def anywhere(self, uri: Any) -> tuple[str, ...] | None:
+        """Return a file's parts below the root, whether or not it may be mentioned; None for one
+        elsewhere."""
+        try:
+            return self._below(uri_to_path(uri)) if isinstance(uri, str) else None
+        except ForeignUri:
+            return None
+
     def lines(self, found: Found) -> LineIndex | None:
         """Return the lines of a file that the caller may read, None where that is not so."""
         if found.parts is None or found.verdict != "inside":

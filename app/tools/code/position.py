@@ -1,4 +1,4 @@
-"""The position that a call is about: a line and a column, or a name on a line.
+"""The position that a call is about: a line and a column, a name on a line, or a path of names.
 
 Owns: finding it in the document, and the errors that tell what is there instead. Never: the server's
 units; those are `LineIndex`'s.
@@ -14,6 +14,7 @@ from app.bridges.lsp.manager import LanguageServer, LineIndex, OpenText
 from app.errors import ToolError
 from app.tools.code.call import CodeCall, Named
 from app.tools.code.loose_files import give_loose_files
+from app.tools.code.name_path import find_by_name
 from app.tools.code.parameters import wrong
 from app.tools.processes.foreign_text import one_line
 
@@ -32,6 +33,11 @@ class Position:
     line: int
     column: int
 
+    @property
+    def word(self) -> str:
+        """The word at the position, empty where there is none."""
+        return _word_at(self.text.lines.line(self.line), self.column)
+
     def params(self, server: LanguageServer) -> dict[str, Any]:
         """Return the parameters that requests about a position have."""
         position = self.text.lines.to_server(self.line, self.column, server.encoding)
@@ -43,14 +49,17 @@ async def find_position(call: CodeCall, named: Named, server: LanguageServer) ->
     `invalid_params`, `symbol_not_found`, `symbol_ambiguous`, and as `give_loose_files` does."""
     text = await server.document(named.relative)
     params = call.params
-    assert params.line is not None
-    line = checked_line(text.lines, params.line, named.shown)
-    if params.symbol is not None:
-        column = find_symbol(text.lines, line, params.symbol, named.shown)
+    if params.line is None:
+        line, column = await find_by_name(call, named, server, text, params.symbol or "")
     else:
-        column = _checked_column(text.lines, line, params.character or 0, named.shown)
-    await give_loose_files(call, named, server, _word_at(text.lines.line(line), column))
-    return Position(text, line, column)
+        line = checked_line(text.lines, params.line, named.shown)
+        if params.symbol is not None:
+            column = find_symbol(text.lines, line, params.symbol, named.shown)
+        else:
+            column = _checked_column(text.lines, line, params.character or 0, named.shown)
+    position = Position(text, line, column)
+    await give_loose_files(call, named, server, position.word)
+    return position
 
 
 def _checked_column(lines: LineIndex, line: int, column: int, shown: str) -> int:

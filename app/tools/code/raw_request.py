@@ -32,7 +32,7 @@ READING = frozenset(
     )
 )
 """What callers may ask that do not see the whole project. Answers with documentation are not among
-them: it may be that of another file. The action hover tells what may be read of it."""
+them: it may be that of another file. The action hover shows what may be read of it."""
 _QUOTING = frozenset({"textDocument/documentSymbol"})
 """Those of them that have types in their answers: not for who asks a server that sees more than they do."""
 _FORBIDDEN = re.compile(

@@ -6,20 +6,27 @@ Owns: asking the server what to correct, where it can be asked. Never: the writi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from app.bridges.lsp.manager import EditPlan, Glob, LanguageServer, RenameFile, globs_of, path_to_uri
+from app.bridges.lsp.manager import EditPlan, LanguageServer, RenameFile, path_to_uri
 from app.errors import ToolError
 from app.tools.code.call import CodeCall, Named, shown_path
-from app.tools.code.edits import Checked, carry_out, check_confirmed, check_reach, told_changes, worked_out
+from app.tools.code.crossed import Crossed, Declaration
+from app.tools.code.crossing import crossed, not_looked_at
+from app.tools.code.edits import Checked, carry_out, changed_files, check_confirmed, check_reach, worked_out
 from app.tools.code.loose_files import give_loose_files
+from app.tools.code.merged_edits import merged
 from app.tools.code.parameters import wrong
 from app.tools.code.results import FileChange, LspResult
 from app.tools.code.shown import finished, part_of
+from app.tools.code.unseen import check_seen
+from app.tools.code.word_hits import word_hits
 from app.tools.processes.foreign_text import objects
 from app.workspace import invalid_path
+from app.workspace.globs import Glob, globs_of
 
 _WILL = "workspace/willRenameFiles"
 _DID = "workspace/didRenameFiles"
@@ -35,27 +42,48 @@ async def rename_file(call: CodeCall) -> LspResult:
     new = await call.aside(_destination, call, old)
     paths = (call.project.root.joinpath(*old.parts), call.project.root.joinpath(*new))
     server, note = await _server(call, old, paths)
-    params = {"files": [{"oldUri": path_to_uri(paths[0]), "newUri": path_to_uri(paths[1])}]}
     moved = RenameFile(*paths)
+    beside = Crossed()
     if server is not None:
-        asked = server
-
-        async def ask() -> Any:
-            await asked.document(old.relative)
-            await give_loose_files(call, old, asked, old.parts[-1].partition(".")[0])
-            return await asked.request(_WILL, params)
-
-        checked = await worked_out(call, server, ask)
-        check_confirmed(call, checked.plan)
+        checked, beside = await _corrections(call, old, server, paths)
     else:
         checked = Checked(EditPlan(), {})
     whole = Checked(EditPlan((*checked.plan.operations, moved), checked.plan.annotations), checked.digests)
     await call.aside(check_reach, call, whole.plan)
     await carry_out(call, server, whole)
     if server is not None and _wants(server, _DID, *paths):
-        server.notify(_DID, params)
-    changes = told_changes(call, whole.plan)
-    return await call.aside(_result, call, changes, note)
+        server.notify(_DID, _moved(paths))
+    changes = changed_files(call, whole.plan)
+    return await call.aside(_result, call, changes, note, beside)
+
+
+async def _corrections(
+    call: CodeCall, old: Named, server: LanguageServer, paths: tuple[Path, Path]
+) -> tuple[Checked, Crossed]:
+    """Return what the servers of all units that can refer to the file want corrected."""
+    stem = old.parts[-1].partition(".")[0]
+    params = _moved(paths)
+
+    async def ask() -> Any:
+        await server.document(old.relative)
+        await give_loose_files(call, old, server, stem)
+        return await server.request(_WILL, params)
+
+    hits = await word_hits(call, server, stem)
+    beside = await crossed(call, old, server, Declaration(old.relative), hits, stem)
+    every = [await worked_out(call, server, ask)]
+    for other, _ in beside.servers:
+        if _wants(other, _WILL, *paths):
+            await other.document(old.relative)
+            every.append(await worked_out(call, other, partial(other.request, _WILL, params)))
+    checked = merged(every)
+    check_confirmed(call, checked.plan)
+    await check_seen(call, stem, beside.not_asked, by_name=False)
+    return checked, beside
+
+
+def _moved(paths: tuple[Path, Path]) -> dict[str, Any]:
+    return {"files": [{"oldUri": path_to_uri(paths[0]), "newUri": path_to_uri(paths[1])}]}
 
 
 def _destination(call: CodeCall, old: Named) -> tuple[str, ...]:
@@ -98,7 +126,7 @@ async def _server(
 
 
 def _wants(server: LanguageServer, method: str, *paths: Path) -> bool:
-    """Tell whether the server wants to be asked about, or told of, the move of a file between these paths."""
+    """Tell whether the server takes requests or notifications for a move between these paths."""
     options = server.options(method)
     if options is None:
         return False
@@ -118,13 +146,14 @@ def _globs(one: Mapping[str, Any]) -> list[Glob]:
     return globs_of(glob, ignores_case=ignores_case)
 
 
-def _result(call: CodeCall, changes: list[FileChange], note: str | None) -> LspResult:
+def _result(call: CodeCall, changes: list[FileChange], note: str | None, beside: Crossed) -> LspResult:
     """Blocking."""
     part = part_of(changes, call.params)
     result = LspResult(
         changes=part,
         total_edits=sum(one.edits or 0 for one in changes),
         files_changed=len({one.path for one in changes}),
+        not_looked_at=not_looked_at(call, beside.not_asked) or None,
         note=note,
     )
     return finished(result, changes, len(part), call.params, call.context)

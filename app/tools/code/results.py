@@ -62,6 +62,21 @@ class Symbol(ResultRow):
     outside_project: bool | None = None
 
 
+class Relative(ResultRow):
+    """A function that calls another or is called by it, or a type above or below another."""
+
+    depth: int = Field(description="How many steps from what was asked about.")
+    name: str | None = None
+    kind: str | None = None
+    path: str
+    line: int
+    character: int | None = None
+    of: str | None = Field(default=None, description="What it calls, is called by, or is a type of.")
+    calls: list[int] | None = Field(default=None, description="The lines of the calls, where they are made.")
+    outside_cage: bool | None = None
+    outside_project: bool | None = None
+
+
 class FileChange(ResultRow):
     path: str
     edits: int | None = None
@@ -125,6 +140,14 @@ class Unanswered(ToolResult):
     reason: str
 
 
+class NotLookedAt(ToolResult):
+    """Files of one package that hold the name and that no server has looked at."""
+
+    path: str = Field(description="The folder of the package.")
+    files: int
+    reason: str
+
+
 class LspResult(ToolResult):
     """The fields of one action are set, the others left out."""
 
@@ -133,6 +156,7 @@ class LspResult(ToolResult):
     references: list[Place] | None = None
     symbols: list[Symbol] | None = None
     diagnostics: list[Diagnostic] | None = None
+    hierarchy: list[Relative] | None = None
     changes: list[FileChange] | None = None
     total_edits: int | None = None
     files_changed: int | None = None
@@ -153,7 +177,24 @@ class LspResult(ToolResult):
     limited_by_cage: bool | None = Field(
         default=None, description="True: a file imports what the server does not see, as your cage does not."
     )
+    changed: int | None = Field(default=None, description="How many files differ from the last commit.")
+    clean: bool | None = Field(
+        default=None, description="check_changes: no new error. Missing where that is not known."
+    )
+    may_be_older: bool | None = Field(
+        default=None, description="True: some of these errors may be in the last commit, too."
+    )
     fresh: bool | None = Field(default=None, description="False: this may be about an older content.")
     not_fresh: list[Unanswered] | None = Field(default=None, description="What has no answer yet, and why.")
+    not_looked_at: list[NotLookedAt] | None = Field(
+        default=None, description="Where the same name is used in code that no server has looked at."
+    )
+    mentions: int | None = Field(
+        default=None,
+        description="rename: files that still hold the old name: comments, strings, other symbols.",
+    )
+    problem: str | None = Field(
+        default=None, description="What the server complains of: the answer may lack something because of it."
+    )
     truncated: bool | None = None
     note: str | None = None

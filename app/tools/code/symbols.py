@@ -16,6 +16,7 @@ from app.tools.code.places import Files, end_of, line_of, start_of
 from app.tools.code.results import LspResult, Symbol, Unanswered
 from app.tools.code.shown import finished, part_of
 from app.tools.code.source_list import first_files
+from app.tools.code.syntax_symbols import syntax_symbols
 from app.tools.processes.foreign_text import objects, one_line
 from app.tools.project_files.view import noted
 
@@ -30,6 +31,7 @@ KINDS = (
 """In the order of the protocol, from 1."""
 _OUTLINE = "textDocument/documentSymbol"
 _SEARCH = "workspace/symbol"
+_BY_SYNTAX = "By syntax tree only, as no language server answers:"
 
 
 async def symbols(call: CodeCall) -> LspResult:
@@ -38,8 +40,12 @@ async def symbols(call: CodeCall) -> LspResult:
     if call.params.scope == "workspace":
         return await _search(call)
     named = await call.file()
-    server = await call.server(named)
-    need(server, _OUTLINE, "symbols")
+    try:
+        server = await call.server(named)
+        need(server, _OUTLINE, "symbols")
+    except ToolError as error:
+        by_syntax = _matching(await syntax_symbols(call, named, error), call.params.query)
+        return await call.aside(_result, call, by_syntax, None, f"{_BY_SYNTAX} {reason_of(call, error)}")
     text = await server.document(named.relative)
     request = {"textDocument": {"uri": text.uri}}
     answer = await server.request(_OUTLINE, request)
@@ -110,10 +116,12 @@ def _rank(one: Symbol, query: str) -> tuple[Any, ...]:
     )
 
 
-def _result(call: CodeCall, found: list[Symbol], unanswered: list[Unanswered] | None = None) -> LspResult:
+def _result(
+    call: CodeCall, found: list[Symbol], unanswered: list[Unanswered] | None = None, note: str | None = None
+) -> LspResult:
     """Blocking."""
     part = part_of(found, call.params)
-    note = noted(call.context, None) if call.params.scope == "workspace" else None
+    note = noted(call.context, None) if call.params.scope == "workspace" else note
     result = LspResult(symbols=part, count=len(found), not_fresh=unanswered or None, note=note)
     return finished(result, found, len(part), call.params, call.context)
 
@@ -161,7 +169,7 @@ def _outlined(
     end = lines.from_server(last, server.encoding)[0] + 1 if line_of(last) is not None else None
     return Symbol(
         name=_name(node),
-        kind=_kind(node),
+        kind=kind_of(node),
         path=shown,
         line=line + 1,
         character=column,
@@ -189,7 +197,7 @@ def _information(files: Files, node: Mapping[str, Any]) -> Symbol | None:
         character = max(lines.line(place.line - 1).find(_name(node), character), character)
     return Symbol(
         name=_name(node),
-        kind=_kind(node),
+        kind=kind_of(node),
         path=place.path,
         line=place.line,
         character=character,
@@ -206,6 +214,7 @@ def _container(node: Mapping[str, Any]) -> str | None:
     return one_line(node.get("containerName"), MAX_NAME) or None
 
 
-def _kind(node: Mapping[str, Any]) -> str:
+def kind_of(node: Mapping[str, Any]) -> str:
+    """Return the kind of a symbol in words."""
     kind = node.get("kind")
     return KINDS[kind - 1] if type(kind) is int and 1 <= kind <= len(KINDS) else "unknown"

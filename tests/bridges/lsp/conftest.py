@@ -23,13 +23,14 @@ from app.bridges.lsp.manager import (
     ServerLimits,
 )
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.tier import Tier
 from app.tools.project_files.text_format import text_of
 from app.workspace.tree_watch import TreeWatches
 from tests.bridges.conftest import IN_CAGES, children_of, until
-from tests.bridges.sandbox.caging import FULL
-from tests.language_servers import ROOT, server_command, server_environment
-from tests.machine import need_tier
+from tests.driver.caging import FULL
+from tests.driver.language_servers import ROOT, server_command, server_environment
+from tests.driver.machine import need_tier
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_language_server.py"
 QUICK = ServerLimits(initialize_seconds=5, request_seconds=10, look_seconds=0.05, back_off=(0.01, 0.02, 0.03))

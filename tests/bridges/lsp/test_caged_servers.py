@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from app.bridges.lsp.manager import Declared
-from app.bridges.sandbox.manager import Tier
+from app.bridges.sandbox.tier import Tier
 from app.errors import ToolError
 from tests.bridges.lsp.conftest import HOSTILE, QUICK, Place, messages, open_place, serving
-from tests.language_servers import copy_of
+from tests.driver.language_servers import copy_of
 
-pytestmark = pytest.mark.requirement("R8.where.lsp")
+pytestmark = pytest.mark.requirement("cages.where.lsp")
 
 BROKEN: dict[str, tuple[str, str, str, str]] = {
     "pyright": ("python", "freight/broken.py", "count: int = 'none'\n", "int"),

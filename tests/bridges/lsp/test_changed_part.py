@@ -20,7 +20,7 @@ def _opened(text: str) -> OpenText:
     return OpenText("a.py", "file:///a.py", 1, text, LineIndex(text))
 
 
-@pytest.mark.requirement("R4.freshness.incremental")
+@pytest.mark.requirement("language_servers.freshness.incremental")
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 @given(old=TEXTS, new=TEXTS, start=st.integers(0, 40), length=st.integers(0, 10))
 def test_applying_the_change_gives_the_new_text(
@@ -32,7 +32,7 @@ def test_applying_the_change_gives_the_new_text(
         assert apply_text_edits(old, edit, encoding) == after
 
 
-@pytest.mark.requirement("R4.freshness.incremental")
+@pytest.mark.requirement("language_servers.freshness.incremental")
 def test_only_the_lines_that_changed_are_sent():
     lines = [f"line {number}\n" for number in range(10_000)]
     old = "".join(lines)

@@ -9,7 +9,7 @@ import pytest
 
 from app.bridges.lsp.manager import LanguageServer
 from tests.bridges.lsp.conftest import Place, messages, open_place, serving
-from tests.language_servers import copy_of
+from tests.driver.language_servers import copy_of
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def holds(found: list[str], told: str) -> bool:
     return (told in text if told else not found) and not any(other in text for other in others)
 
 
-@pytest.mark.requirement("R4.freshness.edit")
-@pytest.mark.requirement("R4.freshness.rounds")
+@pytest.mark.requirement("language_servers.freshness.edit")
+@pytest.mark.requirement("language_servers.freshness.rounds")
 @pytest.mark.parametrize("name", NAMES)
 async def test_diagnostics_are_for_what_the_file_holds(name: str, tmp_path: Path) -> None:
     case = by_name[name]
@@ -109,3 +109,21 @@ async def test_diagnostics_are_for_what_the_file_holds(name: str, tmp_path: Path
                 found,
             )
         assert len(place.events("spawned")) == 1
+
+
+@pytest.mark.requirement("language_servers.freshness.new_file")
+@pytest.mark.parametrize("name", ["basedpyright", "pyright"])
+async def test_a_file_that_was_just_created_is_in_the_references(name: str, tmp_path: Path) -> None:
+    """These servers look for new files some time after they are told of one; a look that was under way then
+    makes them forget it again."""
+    async with open_place(tmp_path, declared=serving(name, "python")) as place:
+        place.put("stock.py", "def count() -> int:\n    return 1\n")
+        server = await server_of(place, "stock.py")
+        for number in range(10):
+            place.put(f"user{number}.py", "from stock import count\n\ncount()\n")
+            text = await server.document("stock.py")
+            at = {"textDocument": {"uri": text.uri}, "position": {"line": 0, "character": 5}}
+            asked = {**at, "context": {"includeDeclaration": False}}
+            found = await server.request("textDocument/references", asked)
+            users = {one["uri"].rpartition("/")[2] for one in found} - {"stock.py"}
+            assert users == {f"user{each}.py" for each in range(number + 1)}

@@ -72,7 +72,7 @@ async def outcome(work: Any) -> str:
     return "answer"
 
 
-@pytest.mark.requirement("R4.hostile.harm")
+@pytest.mark.requirement("language_servers.hostile.harm")
 @pytest.mark.parametrize("garbage", ["text", "length", "binary", "json", "batch", "huge", "endless"])
 async def test_garbage_ends_the_server_and_the_next_one_is_asked(hostile: Open, garbage: str) -> None:
     async with hostile("--garbage-at", HOVER, "--garbage", garbage) as place:
@@ -83,7 +83,7 @@ async def test_garbage_ends_the_server_and_the_next_one_is_asked(hostile: Open, 
         assert messages(await server.diagnostics("one.hostile")) == ["this is bad"]
 
 
-@pytest.mark.requirement("R4.hostile.harm")
+@pytest.mark.requirement("language_servers.hostile.harm")
 @pytest.mark.parametrize("wrong", sorted(set(WRONG) - {"many"}))
 async def test_wrong_types_are_answers_or_defined_errors(hostile: Open, wrong: str) -> None:
     async with hostile("--wrong-types", "all", "--wrong", wrong) as place:
@@ -96,7 +96,7 @@ async def test_wrong_types_are_answers_or_defined_errors(hostile: Open, wrong: s
         assert await place.project.status()
 
 
-@pytest.mark.requirement("R4.hostile.harm")
+@pytest.mark.requirement("language_servers.hostile.harm")
 async def test_capabilities_of_wrong_types_offer_nothing(hostile: Open) -> None:
     async with hostile("--wrong-capabilities") as place:
         server = await place.project.server_for("one.hostile")
@@ -104,7 +104,7 @@ async def test_capabilities_of_wrong_types_offer_nothing(hostile: Open) -> None:
         assert (await server.document("one.hostile")).version == 1
 
 
-@pytest.mark.requirement("R4.hostile.harm")
+@pytest.mark.requirement("language_servers.hostile.harm")
 async def test_a_flood_of_diagnostics_neither_blocks_nor_stays(hostile: Open) -> None:
     async with hostile("--flood", "3000", "--flood-bytes", "8000000", "--stderr-bytes", "4000000") as place:
         longest = Longest()
@@ -120,7 +120,7 @@ async def test_a_flood_of_diagnostics_neither_blocks_nor_stays(hostile: Open) ->
         assert len(run.connection.last_words) <= 4_000
 
 
-@pytest.mark.requirement("R4.hostile.harm")
+@pytest.mark.requirement("language_servers.hostile.harm")
 async def test_late_duplicate_and_reordered_answers_find_who_asked(hostile: Open) -> None:
     async with hostile("--reorder", "3", "--duplicate", "--stale-diagnostics") as place:
         place.put("one.hostile", "first bad\nsecond\nthird\n")
@@ -141,7 +141,7 @@ async def test_late_duplicate_and_reordered_answers_find_who_asked(hostile: Open
             assert messages(found) == wanted
 
 
-@pytest.mark.requirement("R4.hostile.harm")
+@pytest.mark.requirement("language_servers.hostile.harm")
 async def test_a_server_that_reads_no_more_ends_with_its_project(hostile: Open) -> None:
     async with hostile("--stop-reading", "textDocument/didOpen", "--deaf") as place:
         server = await place.project.server_for("one.hostile")
@@ -149,7 +149,7 @@ async def test_a_server_that_reads_no_more_ends_with_its_project(hostile: Open) 
         assert await outcome(server.request(HOVER, params(place), seconds=0.2)) == "lsp_timeout"
 
 
-@pytest.mark.requirement("R4.hostile.requests")
+@pytest.mark.requirement("language_servers.hostile.requests")
 async def test_what_a_server_asks_is_answered(hostile: Open) -> None:
     async with hostile(
         "--unknown-requests", "--flood-requests", "40", "--apply-edit", "file:///etc/passwd"
@@ -171,7 +171,7 @@ async def test_what_a_server_asks_is_answered(hostile: Open) -> None:
         assert changed["params"]["settings"] == {"first": {"second": 2}, "dotted.name": True}
 
 
-@pytest.mark.requirement("R4.hostile.requests")
+@pytest.mark.requirement("language_servers.hostile.requests")
 async def test_sections_and_folders_are_as_configured(tmp_path: Path) -> None:
     offered = ServerCapabilities({})
     settings = {"first": {"second": 2}, "dotted.name": True}
@@ -199,7 +199,7 @@ def globs(*patterns: Any, kind: int | None = None) -> WatchedGlobs:
     return WatchedGlobs.of([{"watchers": [{"globPattern": pattern, **more} for pattern in patterns]}])
 
 
-@pytest.mark.requirement("R4.hostile.watched")
+@pytest.mark.requirement("language_servers.hostile.watched")
 @pytest.mark.parametrize(
     ("pattern", "matching", "other"),
     [
@@ -222,7 +222,7 @@ def test_patterns_match_as_editors_have_it(pattern: Any, matching: list[str], ot
     assert [path for path in other if watched.wants(Path(path), "changed")] == []
 
 
-@pytest.mark.requirement("R4.hostile.watched")
+@pytest.mark.requirement("language_servers.hostile.watched")
 def test_patterns_are_taken_by_kind_and_in_bounded_time() -> None:
     created = globs("**/*", kind=1)
     assert created.wants(Path("/a"), "created") and not created.wants(Path("/a"), "deleted")
@@ -243,6 +243,6 @@ def test_patterns_are_taken_by_kind_and_in_bounded_time() -> None:
     assert time.thread_time() - began < 0.5
 
 
-@pytest.mark.requirement("R4.hostile.harm")
+@pytest.mark.requirement("language_servers.hostile.harm")
 async def test_memory_of_what_is_not_there_is_none() -> None:
     assert proc.memory_of_tree(2**22 + 1) == 0

@@ -18,13 +18,14 @@ import pytest
 from app.errors import ToolError
 from tests.bridges.conftest import alive, children_of, descriptors, started_from_here, until
 from tests.bridges.lsp.conftest import QUICK, Open, messages, open_place, serving
-from tests.language_servers import ROOT, copy_of
+from tests.driver.language_servers import ROOT, copy_of
+from tests.driver.rounds import rounds
 
-KILLS = 24
-ROUNDS = 200
+KILLS = rounds(10, 24)
+ROUNDS = rounds(60, 200)
 
 
-@pytest.mark.requirement("R4.lifecycle.kills")
+@pytest.mark.requirement("language_servers.lifecycle.kills")
 async def test_kills_at_random_moments_lose_no_edit_and_answer_nothing_wrong(tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     chance = random.Random(seed)
@@ -75,7 +76,7 @@ async def test_kills_at_random_moments_lose_no_edit_and_answer_nothing_wrong(tmp
     assert not {pid for pid in started_from_here() if alive(pid)}
 
 
-@pytest.mark.requirement("R4.lifecycle.leak")
+@pytest.mark.requirement("language_servers.lifecycle.leak")
 async def test_starting_and_stopping_over_and_over_leaves_nothing(hostile: Open) -> None:
     async with hostile("--children", "1") as place:
 
@@ -135,7 +136,7 @@ def start(command: list[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=ROOT, start_new_session=True)
 
 
-@pytest.mark.requirement("R4.lifecycle.kills")
+@pytest.mark.requirement("language_servers.lifecycle.kills")
 async def test_a_killed_daemon_leaves_no_server(tmp_path: Path) -> None:
     serving("pyright", "python")
     copy_of("python", tmp_path)

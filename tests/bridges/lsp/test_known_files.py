@@ -12,7 +12,7 @@ from app.bridges.lsp import known_files
 from app.bridges.lsp.known_files import KnownFiles
 from app.workspace.tree_watch import FileChange
 
-pytestmark = pytest.mark.requirement("R4.freshness.ignored")
+pytestmark = pytest.mark.requirement("language_servers.freshness.ignored")
 
 
 def package(root: Path, name: str) -> str:
@@ -39,7 +39,7 @@ def test_installed_packages_come_and_go_with_their_descriptions(tmp_path):
     assert missed(files) == {("deleted", path) for path in (*new, stays)}
 
 
-def test_what_was_told_of_a_package_is_not_taken_for_gone_later(tmp_path):
+def test_a_reported_file_of_a_package_is_not_taken_for_gone_later(tmp_path):
     files = KnownFiles(tmp_path)
     files.scan()
     described = package(tmp_path, "@scope/new")

@@ -15,7 +15,7 @@ from app.bridges.lsp.manager import Declared, LanguageServer, ServerLimits
 from app.errors import ToolError
 from tests.bridges.conftest import alive, until
 from tests.bridges.lsp.conftest import HOSTILE, QUICK, Open, Place, messages, open_place
-from tests.language_servers import copy_of, server_path
+from tests.driver.language_servers import copy_of, server_path
 
 HOVER = "textDocument/hover"
 BAD = ["this is bad"]
@@ -44,7 +44,7 @@ async def refused(work: Any) -> ToolError:
     return caught.value
 
 
-@pytest.mark.requirement("R4.lifecycle.spawn")
+@pytest.mark.requirement("language_servers.lifecycle.spawn")
 async def test_a_server_is_started_by_the_first_use_only(hostile: Open) -> None:
     async with hostile() as place:
         await place.project.status()
@@ -67,7 +67,7 @@ async def test_a_server_is_started_by_the_first_use_only(hostile: Open) -> None:
     assert not place.events("crashed")
 
 
-@pytest.mark.requirement("R4.lifecycle.spawn")
+@pytest.mark.requirement("language_servers.lifecycle.spawn")
 async def test_each_root_and_language_has_a_server_of_its_own(tmp_path: Any) -> None:
     server_path("pyright")
     server_path("json")
@@ -93,7 +93,7 @@ async def test_each_root_and_language_has_a_server_of_its_own(tmp_path: Any) -> 
         assert await place.project.server_for("b/src/main.py") is await place.project.server_for("loose.py")
 
 
-@pytest.mark.requirement("R4.lifecycle.spawn")
+@pytest.mark.requirement("language_servers.lifecycle.spawn")
 async def test_a_root_may_be_marked_by_a_kind_of_file(tmp_path: Any) -> None:
     """C# has no one name for what marks a project."""
     command = (sys.executable, str(HOSTILE), "--log", str(tmp_path / "server.log"))
@@ -109,7 +109,7 @@ async def test_a_root_may_be_marked_by_a_kind_of_file(tmp_path: Any) -> None:
         assert (await place.project.server_for("one/deep/a.cs")).root == place.root
 
 
-@pytest.mark.requirement("R4.lifecycle.idle")
+@pytest.mark.requirement("language_servers.lifecycle.idle")
 async def test_an_idle_server_is_stopped_and_a_busy_one_is_not(hostile: Open) -> None:
     limits = replace(QUICK, idle_seconds=0.3)
     async with hostile("--delay", f"{HOVER}=1.2", limits=limits) as place:
@@ -125,7 +125,7 @@ async def test_an_idle_server_is_stopped_and_a_busy_one_is_not(hostile: Open) ->
         assert len(place.starts()) == len(place.events("spawned")) == 2
 
 
-@pytest.mark.requirement("R4.lifecycle.crash")
+@pytest.mark.requirement("language_servers.lifecycle.crash")
 async def test_what_a_crash_interrupted_is_asked_once_more_of_a_new_server(hostile: Open) -> None:
     async with hostile("--crash-at", HOVER, "--crash-times", "1", "--half-answer") as place:
         server = await ready(place)
@@ -141,7 +141,7 @@ async def test_what_a_crash_interrupted_is_asked_once_more_of_a_new_server(hosti
         assert methods[-1] == HOVER
 
 
-@pytest.mark.requirement("R4.lifecycle.crash")
+@pytest.mark.requirement("language_servers.lifecycle.crash")
 async def test_after_three_restarts_a_server_is_left_alone_until_it_is_reloaded(hostile: Open) -> None:
     async with hostile("--crash-at", HOVER, "--crash-times", "4") as place:
         server = await ready(place)
@@ -168,7 +168,7 @@ async def test_after_three_restarts_a_server_is_left_alone_until_it_is_reloaded(
         assert len(place.starts()) == 5
 
 
-@pytest.mark.requirement("R4.lifecycle.crash")
+@pytest.mark.requirement("language_servers.lifecycle.crash")
 async def test_a_long_life_clears_the_crashes_before_it(hostile: Open) -> None:
     limits = replace(QUICK, forgive_seconds=0.0)
     async with hostile("--crash-at", HOVER, limits=limits) as place:
@@ -178,7 +178,7 @@ async def test_a_long_life_clears_the_crashes_before_it(hostile: Open) -> None:
         assert server.lifecycle.state != "unavailable" and len(place.starts()) == 8
 
 
-@pytest.mark.requirement("R4.lifecycle.crash")
+@pytest.mark.requirement("language_servers.lifecycle.crash")
 @pytest.mark.parametrize("way", [("--crash-at-start",), ("--crash-at", "initialize")])
 async def test_a_server_that_crashes_at_its_start_is_tried_four_times(
     hostile: Open, way: tuple[str, ...]
@@ -194,7 +194,7 @@ async def test_a_server_that_crashes_at_its_start_is_tried_four_times(
         assert [one["restart_count"] for one in place.events("crashed")] == [0, 1]
 
 
-@pytest.mark.requirement("R4.lifecycle.hang")
+@pytest.mark.requirement("language_servers.lifecycle.hang")
 async def test_a_server_that_never_answers_initialize_is_given_up(hostile: Open) -> None:
     limits = replace(QUICK, initialize_seconds=0.4, start_seconds=0.6)
     async with hostile("--never-answer", "initialize", limits=limits) as place:
@@ -205,7 +205,7 @@ async def test_a_server_that_never_answers_initialize_is_given_up(hostile: Open)
         assert [one["exit_code"] for one in place.events("crashed")] == [None, None]
 
 
-@pytest.mark.requirement("R4.lifecycle.hang")
+@pytest.mark.requirement("language_servers.lifecycle.hang")
 async def test_a_request_without_an_answer_is_cancelled_and_the_server_killed(hostile: Open) -> None:
     limits = replace(QUICK, request_seconds=0.5)
     async with hostile("--never-answer", HOVER, "--deaf", limits=limits) as place:
@@ -224,7 +224,7 @@ async def test_a_request_without_an_answer_is_cancelled_and_the_server_killed(ho
         assert place.events("crashed")[0]["restart_count"] == 0
 
 
-@pytest.mark.requirement("R4.lifecycle.hang")
+@pytest.mark.requirement("language_servers.lifecycle.hang")
 async def test_a_server_that_reads_nothing_any_more_is_killed(hostile: Open) -> None:
     limits = replace(QUICK, request_seconds=0.5)
     async with hostile("--hang-at", HOVER, "--hang-times", "1", "--deaf", limits=limits) as place:
@@ -237,7 +237,7 @@ async def test_a_server_that_reads_nothing_any_more_is_killed(hostile: Open) -> 
         assert await word_of(server, place) == "word"
 
 
-@pytest.mark.requirement("R4.lifecycle.hang")
+@pytest.mark.requirement("language_servers.lifecycle.hang")
 async def test_a_short_wait_ends_the_request_and_not_the_server(hostile: Open) -> None:
     async with hostile("--never-answer", HOVER) as place:
         server = await ready(place)
@@ -247,7 +247,7 @@ async def test_a_short_wait_ends_the_request_and_not_the_server(hostile: Open) -
         assert len(place.starts()) == 1 and not place.events("crashed")
 
 
-@pytest.mark.requirement("R4.lifecycle.hang")
+@pytest.mark.requirement("language_servers.lifecycle.hang")
 async def test_diagnostics_that_are_never_answered_say_so_and_end_the_server(hostile: Open) -> None:
     limits = replace(QUICK, request_seconds=0.4)
     pulled = ("--pull", "--hang-at", "textDocument/diagnostic", "--hang-times", "1")
@@ -264,7 +264,7 @@ async def test_diagnostics_that_are_never_answered_say_so_and_end_the_server(hos
         assert not place.events("crashed"), "a server that publishes nothing does not hang"
 
 
-@pytest.mark.requirement("R4.lifecycle.stop")
+@pytest.mark.requirement("language_servers.lifecycle.stop")
 @pytest.mark.parametrize("way", ["late", "never", "crash", "at-shutdown"])
 async def test_however_a_server_takes_its_end_it_is_gone(hostile: Open, way: str) -> None:
     async with hostile("--exit", way, "--exit-seconds", "60", "--deaf") as place:
@@ -276,7 +276,7 @@ async def test_however_a_server_takes_its_end_it_is_gone(hostile: Open, way: str
         assert place.events("stopped") == [{"language": "hostile", "reason": "project_unload"}]
 
 
-@pytest.mark.requirement("R4.lifecycle.stop")
+@pytest.mark.requirement("language_servers.lifecycle.stop")
 async def test_what_a_server_leaves_behind_goes_with_it(hostile: Open) -> None:
     async with hostile("--children", "3", "--crash-at", HOVER, "--crash-times", "1") as place:
         server = await ready(place)
@@ -290,8 +290,8 @@ async def test_what_a_server_leaves_behind_goes_with_it(hostile: Open) -> None:
         assert not any(alive(pid) for pid in left)
 
 
-@pytest.mark.requirement("R4.lifecycle.memory")
-async def test_a_server_that_grows_too_large_is_begun_anew(hostile: Open) -> None:
+@pytest.mark.requirement("language_servers.lifecycle.memory")
+async def test_a_server_that_grows_too_large_is_restarted(hostile: Open) -> None:
     limits = replace(QUICK, memory_mb=120)
     async with hostile("--grow", "200", limits=limits) as place:
         server = await ready(place)
@@ -306,8 +306,8 @@ async def test_a_server_that_grows_too_large_is_begun_anew(hostile: Open) -> Non
         assert len(place.starts()) >= 2
 
 
-@pytest.mark.requirement("R4.lifecycle.close")
-async def test_closing_while_a_server_starts_ends_it_and_tells_who_waits(hostile: Open) -> None:
+@pytest.mark.requirement("language_servers.lifecycle.close")
+async def test_closing_while_a_server_starts_ends_it_and_every_wait(hostile: Open) -> None:
     async with hostile("--never-answer", "initialize") as place:
         waiting = [asyncio.create_task(refused(place.project.server_for("one.hostile"))) for _ in range(3)]
         await until(lambda: bool(place.starts()))
@@ -318,8 +318,8 @@ async def test_closing_while_a_server_starts_ends_it_and_tells_who_waits(hostile
         assert place.events("stopped")[0]["reason"] == "project_unload"
 
 
-@pytest.mark.requirement("R4.lifecycle.close")
-async def test_closing_while_requests_wait_starts_nothing_anew(hostile: Open) -> None:
+@pytest.mark.requirement("language_servers.lifecycle.close")
+async def test_closing_while_requests_wait_starts_nothing_again(hostile: Open) -> None:
     async with hostile(
         "--never-answer", HOVER, "--never-answer", "textDocument/definition", "--silent"
     ) as place:
@@ -344,7 +344,7 @@ async def test_closing_while_requests_wait_starts_nothing_anew(hostile: Open) ->
         assert len(place.starts()) == 1
 
 
-@pytest.mark.requirement("R4.lifecycle.close")
+@pytest.mark.requirement("language_servers.lifecycle.close")
 async def test_closing_while_a_restart_waits_starts_nothing(hostile: Open) -> None:
     limits = replace(QUICK, back_off=(30.0,))
     async with hostile("--crash-at", HOVER, limits=limits) as place:
@@ -356,8 +356,8 @@ async def test_closing_while_a_restart_waits_starts_nothing(hostile: Open) -> No
         assert len(place.starts()) == 1
 
 
-@pytest.mark.requirement("R4.lifecycle.close")
-async def test_a_reload_while_a_server_starts_has_it_started_anew_for_who_waits(hostile: Open) -> None:
+@pytest.mark.requirement("language_servers.lifecycle.close")
+async def test_a_reload_while_a_server_starts_restarts_it_for_those_who_wait(hostile: Open) -> None:
     async with hostile("--hang-at", "initialize", "--hang-times", "1") as place:
         waiting = asyncio.create_task(place.project.server_for("one.hostile"))
         await until(lambda: bool(place.received("initialize")))
@@ -366,7 +366,7 @@ async def test_a_reload_while_a_server_starts_has_it_started_anew_for_who_waits(
         assert len(place.starts()) == 2
 
 
-@pytest.mark.requirement("R4.lifecycle.close")
+@pytest.mark.requirement("language_servers.lifecycle.close")
 async def test_a_cancelled_reload_leaves_no_process(hostile: Open) -> None:
     async with hostile("--exit", "never", "--deaf") as place:
         await ready(place)
@@ -380,7 +380,7 @@ async def test_a_cancelled_reload_leaves_no_process(hostile: Open) -> None:
         await until(lambda: bool(place.events("stopped")))
 
 
-@pytest.mark.requirement("R4.lifecycle.shared")
+@pytest.mark.requirement("language_servers.lifecycle.shared")
 async def test_callers_share_a_request_and_one_may_go(hostile: Open) -> None:
     async with hostile("--delay", f"{HOVER}=0.4") as place:
         server = await ready(place)
@@ -397,7 +397,7 @@ async def test_callers_share_a_request_and_one_may_go(hostile: Open) -> None:
         assert await word_of(server, place) == "word" and len(place.starts()) == 1
 
 
-@pytest.mark.requirement("R4.lifecycle.shared")
+@pytest.mark.requirement("language_servers.lifecycle.shared")
 async def test_a_question_after_a_change_is_not_answered_by_one_before_it(hostile: Open) -> None:
     async with hostile("--delay", f"{HOVER}=0.3") as place:
         server = await ready(place)
@@ -408,7 +408,7 @@ async def test_a_question_after_a_change_is_not_answered_by_one_before_it(hostil
         assert (await word_of(server, place), await before) == ("other", "word")
 
 
-@pytest.mark.requirement("R4.lifecycle.shared")
+@pytest.mark.requirement("language_servers.lifecycle.shared")
 async def test_a_start_goes_on_when_its_only_caller_is_gone(hostile: Open) -> None:
     async with hostile("--delay", "initialize=0.3") as place:
         starting = asyncio.create_task(place.project.server_for("one.hostile"))
@@ -420,7 +420,7 @@ async def test_a_start_goes_on_when_its_only_caller_is_gone(hostile: Open) -> No
         assert await word_of(await ready(place), place) == "word" and len(place.starts()) == 1
 
 
-@pytest.mark.requirement("R4.lifecycle.spawn")
+@pytest.mark.requirement("language_servers.lifecycle.spawn")
 async def test_the_number_of_servers_is_bounded(tmp_path: Any) -> None:
     server_path("json")
     limits = replace(QUICK, servers_per_project=2)
@@ -436,8 +436,8 @@ async def test_the_number_of_servers_is_bounded(tmp_path: Any) -> None:
         assert {one["reason"] for one in place.events("stopped")} == {"too_many"}
 
 
-@pytest.mark.requirement("R4.lifecycle.real")
-async def test_a_real_server_is_stopped_and_started_anew(tmp_path: Any) -> None:
+@pytest.mark.requirement("language_servers.lifecycle.real")
+async def test_a_real_server_is_stopped_and_restarted(tmp_path: Any) -> None:
     server_path("pyright")
     limits = ServerLimits(idle_seconds=0.3, look_seconds=0.05)
     async with open_place(tmp_path, copy_of("python", tmp_path), limits=limits) as place:

@@ -11,13 +11,13 @@ from app.bridges.lsp.connection import options_for
 from app.bridges.lsp.server_behaviours import behaviour_of
 from app.workspace.tree_watch import TreeWatches
 from tests.bridges.lsp.conftest import messages, open_place, serving
-from tests.language_servers import copy_of
+from tests.driver.language_servers import copy_of
 
 SECONDS = 30.0
 
 
-@pytest.mark.requirement("R4.watch.exact")
-def test_a_server_is_told_of_a_watching_client_only_where_one_watches() -> None:
+@pytest.mark.requirement("language_servers.watch.exact")
+def test_a_server_gets_a_watching_client_only_where_one_watches() -> None:
     behaviour = behaviour_of("typescript-language-server")
     watched, unwatched = (options_for(behaviour, watches_files=watches) for watches in (True, False))
     assert watched["tsserver"] == {**unwatched["tsserver"], "useClientFileWatcher": True}
@@ -25,7 +25,7 @@ def test_a_server_is_told_of_a_watching_client_only_where_one_watches() -> None:
     assert "useClientFileWatcher" not in unwatched["tsserver"]
 
 
-@pytest.mark.requirement("R4.watch.exact")
+@pytest.mark.requirement("language_servers.watch.exact")
 async def test_a_server_sees_changes_by_itself_where_the_client_cannot_watch(tmp_path: Path) -> None:
     root = copy_of("typescript", tmp_path)
     async with open_place(

@@ -13,7 +13,7 @@ import pytest
 
 from app.bridges.lsp.manager import Declared, LanguageServer
 from tests.bridges.lsp.conftest import QUICK, Place, messages, open_place, serving
-from tests.language_servers import ROOT
+from tests.driver.language_servers import ROOT
 
 SERVER = ROOT / "tests" / "fakes" / "header_language_server.py"
 LATE = 0.5
@@ -49,7 +49,7 @@ def read_anew(place: Place) -> int:
     return sum(one["params"].get("forceRebuild") is True for one in place.received("textDocument/didChange"))
 
 
-@pytest.mark.requirement("R4.freshness.headers")
+@pytest.mark.requirement("language_servers.freshness.headers")
 async def test_what_rests_on_old_headers_is_no_answer(tmp_path: Path) -> None:
     async with opened(tmp_path, LATE) as (place, server):
         assert messages(await server.diagnostics("user.cpp")) == []
@@ -67,7 +67,7 @@ async def test_what_rests_on_old_headers_is_no_answer(tmp_path: Path) -> None:
         assert messages(await server.diagnostics("user.cpp")) == []
 
 
-@pytest.mark.requirement("R4.freshness.headers")
+@pytest.mark.requirement("language_servers.freshness.headers")
 async def test_a_header_that_is_open_too_is_as_new(tmp_path: Path) -> None:
     async with opened(tmp_path, LATE) as (place, server):
         await server.document("used.hpp")
@@ -78,7 +78,7 @@ async def test_a_header_that_is_open_too_is_as_new(tmp_path: Path) -> None:
             assert [messages(one) for one in await asyncio.gather(*asked)] == [told] * 2
 
 
-@pytest.mark.requirement("R4.freshness.headers")
+@pytest.mark.requirement("language_servers.freshness.headers")
 async def test_what_has_not_read_its_headers_in_time_is_not_called_fresh(tmp_path: Path) -> None:
     async with opened(tmp_path, NEVER) as (place, server):
         assert (await server.diagnostics("used.hpp", seconds=0.5)).fresh is False
@@ -91,8 +91,8 @@ async def test_what_has_not_read_its_headers_in_time_is_not_called_fresh(tmp_pat
         assert len(place.starts()) == 1
 
 
-@pytest.mark.requirement("R4.freshness.headers")
-async def test_headers_are_read_anew_only_where_one_may_have_changed_unseen(tmp_path: Path) -> None:
+@pytest.mark.requirement("language_servers.freshness.headers")
+async def test_headers_are_read_again_only_where_one_may_have_changed_unseen(tmp_path: Path) -> None:
     async with opened(tmp_path, 0) as (place, server):
         for number in range(3):
             place.put("user.cpp", WITH + BARE * number)
@@ -109,7 +109,7 @@ async def test_headers_are_read_anew_only_where_one_may_have_changed_unseen(tmp_
         assert read_anew(place) == 2
 
 
-@pytest.mark.requirement("R4.freshness.headers")
+@pytest.mark.requirement("language_servers.freshness.headers")
 @pytest.mark.parametrize("included", ["values.def", "values.hpp", "values.cpp"])
 async def test_what_is_included_further_down_is_read_too(included: str, tmp_path: Path) -> None:
     async with open_place(tmp_path, declared=serving("clangd", "cpp")) as place:

@@ -13,7 +13,7 @@ import pytest
 from app.bridges.lsp.manager import LanguageServer
 from app.errors import ToolError
 from tests.bridges.lsp.conftest import Place, messages, open_place, serving
-from tests.language_servers import copy_of
+from tests.driver.language_servers import copy_of
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ async def begin(place: Place, pair: Pair) -> LanguageServer:
     return server
 
 
-@pytest.mark.requirement("R4.freshness.files")
+@pytest.mark.requirement("language_servers.freshness.files")
 @pytest.mark.parametrize("name", PAIRS)
 async def test_a_change_of_one_file_shows_in_another(name: str, tmp_path: Path) -> None:
     pair = PAIRS[name]
@@ -100,7 +100,7 @@ async def test_a_change_of_one_file_shows_in_another(name: str, tmp_path: Path) 
                 assert await told(server, pair.user) == "", f"mended, {opened=}"
 
 
-@pytest.mark.requirement("R4.freshness.files")
+@pytest.mark.requirement("language_servers.freshness.files")
 @pytest.mark.parametrize("name", PAIRS)
 async def test_files_that_come_and_go_show_in_others(name: str, tmp_path: Path) -> None:
     pair = PAIRS[name]
@@ -126,7 +126,7 @@ async def test_files_that_come_and_go_show_in_others(name: str, tmp_path: Path) 
         assert await told(server, pair.user) == "", "replaced back"
 
 
-@pytest.mark.requirement("R4.freshness.edit")
+@pytest.mark.requirement("language_servers.freshness.edit")
 @pytest.mark.parametrize("name", ["pyright", "typescript-language-server", "gopls", "json"])
 async def test_an_edit_that_a_status_does_not_show_is_seen(name: str, tmp_path: Path) -> None:
     pair = PAIRS.get(name) or Pair(
@@ -149,7 +149,7 @@ async def test_an_edit_that_a_status_does_not_show_is_seen(name: str, tmp_path: 
             assert (await server.document(pair.used)).text == pair.good
 
 
-@pytest.mark.requirement("R4.freshness.edit")
+@pytest.mark.requirement("language_servers.freshness.edit")
 async def test_what_is_written_during_the_wait_is_what_is_answered_for(tmp_path: Path) -> None:
     pair = PAIRS["pyright"]
     async with open_place(
@@ -171,7 +171,7 @@ async def test_what_is_written_during_the_wait_is_what_is_answered_for(tmp_path:
             assert now == pair.text or now.strip() in await told(server, pair.user)
 
 
-@pytest.mark.requirement("R4.freshness.files")
+@pytest.mark.requirement("language_servers.freshness.files")
 async def test_a_folder_that_is_moved_shows_in_others(tmp_path: Path) -> None:
     async with open_place(
         tmp_path, copy_of("python", tmp_path), declared=serving("pyright", "python")

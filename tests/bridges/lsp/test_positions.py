@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.bridges.lsp.positions import LineIndex, convert_line
 
-pytestmark = pytest.mark.requirement("R4.positions.encodings")
+pytestmark = pytest.mark.requirement("language_servers.positions.encodings")
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 PIECES = st.sampled_from(

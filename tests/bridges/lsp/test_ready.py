@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.bridges.lsp.conftest import open_place, serving
-from tests.language_servers import copy_of
+from tests.driver.language_servers import copy_of
 
 # Where the function is declared, and the files that name it with how often.
 PYTHON = ("freight/carrier.py", {"carrier.py": 1, "invoice.py": 2, "report.py": 2, "windows.py": 2})
@@ -66,7 +66,7 @@ async def references(base: Path, name: str) -> dict[str, int]:
         return found
 
 
-@pytest.mark.requirement("R4.ready.references")
+@pytest.mark.requirement("language_servers.ready.references")
 @pytest.mark.parametrize("name", CASES)
 async def test_the_first_references_of_a_cold_server_are_complete(name: str, tmp_path: Path) -> None:
     _, (_, wanted), _, starts = CASES[name]

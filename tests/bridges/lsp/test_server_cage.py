@@ -12,7 +12,7 @@ from app.bridges.lsp.server_places import server_cage
 from app.cages.cage import Cage, Mount
 from app.cages.inner_environment import allowed_environment, environment_inside
 
-pytestmark = pytest.mark.requirement("R8.where.lsp")
+pytestmark = pytest.mark.requirement("cages.where.lsp")
 
 
 def program(path: Path) -> Path:
@@ -108,7 +108,7 @@ def test_variables_with_a_password_in_an_address_are_left_out() -> None:
     assert environment_inside({**plain, **secret}, []) == plain
 
 
-@pytest.mark.requirement("R16.A4")
+@pytest.mark.requirement("security.server_views")
 def test_a_server_is_given_variables_of_a_list_only() -> None:
     kept = {
         "PATH": "/usr/bin",

@@ -13,7 +13,7 @@ import pytest
 from app.bridges.lsp.resolution import Declared, ResolvedServer, ServerTable
 from app.errors import ToolError
 from app.programs import packaged
-from tests.language_servers import find_server
+from tests.driver.language_servers import find_server
 
 
 def program(path: Path, text: str = "#!/bin/sh\n") -> Path:
@@ -59,7 +59,7 @@ def declared(language: str, *command: str, **more: Any) -> Declared:
     return Declared(language=language, command=command, **more)
 
 
-@pytest.mark.requirement("R4.servers.order")
+@pytest.mark.requirement("language_servers.servers.order")
 def test_the_first_candidate_that_is_installed_is_taken(machine: Machine) -> None:
     machine.has("solargraph")
     assert machine.resolve("ruby").command == (str(machine.bin / "solargraph"), "stdio")
@@ -72,7 +72,7 @@ def test_the_first_candidate_that_is_installed_is_taken(machine: Machine) -> Non
     assert machine.resolve("cpp").program.name == "clangd"
 
 
-@pytest.mark.requirement("R4.servers.order")
+@pytest.mark.requirement("language_servers.servers.order")
 def test_the_project_file_goes_before_the_local_config_before_the_table(machine: Machine) -> None:
     machine.has("gopls", "mine", "theirs")
     local = (declared("go", "mine", "serve", settings={"gopls": {"a": 1}}),)
@@ -84,7 +84,7 @@ def test_the_project_file_goes_before_the_local_config_before_the_table(machine:
     assert (found.source, found.program) == ("project", machine.bin / "theirs")
 
 
-@pytest.mark.requirement("R4.servers.order")
+@pytest.mark.requirement("language_servers.servers.order")
 def test_python_needs_nothing_that_is_not_packaged(machine: Machine) -> None:
     found = machine.resolve("python")
     node, script, way = found.command
@@ -98,7 +98,7 @@ def test_python_needs_nothing_that_is_not_packaged(machine: Machine) -> None:
     assert machine.resolve("python").program == machine.bin / "pyright-langserver"
 
 
-@pytest.mark.requirement("R4.servers.order")
+@pytest.mark.requirement("language_servers.servers.order")
 def test_the_packages_of_the_projects_environment_are_read_and_its_programs_are_not(machine: Machine) -> None:
     machine.has("pyright-langserver")
     program(machine.root / ".venv" / "bin" / "python")
@@ -109,7 +109,7 @@ def test_the_packages_of_the_projects_environment_are_read_and_its_programs_are_
     assert analysis["diagnosticMode"] == "openFilesOnly"
 
 
-@pytest.mark.requirement("R4.servers.untrusted")
+@pytest.mark.requirement("language_servers.servers.untrusted")
 def test_nothing_is_taken_from_relative_entries_or_from_the_project(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,7 +128,7 @@ def test_nothing_is_taken_from_relative_entries_or_from_the_project(
     assert found.env["PATH"] == str(machine.bin)
 
 
-@pytest.mark.requirement("R4.servers.untrusted")
+@pytest.mark.requirement("language_servers.servers.untrusted")
 def test_a_relative_entry_does_not_count_wherever_the_daemon_was_started(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,7 +141,7 @@ def test_a_relative_entry_does_not_count_wherever_the_daemon_was_started(
     assert machine.resolve("go").env["PATH"] == str(machine.home / "tools")
 
 
-@pytest.mark.requirement("R4.servers.declared")
+@pytest.mark.requirement("language_servers.servers.declared")
 def test_a_command_of_the_project_file_may_be_in_the_project_or_absolute(machine: Machine) -> None:
     inside = program(machine.root / "tools" / "pylsp")
     assert machine.resolve("python", declared("python", "tools/pylsp", "-v")).command == (str(inside), "-v")
@@ -155,7 +155,7 @@ def test_a_command_of_the_project_file_may_be_in_the_project_or_absolute(machine
         assert "project file" in refused.message and "lsp.servers" in refused.message
 
 
-@pytest.mark.requirement("R4.servers.declared")
+@pytest.mark.requirement("language_servers.servers.declared")
 def test_a_command_of_the_local_config_is_never_relative_to_a_project(machine: Machine) -> None:
     program(machine.root / "tools" / "pylsp")
     assert (
@@ -165,7 +165,7 @@ def test_a_command_of_the_local_config_is_never_relative_to_a_project(machine: M
     assert machine.resolve("python", local=(declared("python", "~/bin/pylsp"),)).program == home
 
 
-@pytest.mark.requirement("R4.servers.declared")
+@pytest.mark.requirement("language_servers.servers.declared")
 def test_what_is_known_of_a_server_holds_wherever_it_was_declared(machine: Machine) -> None:
     machine.has("rust-analyzer", "npx", "other")
     mine = declared(
@@ -185,12 +185,12 @@ def test_what_is_known_of_a_server_holds_wherever_it_was_declared(machine: Machi
     assert machine.resolve("yaml", declared("yaml", "other")).settings == {}
 
 
-@pytest.mark.requirement("R4.servers.absent")
+@pytest.mark.requirement("language_servers.servers.absent")
 @pytest.mark.parametrize(
     ("present", "first"),
     [(("apt-get",), "apt"), (("go",), "go"), (("brew", "apt-get"), "apt"), ((), "go")],
 )
-def test_the_way_to_install_that_fits_this_system_is_told_first(
+def test_the_way_to_install_that_fits_this_system_is_reported_first(
     machine: Machine, present: tuple[str, ...], first: str
 ) -> None:
     machine.has(*present)
@@ -205,14 +205,14 @@ def test_the_way_to_install_that_fits_this_system_is_told_first(
     assert refused.message.endswith(f"Install it: {install[first]}")
 
 
-@pytest.mark.requirement("R4.servers.absent")
+@pytest.mark.requirement("language_servers.servers.absent")
 def test_a_language_that_nobody_knows_is_an_error(machine: Machine) -> None:
     refused = machine.refusal("klingon")
     assert refused.code == "language_not_supported"
     assert "python" in refused.detail["languages"]
 
 
-@pytest.mark.requirement("R4.servers.rustup")
+@pytest.mark.requirement("language_servers.servers.rustup")
 @pytest.mark.parametrize("link", [os.symlink, os.link])
 def test_a_proxy_of_rustup_is_not_a_server(machine: Machine, link: Any) -> None:
     machine.has("rustup")
@@ -235,7 +235,7 @@ def test_a_proxy_of_rustup_is_not_a_server(machine: Machine, link: Any) -> None:
     assert machine.resolve("rust").behaviour.ready == "server_status"
 
 
-@pytest.mark.requirement("R4.servers.rustup")
+@pytest.mark.requirement("language_servers.servers.rustup")
 def test_a_server_behind_a_proxy_on_the_path_is_found(machine: Machine) -> None:
     machine.has("rustup")
     (machine.bin / "rust-analyzer").symlink_to("rustup")
@@ -254,7 +254,7 @@ def install_typescript(folder: Path, release: str, *, server: bool) -> Path:
     return program(package / "bin" / "tsc", "#!/usr/bin/env node\n")
 
 
-@pytest.mark.requirement("R4.servers.typescript")
+@pytest.mark.requirement("language_servers.servers.typescript")
 def test_the_compiler_is_a_server_from_release_7_on(machine: Machine) -> None:
     machine.has("node")
     old = install_typescript(machine.home / "old", "5.9.3", server=True)
@@ -269,7 +269,7 @@ def test_the_compiler_is_a_server_from_release_7_on(machine: Machine) -> None:
     assert found.behaviour.freshness == "pull"
 
 
-@pytest.mark.requirement("R4.servers.typescript")
+@pytest.mark.requirement("language_servers.servers.typescript")
 def test_the_typescript_of_a_project_is_not_run_unless_it_was_chosen(machine: Machine) -> None:
     machine.has("node")
     folder = machine.home / "global"
@@ -286,7 +286,7 @@ def test_the_typescript_of_a_project_is_not_run_unless_it_was_chosen(machine: Ma
         assert options["useSyntaxServer"] == "never"
 
 
-@pytest.mark.requirement("R4.servers.typescript")
+@pytest.mark.requirement("language_servers.servers.typescript")
 def test_the_installed_servers_are_started_without_a_process_between(machine: Machine) -> None:
     seven = find_server("typescript-7")
     if seven is None:
@@ -297,7 +297,7 @@ def test_the_installed_servers_are_started_without_a_process_between(machine: Ma
     assert Path(native).read_bytes()[:2] != b"#!"
 
 
-@pytest.mark.requirement("R4.servers.order")
+@pytest.mark.requirement("language_servers.servers.order")
 def test_a_script_runs_with_the_packaged_node_where_the_path_has_none(machine: Machine) -> None:
     machine.has("bash-language-server", text="#!/usr/bin/env node\n")
     node, script, *arguments = machine.resolve("bash").command
@@ -307,7 +307,7 @@ def test_a_script_runs_with_the_packaged_node_where_the_path_has_none(machine: M
     assert machine.resolve("bash").command == (str(machine.bin / "bash-language-server"), "start")
 
 
-@pytest.mark.requirement("R4.servers.untrusted")
+@pytest.mark.requirement("language_servers.servers.untrusted")
 @pytest.mark.parametrize(
     "files",
     [

@@ -53,6 +53,11 @@ WANTED = {
     "a.zig": ("zig", "zig"),
     "a.kt": ("kotlin", "kotlin"),
     "a.swift": ("swift", "swift"),
+    "a.ex": ("elixir", "elixir"),
+    "a.html.heex": ("elixir", "phoenix-heex"),
+    "a.sql": ("sql", "sql"),
+    "a.svelte": ("svelte", "svelte"),
+    "a.vue": ("vue", "vue"),
     "src/deep.er/a.test.ts": ("typescript", "typescript"),
     "A.PY": ("python", "python"),
     "a.txt": None,
@@ -68,17 +73,18 @@ def table(*declared: Declared, local: tuple[Declared, ...] = ()) -> ServerTable:
     return ServerTable(declared, local, {"PATH": "/nonexistent"})
 
 
-@pytest.mark.requirement("R4.servers.table")
+@pytest.mark.requirement("language_servers.servers.table")
 @pytest.mark.parametrize("path", WANTED)
 def test_each_file_has_its_language_and_identifier(path: str) -> None:
     assert table().language_of(path) == WANTED[path]
 
 
-@pytest.mark.requirement("R4.servers.table")
+@pytest.mark.requirement("language_servers.servers.table")
 def test_every_language_of_the_list_has_servers_endings_and_a_way_to_install() -> None:
     assert set(LANGUAGES) == {
         "python", "typescript", "rust", "go", "cpp", "java", "csharp", "ruby", "php", "lua", "bash", "yaml",
-        "json", "css", "html", "dockerfile", "terraform", "zig", "kotlin", "swift",
+        "json", "css", "html", "dockerfile", "terraform", "zig", "kotlin", "swift", "elixir",
+        "sql", "svelte", "vue",
     }  # fmt: skip
     whole = table()
     for name, entry in LANGUAGES.items():
@@ -94,13 +100,13 @@ def test_every_language_of_the_list_has_servers_endings_and_a_way_to_install() -
             assert known_behaviour(candidate.command[0]) is not None, candidate.command
 
 
-@pytest.mark.requirement("R4.servers.table")
+@pytest.mark.requirement("language_servers.servers.table")
 def test_no_ending_belongs_to_two_languages() -> None:
     endings = [ending for entry in LANGUAGES.values() for ending in entry.extensions]
     assert len(endings) == len(set(endings))
 
 
-@pytest.mark.requirement("R4.servers.table")
+@pytest.mark.requirement("language_servers.servers.table")
 @pytest.mark.parametrize(
     ("program", "like"),
     [
@@ -114,7 +120,7 @@ def test_a_server_is_known_by_the_name_of_its_program(program: str, like: str) -
     assert behaviour_of(program) == behaviour_of(like) != behaviour_of("some-other-server")
 
 
-@pytest.mark.requirement("R4.servers.table")
+@pytest.mark.requirement("language_servers.servers.table")
 def test_the_measured_facts_are_in_the_table() -> None:
     typescript = behaviour_of("typescript-language-server")
     assert typescript.freshness == "tsserver" and typescript.ready == "progress"
@@ -135,7 +141,7 @@ def test_the_measured_facts_are_in_the_table() -> None:
     assert not re.search(behaviour_of("bash-language-server").ready_pattern, early)
 
 
-@pytest.mark.requirement("R4.servers.declared")
+@pytest.mark.requirement("language_servers.servers.declared")
 def test_declared_endings_win_and_replace_the_usual_ones() -> None:
     found = table(
         Declared(language="vue", command=("vue",), extensions=(".vue", ".html.erb")),
@@ -152,7 +158,7 @@ def test_declared_endings_win_and_replace_the_usual_ones() -> None:
     assert {"vue", "config", "rust"} <= set(found.languages())
 
 
-@pytest.mark.requirement("R4.servers.declared")
+@pytest.mark.requirement("language_servers.servers.declared")
 def test_a_part_of_a_language_may_have_a_server_of_its_own() -> None:
     found = table(Declared(language="javascript", command=("x",)), Declared(language="c", command=("y",)))
     assert found.language_of("a.js") == ("javascript", "javascript")
@@ -160,10 +166,10 @@ def test_a_part_of_a_language_may_have_a_server_of_its_own() -> None:
     assert found.language_of("a.c") == ("c", "c")
     assert found.language_of("a.cpp") == ("cpp", "cpp")
     assert found.root_markers_of("javascript") == LANGUAGES["typescript"].root_markers
-    assert found.root_markers_of("elixir") == ()
+    assert found.root_markers_of("gleam") == ()
 
 
-@pytest.mark.requirement("R4.servers.declared")
+@pytest.mark.requirement("language_servers.servers.declared")
 def test_the_project_goes_before_the_local_config_there_too() -> None:
     local = (Declared(language="x", command=("x",), extensions=(".py", ".x")),)
     found = table(Declared(language="python", command=("y",), extensions=(".py",)), local=local)

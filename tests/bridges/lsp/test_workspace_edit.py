@@ -25,7 +25,7 @@ from app.bridges.lsp.workspace_edit import (
     uri_to_path,
 )
 
-pytestmark = pytest.mark.requirement("R4.edits.protocol")
+pytestmark = pytest.mark.requirement("language_servers.edits.protocol")
 
 
 def span(start: tuple[int, int], end: tuple[int, int]) -> dict:

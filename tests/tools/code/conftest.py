@@ -12,15 +12,16 @@ import pytest
 
 from app.bridges.lsp.manager import Declarations, LanguageServers, ServerCages, ServerLimits
 from app.bridges.processes.process import ChildProcesses
-from app.bridges.sandbox.manager import Cages, Tier
+from app.bridges.sandbox.manager import Cages
+from app.bridges.sandbox.tier import Tier
 from app.tools.contract.call import ToolCallContext
 from app.tools.dispatch.service import ToolService
 from app.tools.project_files.read_tracker import ReadTracker
 from app.tools.project_files.text_format import text_of
 from app.workspace.tree_watch import TreeWatches
-from tests.bridges.sandbox.caging import FULL
-from tests.language_servers import server_environment
-from tests.tool_registry import tool_registry
+from tests.driver.caging import FULL
+from tests.driver.language_servers import server_environment
+from tests.driver.tool_registry import tool_registry
 from tests.tools.conftest import Desk, Ports
 
 DEADLINE = 60.0

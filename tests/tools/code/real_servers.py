@@ -13,7 +13,10 @@ from typing import Any
 ACTIONS = (
     *("diagnostics", "definition", "references", "symbols", "rename", "rename_file", "code_actions"),
     *("hover", "type_definition", "implementation", "status", "reload", "capabilities", "request"),
+    *("check_changes", "call_hierarchy", "type_hierarchy"),
 )
+_WITHOUT_CALLS = frozenset({"bash", "yaml", "json", "css", "html"})
+_WITH_TYPES = frozenset({"clangd"})
 METHODS = {
     "definition": "textDocument/definition",
     "references": "textDocument/references",
@@ -66,6 +69,14 @@ class Real:
     highlights: tuple[str, ...] = ()
     folds: tuple[tuple[int, int], ...] = ()
     """First and last line from 0, some of those that the server folds."""
+
+    def offers(self, action: str) -> bool:
+        """Tell whether the server can do an action."""
+        if action == "call_hierarchy":
+            return self.server not in _WITHOUT_CALLS
+        if action == "type_hierarchy":
+            return self.server in _WITH_TYPES
+        return action not in self.lacks
 
 
 PYRIGHT = Real(

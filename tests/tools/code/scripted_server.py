@@ -4,12 +4,15 @@ Run as a program: the first argument is a JSON file with `capabilities` and `ans
 list under `$each` is given one by one, the last for ever; `$error` is an error, `$never` no answer,
 `$exit` the end of the process). `{root}` in a text is the URI of the project's root. What is
 published for a document is under `publish`: `items`, and `version` false to leave the version out.
+`statuses` are sent as its status once it is initialized. It takes `loading` seconds to load the project.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,9 @@ ALL = {
 }
 
 
+SENDING = threading.Lock()
+
+
 class Server:
     def __init__(self, script: dict[str, Any]) -> None:
         self.script = script
@@ -39,11 +45,21 @@ class Server:
             elif method in {"textDocument/didOpen", "textDocument/didChange"}:
                 self.publish(params["textDocument"])
             elif method == "initialized":
-                for kind in ("begin", "end"):  # the project is loaded
-                    value = {"kind": kind, "title": "loading"}
-                    send({"method": "$/progress", "params": {"token": "load", "value": value}})
+                threading.Thread(target=self.load, daemon=True).start()
+                for status in self.script.get("statuses", ()):
+                    send({"method": "experimental/serverStatus", "params": status})
             elif method == "exit":
                 return
+
+    def load(self) -> None:
+        """Load the project: `loading` seconds long."""
+        steps = [{"kind": "begin", "title": "loading"}]
+        if seconds := self.script.get("loading", 0):
+            steps += [{"kind": "report", "message": "5/9", "percentage": 55}]
+        for value in [*steps, {"kind": "end"}]:
+            if value["kind"] == "end":
+                time.sleep(seconds)
+            send({"method": "$/progress", "params": {"token": "load", "value": value}})
 
     def answer(self, number: Any, method: str, params: Any) -> None:
         if method == "initialize":
@@ -96,8 +112,9 @@ def read() -> dict[str, Any] | None:
 
 def send(message: dict[str, Any]) -> None:
     body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-    sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-    sys.stdout.buffer.flush()
+    with SENDING:
+        sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import pytest
 import pytest_asyncio
 
 from app.tools.contract.rules import PermissionRule
-from tests.bridges.sandbox.caging import FULL
-from tests.language_servers import server_path
+from tests.driver.caging import FULL
+from tests.driver.language_servers import server_path
 from tests.tools.code.conftest import code_desk, of_agent
 from tests.tools.code.projects import TYPESCRIPT
 
@@ -33,7 +33,7 @@ def find(call, **more):
     return call("references", path="src/types.ts", line=1, symbol="User", **more)
 
 
-@pytest.mark.requirement("R4.tool.cage")
+@pytest.mark.requirement("language_servers.tool.cage")
 async def test_references_outside_the_cage_have_their_line_and_no_preview(caged):
     data = await find(caged.lsp)
     assert data["references"][:2] == [
@@ -44,7 +44,7 @@ async def test_references_outside_the_cage_have_their_line_and_no_preview(caged)
     assert data["count"] == 7 and PASSWORD not in orjson.dumps(data).decode()
 
 
-@pytest.mark.requirement("R4.tool.cage")
+@pytest.mark.requirement("language_servers.tool.cage")
 async def test_a_cage_may_drop_what_is_outside(desk):
     data = await find(of_agent(desk, ("ro", "./src")).lsp)
     assert {one["path"] for one in data["references"]} == {"./src/auth.ts", "./src/main.ts"}
@@ -56,7 +56,7 @@ async def test_a_cage_may_drop_what_is_outside(desk):
     assert found["definitions"] == []
 
 
-@pytest.mark.requirement("R4.tool.cage")
+@pytest.mark.requirement("language_servers.tool.cage")
 async def test_definitions_outside_the_cage_have_their_line_only(desk):
     narrow = of_agent(desk, ("ro", "src/main.ts"), outside="mark")
     data = await narrow.lsp("definition", path="src/main.ts", line=4, symbol="User")
@@ -68,13 +68,13 @@ async def test_definitions_outside_the_cage_have_their_line_only(desk):
     assert library["definitions"][0]["outside_cage"] is True
 
 
-@pytest.mark.requirement("R4.tool.cage")
+@pytest.mark.requirement("language_servers.tool.cage")
 async def test_symbols_outside_the_cage_have_no_name(caged):
     data = await caged.lsp("symbols", path="src", scope="workspace", query="hidden")
     assert data["symbols"] == [{"path": "./lib/secret.ts", "line": 3, "outside_cage": True}]
 
 
-@pytest.mark.requirement("R4.tool.cage")
+@pytest.mark.requirement("language_servers.tool.cage")
 @pytest.mark.parametrize(
     "call",
     [
@@ -88,12 +88,12 @@ async def test_symbols_outside_the_cage_have_no_name(caged):
     ],
     ids=lambda call: call["action"],
 )
-async def test_nothing_is_told_of_a_file_that_may_not_be_read(caged, call):
+async def test_nothing_is_shown_of_a_file_that_may_not_be_read(caged, call):
     refused = await caged.call("code.lsp", {"path": "lib/secret.ts", **call})
     assert refused.code == "capability_denied" and PASSWORD not in refused.error_text
 
 
-@pytest.mark.requirement("R4.tool.cage")
+@pytest.mark.requirement("language_servers.tool.cage")
 async def test_a_link_to_a_file_that_may_not_be_read_opens_nothing(desk, caged):
     link = desk.root / "src" / "link.ts"
     link.symlink_to("../lib/secret.ts")
@@ -104,7 +104,7 @@ async def test_a_link_to_a_file_that_may_not_be_read_opens_nothing(desk, caged):
         link.unlink()
 
 
-@pytest.mark.requirement("R4.tool.cage")
+@pytest.mark.requirement("language_servers.tool.cage")
 async def test_rules_hide_files_as_a_cage_does(desk):
     ruled = desk.ruled(PermissionRule("fs.read", "lib", "deny", "project"))
     data = await find(ruled.lsp)
@@ -114,7 +114,7 @@ async def test_rules_hide_files_as_a_cage_does(desk):
     )
 
 
-@pytest.mark.requirement("R4.tool.rename_cage")
+@pytest.mark.requirement("language_servers.tool.rename_cage")
 async def test_rename_cage_scoping(desk):
     """rename cage scoping: rename a symbol used in files inside and outside the cage. Assert
     rejection before any edits."""
@@ -135,7 +135,7 @@ async def test_rename_cage_scoping(desk):
     assert desk.snapshot() == before
 
 
-@pytest.mark.requirement("R4.tool.rename_cage")
+@pytest.mark.requirement("language_servers.tool.rename_cage")
 async def test_a_rename_from_a_file_that_may_only_be_read_names_all_that_it_would_write(desk):
     before = desk.snapshot()
     worker = of_agent(desk, ("rw", "./src"), ("ro", "./src/types.ts"), ("ro", "./lib"))
@@ -149,7 +149,7 @@ async def test_a_rename_from_a_file_that_may_only_be_read_names_all_that_it_woul
     assert desk.snapshot() == before
 
 
-@pytest.mark.requirement("R4.tool.rename_cage")
+@pytest.mark.requirement("language_servers.tool.rename_cage")
 async def test_reading_is_enough_for_what_only_reads(caged):
     assert (await caged.lsp("hover", path="src/main.ts", line=5, symbol="user"))["content"]
     assert (await caged.lsp("diagnostics", path="src"))["count"] == 1
@@ -159,7 +159,7 @@ async def test_reading_is_enough_for_what_only_reads(caged):
     assert refused.code == "capability_denied"
 
 
-@pytest.mark.requirement("R4.tool.request_cage")
+@pytest.mark.requirement("language_servers.tool.request_cage")
 async def test_a_caged_caller_requests_only_what_reads_its_own_file(caged):
     position = '{"position": {"line": 0, "character": 17}'
     for method in (
@@ -190,8 +190,8 @@ async def test_a_caged_caller_requests_only_what_reads_its_own_file(caged):
     assert all("/src/" in one["uri"] for one in data["result"])
 
 
-@pytest.mark.requirement("R4.tool.cage")
-async def test_documentation_that_is_written_outside_the_cage_is_not_told(desk, caged):
+@pytest.mark.requirement("language_servers.tool.cage")
+async def test_documentation_that_is_written_outside_the_cage_is_not_shown(desk, caged):
     documented = "/** Opens the safe. */\nexport function safe(): void {}\n"
     desk.put("lib/safe.ts", documented)
     desk.put("src/door.ts", documented)
@@ -209,7 +209,7 @@ async def test_documentation_that_is_written_outside_the_cage_is_not_told(desk, 
         assert inside["documentation"] == "Opens the safe."
 
 
-@pytest.mark.requirement("R4.tool.actions")
+@pytest.mark.requirement("language_servers.tool.actions")
 async def test_one_action_can_be_enabled_or_denied_by_itself(desk):
     few = {"code.lsp", "code.lsp.hover"}
     position = {"path": "src/main.ts", "line": 5, "symbol": "user"}
@@ -225,7 +225,7 @@ async def test_one_action_can_be_enabled_or_denied_by_itself(desk):
     assert (await ruled.lsp("hover", **position))["content"]
 
 
-@pytest.mark.requirement("R16.A20")
+@pytest.mark.requirement("security.outside_cage")
 async def test_places_of_a_server_are_followed_by_the_sentence_that_others_are_not_shown(desk):
     worker = of_agent(desk, ("ro", "./src"))
     told = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.language_servers import server_path
+from tests.driver.language_servers import server_path
 from tests.tools.code.conftest import code_desk
 from tests.tools.code.projects import PYTHON, TYPESCRIPT
 
@@ -31,7 +31,7 @@ async def pid_of(desk, path: str) -> int | None:
     return server.get("pid")
 
 
-@pytest.mark.requirement("R4.tool.spawn", "R4.tool.diagnostics")
+@pytest.mark.requirement("language_servers.tool.spawn", "language_servers.tool.diagnostics")
 async def test_server_spawn_on_demand(python):
     """Server spawn on demand: first code.lsp diagnostics call spawns the server, assert server process
     exists."""
@@ -47,7 +47,7 @@ async def test_server_spawn_on_demand(python):
     assert spawned["language"] == "python" and "pyright" in spawned["command"][0]
 
 
-@pytest.mark.requirement("R4.tool.diagnostics")
+@pytest.mark.requirement("language_servers.tool.diagnostics")
 async def test_diagnostics_returns_errors(typescript):
     """diagnostics returns errors: file with a type error, assert diagnostic with correct line/message."""
     data = await typescript.lsp("diagnostics", path="./src/main.ts", severity="error")
@@ -70,7 +70,7 @@ async def test_diagnostics_returns_errors(typescript):
     }
 
 
-@pytest.mark.requirement("R4.tool.diagnostics")
+@pytest.mark.requirement("language_servers.tool.diagnostics")
 async def test_severities_are_filtered(python):
     python.put("main.py", 'import os\nx: int = "a"\n\n\ndef f(unused: int) -> None: ...\n')
     found = {}
@@ -83,7 +83,7 @@ async def test_severities_are_filtered(python):
     assert found["all"] == sum(count for severity, count in found.items() if severity != "all")
 
 
-@pytest.mark.requirement("R4.tool.fresh")
+@pytest.mark.requirement("language_servers.tool.fresh")
 async def test_file_sync(python):
     """File sync: agent edits a file via edit.text, then calls code.lsp diagnostics. Assert the
     diagnostics reflect the edit (not stale)."""
@@ -103,7 +103,7 @@ async def test_file_sync(python):
     assert (await python.lsp("diagnostics", path="main.py"))["count"] == 0
 
 
-@pytest.mark.requirement("R4.tool.folder")
+@pytest.mark.requirement("language_servers.tool.folder")
 async def test_a_folder_is_all_its_files_without_what_is_ignored(python):
     python.put(".gitignore", "build\n")
     python.put("build/bad.py", "x: int = 'a'\n")
@@ -120,8 +120,8 @@ async def test_a_folder_is_all_its_files_without_what_is_ignored(python):
     assert (below["count"], len(below["diagnostics"]), below["truncated"]) == (2, 1, True)
 
 
-@pytest.mark.requirement("R4.tool.folder")
-async def test_a_folder_tells_which_languages_have_no_server(python):
+@pytest.mark.requirement("language_servers.tool.folder")
+async def test_a_folder_says_which_languages_have_no_server(python):
     python.put("tool.lua", "x = 1\n")
     data = await python.lsp("diagnostics", path=".", severity="error")
     [missing] = data["not_fresh"]
@@ -129,7 +129,7 @@ async def test_a_folder_tells_which_languages_have_no_server(python):
     assert data["fresh"] is False and data["count"] == 1 and "not" in data["note"]
 
 
-@pytest.mark.requirement("R4.tool.folder", "R4.tool.errors")
+@pytest.mark.requirement("language_servers.tool.folder", "language_servers.tool.errors")
 async def test_a_folder_or_file_without_a_known_language_is_an_error(coding):
     coding.put("docs/readme.unknown", "x")
     coding.put("docs/empty/keep.unknown", "")
@@ -138,8 +138,8 @@ async def test_a_folder_or_file_without_a_known_language_is_an_error(coding):
         assert refused.code == "language_not_supported", path
 
 
-@pytest.mark.requirement("R4.tool.errors")
-async def test_a_server_that_is_not_installed_is_told_with_how_to_install_it(coding):
+@pytest.mark.requirement("language_servers.tool.errors")
+async def test_a_server_that_is_not_installed_is_reported_with_how_to_install_it(coding):
     coding.put("tool.lua", "x = 1\n")
     for call in ({"action": "diagnostics"}, {"action": "hover", "line": 1, "character": 0}):
         refused = await coding.call("code.lsp", {"path": "tool.lua", **call})
@@ -147,7 +147,7 @@ async def test_a_server_that_is_not_installed_is_told_with_how_to_install_it(cod
         assert "lua-language-server" in refused.error_text and "nstall" in refused.error_text
 
 
-@pytest.mark.requirement("R4.tool.folder")
+@pytest.mark.requirement("language_servers.tool.folder")
 async def test_a_folder_of_many_files_is_looked_at_within_its_bounds(python):
     python.put_all({f"many/part{number:03d}.py": f"x{number}: int = 'a'\n" for number in range(230)})
     data = await python.lsp("diagnostics", path="many", severity="error")
@@ -155,7 +155,7 @@ async def test_a_folder_of_many_files_is_looked_at_within_its_bounds(python):
     assert (data["count"], len(data["diagnostics"])) == (200, 100)
 
 
-@pytest.mark.requirement("R4.tool.folder")
+@pytest.mark.requirement("language_servers.tool.folder")
 async def test_a_server_that_takes_one_file_at_a_time_is_given_one_at_a_time(coding):
     server_path("bash")
     coding.put_all({f"part{number}.sh": "#!/bin/bash\nif true; then\n" for number in range(4)})
@@ -165,7 +165,7 @@ async def test_a_server_that_takes_one_file_at_a_time_is_given_one_at_a_time(cod
     }
 
 
-@pytest.mark.requirement("R4.tool.python")
+@pytest.mark.requirement("language_servers.tool.python")
 async def test_python_works_without_any_further_install(tmp_path):
     """With nothing but this installation: no server and no node on the PATH."""
     nothing = {"PATH": "/nonexistent", "HOME": str(tmp_path)}

@@ -13,9 +13,9 @@ import orjson
 import pytest
 
 from app.bridges.lsp.manager import Declarations, Declared, ServerLimits
-from app.bridges.sandbox.manager import Tier
+from app.bridges.sandbox.tier import Tier
 from app.tools.code import call
-from tests.bridges.sandbox.caging import FULL
+from tests.driver.caging import FULL
 from tests.tools.code.conftest import code_desk, of_agent
 from tests.tools.code.scripted_server import ALL
 
@@ -25,7 +25,12 @@ WRONG = "\x00\x1b[31mred\u202e\u200b\ud800"
 
 @asynccontextmanager
 async def scripted(
-    base: Path, answers: dict[str, Any] | None = None, *, tier: Tier | None = None, **script: Any
+    base: Path,
+    answers: dict[str, Any] | None = None,
+    *,
+    tier: Tier | None = None,
+    load_seconds: float = 90.0,
+    **script: Any,
 ):
     """Open a desk where a server with this script is for `.scr` files; with `tier` it runs in a cage."""
     folder = base / "server"  # a cage shows it whole
@@ -35,7 +40,7 @@ async def scripted(
     program = shutil.copy(Path(__file__).with_name("scripted_server.py"), folder)
     command = (sys.executable, str(program), str(file))
     declared = Declared(language="scripted", command=command, extensions=(".scr",))
-    limits = ServerLimits(request_seconds=2.0, back_off=(0.01, 0.01))
+    limits = ServerLimits(request_seconds=2.0, load_seconds=load_seconds, back_off=(0.01, 0.01))
     declarations = Declarations(project=(declared,))
     async with code_desk(base, limits=limits, declarations=declarations, tier=tier) as desk:
         desk.put_all({"a.scr": TEXT, "b.scr": TEXT, "src/c.scr": TEXT})
@@ -64,7 +69,7 @@ ODD += [{"changes": 5}, {"documentChanges": [{}]}, {"kind": "full", "items": 5},
 ODD += [[{"title": 7}, {"title": "x", "edit": 4, "command": 3, "disabled": 1}]]
 
 
-@pytest.mark.requirement("R4.tool.untrusted")
+@pytest.mark.requirement("language_servers.tool.untrusted")
 async def test_answers_of_any_shape_are_answers_or_errors(tmp_path):
     methods = (
         "definition",
@@ -94,7 +99,7 @@ async def test_answers_of_any_shape_are_answers_or_errors(tmp_path):
         }
 
 
-@pytest.mark.requirement("R4.tool.untrusted")
+@pytest.mark.requirement("language_servers.tool.untrusted")
 async def test_texts_are_cleaned_and_bounded(tmp_path):
     found = {"range": span(0, 0, 5), "message": WRONG + "m" * 100_000, "source": WRONG, "code": WRONG}
     answers = {
@@ -126,7 +131,7 @@ async def test_texts_are_cleaned_and_bounded(tmp_path):
         assert shown[4]["diagnostics"][0]["severity"] == "error"  # it named none
 
 
-@pytest.mark.requirement("R4.tool.fresh")
+@pytest.mark.requirement("language_servers.tool.fresh")
 async def test_an_answer_that_is_not_for_the_present_content_never_looks_clean(tmp_path, monkeypatch):
     """The server publishes nothing: what it thinks is not known."""
     assert call.SECONDS == 30
@@ -137,7 +142,7 @@ async def test_an_answer_that_is_not_for_the_present_content_never_looks_clean(t
         assert data.data["not_fresh"][0]["path"] == "./src/c.scr" and data.data["count"] == 0
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
@@ -180,7 +185,7 @@ async def test_a_rename_that_cannot_be_made_whole_changes_nothing(tmp_path, answ
         assert outside.read_text() == TEXT
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 async def test_operations_of_all_kinds_are_made_in_their_order(tmp_path):
     answer = {
         "documentChanges": [
@@ -205,7 +210,7 @@ async def test_operations_of_all_kinds_are_made_in_their_order(tmp_path):
         assert not (desk.root / "a.scr").exists() and not (desk.root / "b.scr").exists()
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 async def test_an_edit_may_name_a_file_by_its_new_name(tmp_path):
     """As servers do that keep a class in a file of its name."""
     answer = {
@@ -224,7 +229,7 @@ async def test_an_edit_may_name_a_file_by_its_new_name(tmp_path):
         assert not (desk.root / "a.scr").exists() and not (desk.root / "src").exists()
 
 
-@pytest.mark.requirement("R4.tool.confirm")
+@pytest.mark.requirement("language_servers.tool.confirm")
 async def test_what_wants_to_be_confirmed_is_not_done_unasked(tmp_path):
     risky = {"label": "Rename in comments", "description": "by text only", "needsConfirmation": True}
     answer = {
@@ -239,7 +244,7 @@ async def test_what_wants_to_be_confirmed_is_not_done_unasked(tmp_path):
         assert desk.text("a.scr").startswith("gamma")
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 async def test_a_rename_is_made_only_when_the_server_says_the_same_twice(tmp_path):
     """A server that is still loading names some of the files first."""
     part = {"documentChanges": [edits("a.scr", edit(0, 0, 5, "gamma"))]}
@@ -250,7 +255,8 @@ async def test_a_rename_is_made_only_when_the_server_says_the_same_twice(tmp_pat
         assert (await desk.lsp("rename", **RENAME))["files_changed"] == 2
 
 
-@pytest.mark.requirement("R4.tool.cage")
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("language_servers.tool.cage")
 async def test_related_places_outside_the_cage_lose_their_message(tmp_path):
     related = [
         {"location": {"uri": "{root}/a.scr", "range": span(1, 0, 4)}, "message": "secret"},
@@ -266,7 +272,8 @@ async def test_related_places_outside_the_cage_lose_their_message(tmp_path):
         ]
 
 
-@pytest.mark.requirement("R4.tool.cage", "R4.tool.code_actions")
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("language_servers.tool.cage", "language_servers.tool.code_actions")
 async def test_edits_outside_the_cage_are_named_and_not_shown(tmp_path):
     action = {
         "title": "Fix all",
@@ -283,8 +290,8 @@ async def test_edits_outside_the_cage_are_named_and_not_shown(tmp_path):
         assert (inside["old"], inside["new"]) == ("alpha", "y")
 
 
-@pytest.mark.requirement("R4.tool.errors")
-async def test_a_server_that_hangs_or_ends_is_told_so(tmp_path):
+@pytest.mark.requirement("language_servers.tool.errors")
+async def test_a_server_that_hangs_or_ends_is_reported(tmp_path):
     answers = {
         "textDocument/hover": {"$never": True},
         "textDocument/definition": {"$exit": True},
@@ -306,7 +313,7 @@ async def test_a_server_that_hangs_or_ends_is_told_so(tmp_path):
         assert (await desk.refused("references", **HOVER)).code == "lsp_request_failed"
 
 
-@pytest.mark.requirement("R4.tool.rename_file")
+@pytest.mark.requirement("language_servers.tool.rename_file")
 @pytest.mark.parametrize(
     ("glob", "asked"),
     [
@@ -345,7 +352,7 @@ async def test_a_filter_may_leave_case_out(tmp_path):
         assert "note" not in await desk.lsp("rename_file", path="a.scr", new_name="c.scr")
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 async def test_a_server_that_names_the_files_in_another_order_each_time_renames(tmp_path):
     first, second = edits("a.scr", edit(0, 0, 5, "gamma")), edits("b.scr", edit(0, 0, 5, "gamma"))
     orders = [{"documentChanges": list(order)} for order in ((first, second), (second, first)) * 3]

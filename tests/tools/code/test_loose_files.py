@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from app.bridges.lsp.manager import Declarations, Declared, LanguageServer
-from tests.language_servers import server_command
+from tests.driver.language_servers import server_command
 from tests.tools.code.conftest import CodeDesk, code_desk, of_agent
 
 SERVERS = ("typescript-language-server", "typescript-7")
@@ -34,7 +34,7 @@ async def loose_desk(base: Path, server: str) -> AsyncIterator[CodeDesk]:
         yield desk
 
 
-@pytest.mark.requirement("R4.tool.references", "R4.ready.references")
+@pytest.mark.requirement("language_servers.tool.references", "language_servers.ready.references")
 @pytest.mark.parametrize("server", SERVERS)
 async def test_references_are_found_in_files_that_nobody_has_opened(tmp_path: Path, server: str) -> None:
     async with loose_desk(tmp_path, server) as desk:
@@ -50,7 +50,7 @@ async def test_references_are_found_in_files_that_nobody_has_opened(tmp_path: Pa
         assert {"path": "./src/new.js", "line": 2, "outside_cage": True} in seen
 
 
-@pytest.mark.requirement("R4.tool.rename", "R4.tool.rename_file")
+@pytest.mark.requirement("language_servers.tool.rename", "language_servers.tool.rename_file")
 @pytest.mark.parametrize("server", SERVERS)
 async def test_a_rename_is_whole_where_nothing_lists_the_files(tmp_path: Path, server: str) -> None:
     async with loose_desk(tmp_path, server) as desk:
@@ -62,7 +62,7 @@ async def test_a_rename_is_whole_where_nothing_lists_the_files(tmp_path: Path, s
         assert "../lib/prices.js" in desk.text("src/orders.js")
 
 
-@pytest.mark.requirement("R4.tool.rename", "R4.tool.errors")
+@pytest.mark.requirement("language_servers.tool.rename", "language_servers.tool.errors")
 async def test_what_would_not_be_whole_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LanguageServer, "most_opened", 2)
     async with loose_desk(tmp_path, SERVERS[0]) as desk:
@@ -94,7 +94,7 @@ async def clangd_desk(base: Path, more: Mapping[str, str]) -> AsyncIterator[Code
         yield desk
 
 
-@pytest.mark.requirement("R4.tool.rename", "R4.tool.references")
+@pytest.mark.requirement("language_servers.tool.rename", "language_servers.tool.references")
 @pytest.mark.parametrize("path", ["price.h", "price.cpp", "main.cpp"])
 async def test_sources_that_no_database_lists_are_known_too(tmp_path: Path, path: str) -> None:
     async with clangd_desk(tmp_path, {}) as desk:
@@ -106,7 +106,7 @@ async def test_sources_that_no_database_lists_are_known_too(tmp_path: Path, path
             assert desk.text(name) == text.replace("price()", "cost()")
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 @pytest.mark.parametrize("path", ["price.h", "price.cpp", "main.cpp"])
 @pytest.mark.parametrize(
     "configuration",
@@ -123,7 +123,9 @@ async def test_a_rename_is_whole_where_only_flags_are_given(
             assert desk.text(name) == text.replace("price()", "cost()")
 
 
-@pytest.mark.requirement("R4.tool.rename", "R4.tool.references", "R4.tool.errors")
+@pytest.mark.requirement(
+    "language_servers.tool.rename", "language_servers.tool.references", "language_servers.tool.errors"
+)
 async def test_where_only_flags_are_given_a_rename_of_too_much_is_refused_and_references_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

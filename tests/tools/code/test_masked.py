@@ -6,13 +6,13 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from app.bridges.sandbox.manager import Tier
+from app.bridges.sandbox.tier import Tier
 from app.tools.contract.rules import PermissionRule
-from tests.bridges.sandbox.caging import FULL
-from tests.language_servers import server_path
+from tests.driver.caging import FULL
+from tests.driver.language_servers import server_path
 from tests.tools.code.conftest import code_desk, of_agent
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("R16.A4")]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("security.server_views")]
 SECRET = "hunter2-canary"
 FILES = {
     "pyproject.toml": '[tool.pyright]\nreportMissingImports = "error"\n',

@@ -8,7 +8,7 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from tests.language_servers import server_path
+from tests.driver.language_servers import server_path
 from tests.tools.code.conftest import code_desk
 from tests.tools.code.projects import TYPESCRIPT
 
@@ -26,7 +26,7 @@ async def desk(tmp_path_factory):
         yield opened
 
 
-@pytest.mark.requirement("R4.tool.definition")
+@pytest.mark.requirement("language_servers.tool.definition")
 async def test_definition_navigates(desk):
     """definition navigates: cursor on a function call, assert definition in the correct file."""
     data = await desk.lsp("definition", path="./src/main.ts", line=4, character=35)
@@ -42,7 +42,7 @@ async def test_definition_navigates(desk):
     }
 
 
-@pytest.mark.requirement("R4.tool.definition")
+@pytest.mark.requirement("language_servers.tool.definition")
 async def test_types_and_implementations_are_found(desk):
     [found] = (await desk.lsp("type_definition", path="src/main.ts", line=5, symbol="user"))["definitions"]
     assert (found["path"], found["line"], found["character"]) == ("./src/types.ts", 1, 17)
@@ -51,20 +51,20 @@ async def test_types_and_implementations_are_found(desk):
     assert ("./src/auth.ts", 3) in places and places == sorted(places)
 
 
-@pytest.mark.requirement("R4.tool.definition")
+@pytest.mark.requirement("language_servers.tool.definition")
 async def test_a_place_in_a_library_has_its_path_and_line_and_no_preview(desk):
     [found] = (await desk.lsp("definition", path="src/main.ts", line=5, symbol="log"))["definitions"][:1]
     assert found["path"].startswith("/") and found["line"] > 1
     assert found["outside_project"] is True and found.keys() == {"path", "line", "outside_project"}
 
 
-@pytest.mark.requirement("R4.tool.definition")
+@pytest.mark.requirement("language_servers.tool.definition")
 async def test_where_nothing_is_known_the_answer_says_so(desk):
     data = await desk.lsp("definition", path="src/main.ts", line=3, character=0)
     assert data["definitions"] == [] and "no place" in data["note"]
 
 
-@pytest.mark.requirement("R4.tool.references")
+@pytest.mark.requirement("language_servers.tool.references")
 async def test_references_finds_usages(desk):
     """references finds usages: cursor on a type, assert all usage locations."""
     data = await desk.lsp("references", path="src/types.ts", line=1, character=17)
@@ -87,7 +87,7 @@ async def test_references_finds_usages(desk):
     assert ("./src/types.ts", 1) in [(one["path"], one["line"]) for one in declared["references"]]
 
 
-@pytest.mark.requirement("R4.tool.bounds")
+@pytest.mark.requirement("language_servers.tool.bounds")
 async def test_long_lists_are_cut_paged_and_kept_whole(desk):
     envelope = await desk.call("code.lsp", action="references", path="src/many.ts", line=1, symbol="many")
     assert (len(envelope.data["references"]), envelope.data["count"]) == (100, 600)
@@ -102,7 +102,7 @@ async def test_long_lists_are_cut_paged_and_kept_whole(desk):
     assert last == whole[595:] and "truncated" not in rest
 
 
-@pytest.mark.requirement("R4.tool.hover")
+@pytest.mark.requirement("language_servers.tool.hover")
 async def test_hover_splits_type_and_documentation(desk):
     data = await desk.lsp("hover", path="src/auth.ts", line=8, symbol="name")
     assert data == {
@@ -114,7 +114,7 @@ async def test_hover_splits_type_and_documentation(desk):
     assert nothing["content"] == "" and "nothing" in nothing["note"]
 
 
-@pytest.mark.requirement("R4.tool.symbols")
+@pytest.mark.requirement("language_servers.tool.symbols")
 async def test_the_outline_is_flat_in_order_and_in_words(desk):
     data = await desk.lsp("symbols", path="src/auth.ts")
     assert data == {
@@ -140,7 +140,7 @@ async def test_the_outline_is_flat_in_order_and_in_words(desk):
     assert (len(first["symbols"]), first["count"], first["truncated"]) == (1, 3, True)
 
 
-@pytest.mark.requirement("R4.tool.symbols")
+@pytest.mark.requirement("language_servers.tool.symbols")
 @pytest.mark.parametrize("path", ["src/main.ts", "src", "."])
 async def test_symbols_are_searched_in_the_whole_project(desk, path):
     data = await desk.lsp("symbols", path=path, scope="workspace", query="User")
@@ -155,7 +155,7 @@ async def test_symbols_are_searched_in_the_whole_project(desk, path):
     assert {one["path"] for one in data["symbols"]} >= {"./src/types.ts", "./src/main.ts"}
 
 
-@pytest.mark.requirement("R4.tool.positions")
+@pytest.mark.requirement("language_servers.tool.positions")
 async def test_columns_are_characters_also_behind_emoji_tabs_and_crlf(desk):
     line = desk.text("src/wide.ts").split("\r\n")[0]
     column = line.index("later")
@@ -170,7 +170,7 @@ async def test_columns_are_characters_also_behind_emoji_tabs_and_crlf(desk):
     assert [(one["line"], one["character"]) for one in used["references"]] == [(2, 13)]
 
 
-@pytest.mark.requirement("R4.tool.positions")
+@pytest.mark.requirement("language_servers.tool.positions")
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -189,12 +189,12 @@ async def test_positions_that_are_none_say_what_is_there(desk, given, said):
         assert refused.code == "invalid_params" and said in refused.error_text
 
 
-@pytest.mark.requirement("R4.tool.positions")
+@pytest.mark.requirement("language_servers.tool.positions")
 async def test_a_column_may_be_the_end_of_the_line(desk):
     await desk.lsp("hover", path="src/types.ts", line=3, character=15)
 
 
-@pytest.mark.requirement("R4.tool.symbol")
+@pytest.mark.requirement("language_servers.tool.symbol")
 async def test_a_symbol_on_a_line_stands_for_its_column(desk):
     [found] = (await desk.lsp("definition", path="src/main.ts", line=4, symbol="validate#2"))["definitions"]
     assert found["path"] == "./src/auth.ts"
@@ -209,8 +209,8 @@ async def test_a_symbol_on_a_line_stands_for_its_column(desk):
     assert path["range"]["start"]["character"] == 8
 
 
-@pytest.mark.requirement("R4.tool.symbol")
-async def test_a_symbol_that_is_not_there_is_told_with_where_it_is(desk):
+@pytest.mark.requirement("language_servers.tool.symbol")
+async def test_a_symbol_that_is_not_there_is_reported_with_where_it_is(desk):
     refused = await desk.refused("hover", path="src/main.ts", line=5, symbol="validate")
     assert refused.code == "symbol_not_found"
     assert refused.detail["elsewhere"] == [2, 4] and "console.log(user.naem)" in refused.error_text
@@ -220,7 +220,7 @@ async def test_a_symbol_that_is_not_there_is_told_with_where_it_is(desk):
     assert part.code == "symbol_not_found"
 
 
-@pytest.mark.requirement("R4.tool.errors")
+@pytest.mark.requirement("language_servers.tool.errors")
 @pytest.mark.parametrize(
     ("given", "code"),
     [
@@ -246,7 +246,7 @@ async def test_errors_have_codes_and_say_what_to_do(desk, given, code):
     assert envelope.error_text
 
 
-@pytest.mark.requirement("R4.tool.request")
+@pytest.mark.requirement("language_servers.tool.request")
 async def test_any_reading_request_can_be_sent(desk):
     data = await desk.lsp(
         "request",
@@ -258,7 +258,7 @@ async def test_any_reading_request_can_be_sent(desk):
     assert data["result"][0]["range"]["start"] == {"line": 3, "character": 6}
 
 
-@pytest.mark.requirement("R4.tool.request")
+@pytest.mark.requirement("language_servers.tool.request")
 @pytest.mark.parametrize(
     "method",
     [
@@ -273,14 +273,14 @@ async def test_requests_that_would_break_the_server_or_write_are_refused(desk, m
     assert (await desk.lsp("hover", path="src/main.ts", line=5, symbol="user"))["content"]
 
 
-@pytest.mark.requirement("R4.tool.request")
+@pytest.mark.requirement("language_servers.tool.request")
 @pytest.mark.parametrize("payload", ["{", "3", '"x"'])
 async def test_a_payload_must_be_parameters(desk, payload):
     refused = await desk.refused("request", path="src/main.ts", query="textDocument/hover", payload=payload)
     assert refused.code == "invalid_params" and "payload" in refused.detail["fields"]
 
 
-@pytest.mark.requirement("R4.tool.capabilities")
+@pytest.mark.requirement("language_servers.tool.capabilities")
 async def test_capabilities_say_what_the_server_can_do(desk):
     data = await desk.lsp("capabilities", path="src/main.ts")
     assert data["offers"]["rename"] is True and data["offers"]["implementation"] is True

@@ -6,7 +6,7 @@ import pytest
 
 from app.errors import ToolError
 from app.workspace import Target
-from tests.language_servers import server_path
+from tests.driver.language_servers import server_path
 from tests.tools.code.projects import PYTHON, TYPESCRIPT
 
 
@@ -20,7 +20,7 @@ def desk(coding):
 RENAME = {"path": "src/types.ts", "line": 1, "symbol": "User", "new_name": "Person"}
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 async def test_rename_atomic(desk, monkeypatch):
     """rename atomic: rename a symbol used in 3 files. Assert all 3 updated. Introduce a write failure
     on file 2 - assert all 3 rolled back."""
@@ -55,15 +55,15 @@ async def test_rename_atomic(desk, monkeypatch):
     assert again["fresh"] and "'Person'" in again["diagnostics"][0]["message"]
 
 
-@pytest.mark.requirement("R4.tool.rename")
-async def test_a_rename_is_told_and_counts_as_read(desk):
+@pytest.mark.requirement("language_servers.tool.rename")
+async def test_a_rename_is_reported_and_counts_as_read(desk):
     await desk.lsp("rename", **RENAME)
     edited = [data["path"] for name, data in desk.ports.events if name == "file.edited"]
     assert edited == ["./lib/secret.ts", "./src/auth.ts", "./src/main.ts", "./src/types.ts"]
     await desk.ok("edit.text", path="src/types.ts", old_string="Person", new_string="Human")
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 async def test_a_rename_is_for_what_is_on_disk(desk):
     """A file that was changed a moment before, by whomever, is renamed as it is now."""
     await desk.lsp("diagnostics", path="src/main.ts")
@@ -75,7 +75,7 @@ async def test_a_rename_is_for_what_is_on_disk(desk):
     assert desk.text("src/new.ts") == 'import { Person } from "./types";\nexport let last: Person;\n'
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 async def test_line_ends_and_encodings_stay(desk):
     text = 'import { User } from "./types";\nexport const emoji = "🙂"; export let user: User;\n'
     desk.put("src/windows.ts", "\ufeff" + text.replace("\n", "\r\n"))
@@ -83,7 +83,7 @@ async def test_line_ends_and_encodings_stay(desk):
     assert desk.text("src/windows.ts") == "\ufeff" + text.replace("User", "Person").replace("\n", "\r\n")
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 @pytest.mark.parametrize("place", [{"line": 3, "character": 0}, {"line": 4, "symbol": "const"}])
 async def test_what_cannot_be_renamed_is_refused_with_the_reason(desk, place):
     before = desk.snapshot()
@@ -92,14 +92,14 @@ async def test_what_cannot_be_renamed_is_refused_with_the_reason(desk, place):
     assert desk.snapshot() == before
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "a\x00", "1x", "a b", "a()", "x;"])
 async def test_a_new_name_is_a_name(desk, name):
     refused = await desk.refused("rename", **{**RENAME, "new_name": name})
     assert refused.code == "invalid_params"
 
 
-@pytest.mark.requirement("R4.tool.rename_file")
+@pytest.mark.requirement("language_servers.tool.rename_file")
 async def test_a_file_moves_with_all_that_refers_to_it(desk):
     data = await desk.lsp("rename_file", path="src/types.ts", new_name="src/model/person.ts")
     assert data == {
@@ -121,7 +121,7 @@ async def test_a_file_moves_with_all_that_refers_to_it(desk):
     assert found["definitions"][0]["path"] == "./src/model/person.ts"
 
 
-@pytest.mark.requirement("R4.tool.rename_file")
+@pytest.mark.requirement("language_servers.tool.rename_file")
 async def test_a_moved_file_has_its_own_imports_corrected(desk):
     data = await desk.lsp("rename_file", path="src/auth.ts", new_name="src/deep/er/auth.ts")
     assert {"path": "./src/auth.ts", "edits": 1} in data["changes"]
@@ -129,7 +129,7 @@ async def test_a_moved_file_has_its_own_imports_corrected(desk):
     assert 'from "./deep/er/auth";' in desk.text("src/main.ts")
 
 
-@pytest.mark.requirement("R4.tool.rename_file")
+@pytest.mark.requirement("language_servers.tool.rename_file")
 async def test_a_file_of_an_unknown_language_is_only_moved_and_that_is_said(desk):
     desk.put("notes.unknown", "x")
     data = await desk.lsp("rename_file", path="notes.unknown", new_name="docs/notes.unknown")
@@ -140,7 +140,7 @@ async def test_a_file_of_an_unknown_language_is_only_moved_and_that_is_said(desk
     assert desk.text("docs/notes.unknown") == "x" and not (desk.root / "notes.unknown").exists()
 
 
-@pytest.mark.requirement("R4.tool.rename_file")
+@pytest.mark.requirement("language_servers.tool.rename_file")
 @pytest.mark.parametrize(
     ("path", "new", "code"),
     [
@@ -160,7 +160,7 @@ async def test_a_move_that_cannot_be_changes_nothing(desk, path, new, code):
     assert desk.snapshot() == before
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 async def test_a_file_that_a_link_leads_to_is_changed_once_and_the_link_stays(coding):
     coding.put_all(PYTHON)
     link = coding.root / "shop/alias.py"
@@ -175,3 +175,24 @@ async def test_a_file_that_a_link_leads_to_is_changed_once_and_the_link_stays(co
     ]
     assert link.is_symlink()
     assert coding.text("shop/orders.py") == PYTHON["shop/orders.py"].replace("total", "add_up")
+
+
+BILL = """interface Bill {
+  total: number;
+}
+export function bill(total: number): Bill {
+  return { total };
+}
+export const read = bill(1).total;
+"""
+
+
+@pytest.mark.requirement("language_servers.tool.shorthands")
+async def test_a_property_and_a_variable_of_one_name_are_distinguished(coding):
+    server_path("typescript-language-server")
+    coding.put_all(TYPESCRIPT)
+    for line, form in ((4, "{ total: sum }"), (2, "{ sum: total }")):
+        coding.put("src/bill.ts", BILL)
+        await coding.lsp("rename", path="src/bill.ts", line=line, symbol="total", new_name="sum")
+        assert form in coding.text("src/bill.ts")
+        assert (await coding.lsp("diagnostics", path="src/bill.ts", severity="error"))["count"] == 0

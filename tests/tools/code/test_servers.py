@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.bridges.lsp.manager import Declarations, Declared, ServerLimits
-from tests.language_servers import server_command, server_path
+from tests.driver.language_servers import server_command, server_path
 from tests.tools.code.conftest import DEADLINE, code_desk
 from tests.tools.code.projects import PYTHON, TYPESCRIPT
 
@@ -28,7 +28,7 @@ async def server_of(desk, path: str) -> dict:
     return server
 
 
-@pytest.mark.requirement("R4.tool.crash")
+@pytest.mark.requirement("language_servers.tool.crash")
 async def test_server_crash_recovery(coding):
     """Server crash recovery: kill the language server mid-request. Assert the bridge restarts it and
     the next call succeeds."""
@@ -47,7 +47,7 @@ async def test_server_crash_recovery(coding):
     assert len(coding.events("code.lsp.server_crashed")) == 1
 
 
-@pytest.mark.requirement("R4.tool.idle")
+@pytest.mark.requirement("language_servers.tool.idle")
 async def test_idle_timeout(tmp_path):
     """Idle timeout: call code.lsp diagnostics, wait 10+ minutes, call again. Assert server was stopped
     and re-spawned. (The ten minutes are a fraction of a second here.)"""
@@ -64,8 +64,8 @@ async def test_idle_timeout(tmp_path):
         assert len(desk.events("code.lsp.server_spawned")) == 2
 
 
-@pytest.mark.requirement("R4.tool.status")
-async def test_status_tells_what_is_installed_and_what_is_not(coding):
+@pytest.mark.requirement("language_servers.tool.status")
+async def test_status_shows_what_is_installed_and_what_is_not(coding):
     server_path("pyright")
     data = await coding.lsp("status")
     states = {one["language"]: one for one in data["servers"]}
@@ -76,8 +76,8 @@ async def test_status_tells_what_is_installed_and_what_is_not(coding):
     assert nothing["count"] == 0 and "No server runs" in nothing["note"]
 
 
-@pytest.mark.requirement("R4.tool.status")
-async def test_reload_starts_the_server_anew(coding):
+@pytest.mark.requirement("language_servers.tool.status")
+async def test_reload_restarts_the_server(coding):
     server_path("pyright")
     coding.put_all(PYTHON)
     await coding.lsp("diagnostics", path="main.py")
@@ -91,7 +91,7 @@ async def test_reload_starts_the_server_anew(coding):
     assert (await coding.refused("reload", path="a.unknown")).code == "language_not_supported"
 
 
-@pytest.mark.requirement("R4.tool.code_actions")
+@pytest.mark.requirement("language_servers.tool.code_actions")
 async def test_code_actions_are_listed_with_edits_that_can_be_made(coding):
     server_path("typescript-language-server")
     coding.put_all(TYPESCRIPT)
@@ -116,7 +116,7 @@ async def test_code_actions_are_listed_with_edits_that_can_be_made(coding):
     assert coding.text("src/main.ts") == TYPESCRIPT["src/main.ts"].replace("naem", "nam")
 
 
-@pytest.mark.requirement("R4.tool.code_actions")
+@pytest.mark.requirement("language_servers.tool.code_actions")
 async def test_what_an_action_inserts_can_be_carried_out_by_edit_text(coding):
     """An insertion replaces nothing, which no tool can find in a file: it is shown with its line."""
     server_path("typescript-language-server")
@@ -135,8 +135,8 @@ async def test_what_an_action_inserts_can_be_carried_out_by_edit_text(coding):
         assert "reckoning(1);\n" in coding.text("src/use.ts") and "let other" in coding.text("src/use.ts")
 
 
-@pytest.mark.requirement("R4.tool.errors")
-async def test_what_a_server_cannot_do_is_told_with_its_name(coding):
+@pytest.mark.requirement("language_servers.tool.errors")
+async def test_what_a_server_cannot_do_is_reported_with_its_name(coding):
     server_path("pyright")
     coding.put_all(PYTHON)
     refused = await coding.refused("implementation", path="main.py", line=3, symbol="bill")
@@ -145,7 +145,7 @@ async def test_what_a_server_cannot_do_is_told_with_its_name(coding):
     assert "pyright" in refused.error_text
 
 
-@pytest.mark.requirement("R4.tool.rename")
+@pytest.mark.requirement("language_servers.tool.rename")
 async def test_python_symbols_are_renamed_too(coding):
     server_path("pyright")
     coding.put_all(PYTHON)
@@ -154,7 +154,7 @@ async def test_python_symbols_are_renamed_too(coding):
     assert coding.text("shop/orders.py") == PYTHON["shop/orders.py"].replace("total", "sum_of")
 
 
-@pytest.mark.requirement("R4.tool.rename", "R4.ready.references")
+@pytest.mark.requirement("language_servers.tool.rename", "language_servers.ready.references")
 @pytest.mark.parametrize("server", ["pyright", "basedpyright"])
 async def test_the_first_question_may_be_the_rename_of_an_imported_name(tmp_path, server):
     """Before the server has found the project's files it takes the name for one of a library."""
@@ -166,7 +166,7 @@ async def test_the_first_question_may_be_the_rename_of_an_imported_name(tmp_path
         assert desk.text("main.py") == PYTHON["main.py"].replace("bill", "invoice")
 
 
-@pytest.mark.requirement("R4.tool.rename", "R4.positions.encodings")
+@pytest.mark.requirement("language_servers.tool.rename", "language_servers.positions.encodings")
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "gb18030"])
 @pytest.mark.parametrize("server", ["pyright", "basedpyright"])
 async def test_files_that_the_server_would_read_otherwise_are_renamed_too(tmp_path, server, encoding):
@@ -180,3 +180,14 @@ async def test_files_that_the_server_would_read_otherwise_are_renamed_too(tmp_pa
         assert (data["total_edits"], data["files_changed"]) == (4, 2)
         assert (desk.root / "other.py").read_bytes() == text.replace("thing", "words").encode(encoding)
         assert desk.text("use.py") == "from other import words\nprint(words)\n"
+
+
+@pytest.mark.requirement("language_servers.tool.references")
+async def test_references_of_a_bash_function_are_without_its_declaration(coding):
+    """The server says that it begins at the word `function`, before its name."""
+    server_path("bash")
+    coding.put("run.sh", "#!/bin/bash\nfunction greet {\n  echo hi\n}\ngreet\n")
+    asked = {"path": "run.sh", "line": 5, "symbol": "greet"}
+    for wanted, lines in ((False, [5]), (True, [2, 5])):
+        found = await coding.lsp("references", **asked, include_declaration=wanted)
+        assert [one["line"] for one in found["references"]] == lines

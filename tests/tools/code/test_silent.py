@@ -12,7 +12,7 @@ from tests.bridges.lsp.conftest import HOSTILE, QUICK
 from tests.tools.code.conftest import code_desk
 
 
-@pytest.mark.requirement("R16.A15")
+@pytest.mark.requirement("security.silent_server")
 async def test_a_call_that_only_looks_is_given_up_in_all_and_says_after_how_long(tmp_path, monkeypatch):
     monkeypatch.setattr(lsp, "CALL_SECONDS", 0.5)
     silent = ("--log", str(tmp_path / "log"), "--never-answer", "textDocument/hover")
