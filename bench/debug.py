@@ -1,9 +1,9 @@
-"""`debug` against a client that does nothing but speak the protocol, with the same adapter.
+"""Compare `debug` with a client that only speaks the protocol, with the same adapter.
 
-Both take turns, so that a machine whose speed drifts slows both alike. A call of the tool includes
+Both take turns, so that a change of the machine's speed affects both alike. A call of the tool includes
 everything: validation, permissions, audit, and an answer with place, source line, changed locals and
-output. The raw client asks for the place and the locals after a stop, as every debugger does before it can
-show one; how long it took to the mere event is told beside.
+output. The raw client requests the place and the locals after a stop, as every debugger does before it can
+show one; the time to the event alone is printed beside it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,21 @@ from app.tools.dispatch.service import ToolService
 from app.tools.project_files.read_tracker import ReadTracker
 from bench.debug_client import RawDebugger
 from bench.figures import report
-from tests.debug_adapters import debug_environment
-from tests.tool_registry import tool_registry
+from tests.driver.debug_adapters import debug_environment
+from tests.driver.tool_registry import tool_registry
 from tests.tools.conftest import Ports
 
 LAUNCHES = 11
 STEPS = 60
+WHYS = 7
+FAILING = """import unittest
+
+
+class Case(unittest.TestCase):
+    def test_sum(self):
+        total = sum(range(1_000))
+        self.assertEqual(total, 1)
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +189,8 @@ async def _measure(subject: Subject, root: Path) -> None:
         await bench.call("set_breakpoint", path=subject.source, line=subject.line)
         await _launches(bench)
         await _steps(bench)
+        if subject.runtime == "python":
+            await _why(bench)
     finally:
         await debuggers.aclose()
         await children.aclose()
@@ -227,6 +238,26 @@ async def _steps(bench: Bench) -> None:
         f"{_label(bench)}: a step ({tool:.1f} ms, raw {raw:.1f}, to its event {statistics.median(bare):.1f})"
     )
     report(label + " added", tool - raw, "ms", at_most=3.0)
+
+
+async def _why(bench: Bench) -> None:
+    """Why a test fails, beside the test that runs to its end under the debugger and stops nowhere."""
+    await asyncio.to_thread((bench.root / "failing_case.py").write_text, FAILING)
+    test = {"test": "failing_case.Case.test_sum", "exceptions": "none"}
+    ours, bare = [], []
+    for _ in range(WHYS):
+        began = time.perf_counter()
+        found = await bench.call("launch", **test)
+        bare.append((time.perf_counter() - began) * 1000)
+        assert found["exit_code"] == 1, found
+        await bench.call("disconnect")
+        began = time.perf_counter()
+        found = await bench.call("why", test=test["test"])
+        ours.append((time.perf_counter() - began) * 1000)
+        assert found["exception"]["message"] == "499500 != 1", found
+    ratio = statistics.median(mine / other for mine, other in zip(ours, bare, strict=True))
+    label = f"{_label(bench)}: why ({statistics.median(ours):.0f} ms, the test {statistics.median(bare):.0f})"
+    report(label, ratio, "times the test under the debugger", at_most=1.2)
 
 
 def _label(bench: Bench) -> str:

@@ -1,7 +1,7 @@
 """A debug client with nothing but the protocol: blocking streams and the standard library.
 
-It is what `debug` is measured against: it starts an adapter, launches a program in it, waits for the
-stop, asks where that is and what the locals are, and does nothing else.
+`debug` is measured against it: it starts an adapter, launches a program in it, waits for the stop, requests
+the place and the locals, and does nothing else.
 """
 
 from __future__ import annotations

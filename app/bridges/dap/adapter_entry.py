@@ -37,11 +37,16 @@ class AdapterBehaviour:
     value with its type, one within a longer text becomes its text, and a key whose value is not known is
     left out. Placeholders of `launch`: script, args, cwd, env (a mapping), env_list (`NAME=value`),
     stop_on_entry, root; interpreter (a list: the program that runs the script, with its arguments),
-    runtime (its first word) and runtime_args (the others); main_class and class_path (Java), mode (Go).
+    runtime (its first word), runtime_args (the others) and program (the interpreter itself); main_class and
+    class_path (Java), mode (Go).
     compiled_paths: where the paths are that Bun writes into what it compiles. A list in place of a list's
     element is taken apart.
     `environment` is what the program has with env added to it, `output` a path for what Go builds, `folder`
     the one to build it in.
+    `lldb_commands`, `quiet_commands` and `gdb_options` load the formatters of Rust.
+    `module` runs in place of the script; `skipped` are files at whose exceptions nothing stops, where not the
+    usual ones. `stdio`, `gdb_options` and `input` are there when the program has an input: a file, by what
+    opens it.
     Of `attach`: host, port, cwd, root. Of `attach_to_process`: pid, cwd, root.
     """
 
@@ -89,18 +94,21 @@ class AdapterBehaviour:
     plain_log_points: bool = False
     """With a log message it ignores a condition and a hit count, and logs each time."""
     resolves_links: bool = True
-    """A breakpoint set by a path that goes through a link binds; False: it must be told real paths."""
+    """A breakpoint set by a path that goes through a link binds; False: it needs real paths."""
     safe_context: str | None = None
     """The context of `evaluate` in which it refuses what has side effects; None: it has none."""
     free_context: str = "repl"
     """The context of `evaluate` in which any expression is evaluated, whatever it changes."""
     free_prefix: str = ""
     """What an expression must begin with there."""
-    exception_filters: tuple[str, ...] = ()
-    """The exception filters that are set beside those that it has on by default: those that end the
-    program."""
-    needless_filters: frozenset[str] = frozenset()
-    """Exception filters that it has on by default, and that would stop where the program goes on."""
+    exception_modes: Mapping[str, tuple[str, ...]] | None = None
+    """The modes in which it stops at exceptions, each with its filters; a mode without any is one that it
+    stops in by itself. None: nobody knows, and what it has on by default is set."""
+    exception_types: Literal["condition", "frame"] | None = None
+    """How it distinguishes types of exceptions: by a condition of its filters, by an expression in the frame;
+    None: it cannot."""
+    panics: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=lambda: NOTHING)
+    """By runtime and mode: the functions that a panic calls, where breakpoints on them are the only way."""
     children: Literal["none", "same_address", "named_address"] = "none"
     """`startDebugging` is asked for; the child session connects to this adapter's own address, or to the
     one that its configuration names under `connect`."""
@@ -108,6 +116,12 @@ class AdapterBehaviour:
     """The first child session is the program: it has the threads and the stops."""
     detaches: bool = True
     """After an attach, disconnect without `terminateDebuggee` leaves the target running."""
+    stacks_of_running: bool = False
+    """It tells the frames of a thread that runs, too."""
+    parts_running: bool = False
+    """It ends a program that stops while it parts from it: the program must run before."""
+    loses_pauses: bool = False
+    """A pause is lost when the program is just being continued: it is asked for again."""
     terminal: bool = False
     """It offers `runInTerminal` with benefit: the client's capability may be declared."""
     program_output: frozenset[Literal["stdout", "stderr"]] = frozenset()

@@ -23,9 +23,9 @@ from app.bridges.dap.transport import (
     connect,
     connect_when_ready,
 )
+from app.bridges.processes.child import Child, SpawnFailed
 from app.bridges.processes.child_starter import ChildStarter
 from app.bridges.processes.loopback import LOOPBACK
-from app.bridges.processes.process import Child, SpawnFailed
 
 log = logging.getLogger("kaged.peers")
 

@@ -12,7 +12,7 @@ from app.bridges.dap import adapters_native, adapters_scripting
 from app.bridges.dap.adapter_entry import AdapterBehaviour, RuntimeEntry
 
 _PARTS = (adapters_scripting, adapters_native)
-_RELEASE = re.compile(r"-?(?<![\d.])\d++(?:\.\d++)*+$")
+_RELEASE = re.compile(r"-?(?<![\d.])\d++(?>(?:\.\d++)*)$")
 
 RUNTIMES: Mapping[str, RuntimeEntry] = {entry.runtime: entry for part in _PARTS for entry in part.RUNTIMES}
 """By the name that the tool and the project file use."""

@@ -13,6 +13,9 @@ from app.bridges.dap.adapter_entry import (
     adapter,
 )
 
+_RUST_PANICS = {"rust": {"uncaught": ("rust_panic",), "raised": ("rust_panic",)}}
+"""Every panic calls it, also one that is caught further up: the two look the same there."""
+
 BEHAVIOURS = (
     # Its flag stops in the loader, where there is no source. A hit count that is more than a number counts
     # nothing. It finds variables for hover by a language of its own, without arithmetic.
@@ -27,6 +30,8 @@ BEHAVIOURS = (
             "cwd": "{cwd}",
             "env": "{env}",
             "enableAutoVariableSummaries": True,
+            "initCommands": "{quiet_commands}",
+            "stdio": "{stdio}",
         },
         attach={"gdb-remote-hostname": "{host}", "gdb-remote-port": "{port}"},
         attach_to_process={"pid": "{pid}"},
@@ -34,10 +39,13 @@ BEHAVIOURS = (
         entry="main",
         reasons={"signal SIGSTOP": "pause"},
         chatter=r"To get started with the debug console|For more information visit https://lldb\.|"
-        r"Executable binary set to |Attached to process \d+|Process \d+ exited with ",
+        r"Executable binary set to |Attached to process \d+|Process \d+ exited with |"
+        r"warning: This version of LLDB has no plugin for the language",
         commands=frozenset({"locations", "compileUnits", "__lldb_moduleSymbols"}),
         hit_count="{count}",
         resolves_links=False,
+        exception_modes={"uncaught": (), "raised": ("cpp_throw",)},
+        panics=_RUST_PANICS,
     ),
     # Its console takes commands of LLDB. Its own expressions are not those of C, and change nothing.
     AdapterBehaviour(
@@ -50,6 +58,7 @@ BEHAVIOURS = (
             "cwd": "{cwd}",
             "env": "{env}",
             "terminal": "console",
+            "initCommands": "{lldb_commands}",
         },
         attach_to_process={"pid": "{pid}"},
         uses_ptrace=True,
@@ -59,11 +68,12 @@ BEHAVIOURS = (
         r"Stop reason: |Attached to process \d+$",
         free_context="watch",
         free_prefix="/nat ",
-        needless_filters=frozenset({"cpp_throw"}),
         hit_count=">= {count}",
         resolves_links=False,
+        exception_modes={"uncaught": (), "raised": ("cpp_throw",)},
+        panics=_RUST_PANICS,
     ),
-    # Its command has the program, or a condition that is none would be told nobody. `env` is the whole
+    # Its command has the program, or an invalid condition would be reported nowhere. `env` is the whole
     # environment of the program. Its stop on entry is a breakpoint of its own on main;
     # `repl` takes its commands, not expressions.
     AdapterBehaviour(
@@ -89,6 +99,8 @@ BEHAVIOURS = (
         plain_log_points=True,
         safe_context="hover",
         free_context="watch",
+        exception_modes={"uncaught": (), "raised": ("throw",)},
+        panics=_RUST_PANICS,
     ),
     # Its flag stops before Go's own beginning, where there is no goroutine to look at.
     AdapterBehaviour(
@@ -124,6 +136,8 @@ BEHAVIOURS = (
         resolves_links=False,
         exit_pattern=r"^Process \d+ has exited with status (?P<code>-?\d+)",
         exit_code_at_parting=True,
+        exception_modes={"uncaught": (), "raised": ()},
+        panics={"go": {"raised": ("runtime.gopanic",)}},
         chatter=r"Type 'dlv help' |Process \d+ has exited with |Detaching\b",
     ),
 )
@@ -158,6 +172,7 @@ _GDB = (
         "--interpreter=dap",
         "--quiet",
         "--nx",
+        "{gdb_options}",
         "{script}",
         behaviour="gdb",
         pipx="gdb-for-pwndbg",

@@ -6,6 +6,7 @@ Owns: this part of the table, found by running each of them. Never: starting one
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from app.bridges.dap.adapter_entry import (
     RuntimeEntry,
     adapter,
 )
+from app.bridges.dap.program_input import OPENED, SHELL
 from app.bridges.installed.installation_hints import installation_hints
 
 _BUN_INSPECTOR = str(Path(__file__).with_name("bun_inspector.js"))
@@ -28,7 +30,9 @@ BEHAVIOURS = (
         types=frozenset({"python"}),
         launch={
             **USUAL_LAUNCH,
+            "module": "{module}",
             "python": "{interpreter}",
+            "debugLauncherPython": "{program}",
             "console": "internalConsole",
             "justMyCode": False,
             "subProcess": True,
@@ -44,8 +48,14 @@ BEHAVIOURS = (
         attach_to_process={"processId": "{pid}", "justMyCode": False},
         commands=frozenset({"debugpySystemInfo", "pydevdSystemInfo", "setDebuggerProperty"}),
         hit_count=">= {count}",
-        exception_filters=("uncaught",),
+        exception_modes={
+            "uncaught": ("uncaught",),
+            "user": ("userUnhandled", "uncaught"),
+            "raised": ("raised",),
+        },
+        exception_types="frame",
         children="named_address",
+        stacks_of_running=True,
         terminal=True,
     ),
     # It never answers what it has not got. The program is a child session; its own children are children of
@@ -65,6 +75,7 @@ BEHAVIOURS = (
             "runtimeArgs": "{runtime_args}",
             "console": "internalConsole",
             "outputCapture": "std",
+            "skipFiles": "{skipped}",
             "sourceMaps": True,
             "resolveSourceMapLocations": None,
         },
@@ -78,17 +89,20 @@ BEHAVIOURS = (
         process_by_ptrace=False,
         commands=frozenset({"getPerformance"}),
         hit_count=">= {count}",
-        exception_filters=("uncaught",),
+        exception_modes={"uncaught": ("uncaught",), "raised": ("all", "uncaught")},
+        exception_types="condition",
         children="same_address",
         children_stop=True,
         chatter=r"Debugger attached\.|Waiting for the debugger to disconnect|Debugger listening on ws://|"
-        r"For help, see: https://nodejs\.org",
+        r"For help, see: https://nodejs\.org|" + re.escape(f"{SHELL} -c {OPENED}"),
         dropped_arguments=r"--inspect(-brk|-wait|-port)?(=.*)?",
         env_in_cage={"NODE_OPTIONS": f"--require {json.dumps(_PIPES_BY_PORT)} "},
         own_files=(_PIPES_BY_PORT, _BUN_INSPECTOR),
     ),
     # A function breakpoint is answered and not set, an unknown request ends the program. With `launch` it
-    # goes on at once. Its first stop is made when it waits for a connection, not when it takes one.
+    # goes on at once. Its first stop is made when it waits for a connection, not when it takes one. Up to
+    # 1.4 attaching asks for two stops, and the second one comes when the program goes on after the first: an
+    # adapter that has parted by then ends the program.
     AdapterBehaviour(
         name="rdbg",
         adapter_id="rdbg",
@@ -104,11 +118,12 @@ BEHAVIOURS = (
         entry="attach",
         entry_reasons=frozenset({"pause"}),
         lacks=frozenset({"supportsFunctionBreakpoints", "supportsStepBack"}),
-        needless_filters=frozenset({"RuntimeError"}),
+        exception_modes={"raised": ("any",)},
         program_output=frozenset({"stdout", "stderr"}),
         chatter="DEBUGGER: ",
         hands_on=True,
         is_program=True,
+        parts_running=True,
     ),
     # On entry there is no stack yet. It ignores hit counts and log messages, and does not claim them.
     AdapterBehaviour(
@@ -118,7 +133,9 @@ BEHAVIOURS = (
         types=frozenset({"bash", "bash-dap", "sh"}),
         launch={**USUAL_LAUNCH, "console": "internalConsole", "bash": "{runtime}"},
         process_by_ptrace=False,
+        loses_pauses=True,
         answers_launch="early",
+        exception_modes={},
     ),
     # The program connects to the port, too. It stops on entry before it is ready, and gives its thread a new
     # id at each stop. It sets function breakpoints, which it denies, and not the modules that it claims; to
@@ -143,6 +160,7 @@ BEHAVIOURS = (
         ),
         resolves_links=False,
         detaches=False,
+        exception_modes={},
     ),
     # Its own stop on entry is in a thread of the machine. It finds classes by the name of their file.
     AdapterBehaviour(
@@ -160,7 +178,7 @@ BEHAVIOURS = (
         attach={"host": "{host}", "port": "{port}"},
         process_by_ptrace=False,
         entry="main",
-        exception_filters=("uncaught",),
+        exception_modes={"uncaught": ("uncaught",), "raised": ("caught", "uncaught")},
         chatter="Listening for transport dt_socket at address",
         hands_on=True,
     ),
@@ -212,7 +230,9 @@ RUNTIMES = (
                     "sourceMapPathOverrides": "{compiled_paths}",
                 },
                 attach={"sourceMapPathOverrides": {"/*": "{cwd}/*"}},
-                lacks=frozenset({"supportsReadMemoryRequest", "supportsWriteMemoryRequest"}),
+                lacks=frozenset(
+                    {"supportsReadMemoryRequest", "supportsWriteMemoryRequest", "supportsSetVariable"}
+                ),
                 entry="line",
             )
             for one in _JS_DEBUG

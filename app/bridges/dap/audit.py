@@ -1,4 +1,4 @@
-"""What the audit trail is told of one debug session.
+"""The audit rows of one debug session.
 
 Owns: the events and their data. Never: keeping them.
 """
@@ -16,7 +16,7 @@ Record = Callable[[str, str, dict[str, Any]], None]
 
 
 class SessionAudit:
-    """Of the session with `session_id`. Paths below the project's root are relative to that."""
+    """The audit rows of the session `session_id`. Paths below the project's root are relative to that."""
 
     def __init__(self, session_id: str, owner: DebugOwner, breakpoints: Breakpoints, record: Record) -> None:
         self._session_id = session_id
@@ -35,7 +35,7 @@ class SessionAudit:
         )
 
     def ended(self, reason: str) -> None:
-        """The session is over; one that never started is not told of."""
+        """Record the end of the session, if it had started."""
         self._has_ended = True
         if self._is_started:
             self._note("debug.session_ended", {"reason": reason})

@@ -42,7 +42,7 @@ class Breakpoint:
     anchor: Anchor | None = field(default=None, repr=False)
     """How its line is found again."""
     sent_line: int | None = field(default=None, repr=False)
-    """The line that a running program was told; by the content that it has loaded."""
+    """The line that a running program has; it counts in the content that the program has loaded."""
 
     @property
     def key(self) -> tuple[Any, ...]:

@@ -6,12 +6,16 @@ Never: which breakpoints there are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.breakpoint import Breakpoint, as_sent, lacking
+from app.bridges.dap.capabilities import FILTERS
+from app.bridges.dap.exceptions import ExceptionChoice, filter_arguments, panic_functions
 from app.bridges.dap.links import Link
 from app.bridges.dap.program import Program
 from app.bridges.dap.stops import whole
@@ -20,6 +24,7 @@ from app.errors import ToolError
 MAX_MESSAGE = 1_000
 MAX_REMOVED = 1_000
 FIRST_LINE = 1
+_CPP_THROW = "__cxa_throw"
 NOT_ANSWERED = "the adapter did not say whether it is bound"
 
 
@@ -64,9 +69,11 @@ class Binding:
     """Made with its session. `entry` are the functions in which breakpoints of ours stand, on the program's
     beginning, while they do; `entry_file` is the file in whose first line one does."""
 
-    def __init__(self, program: Program, seconds: float) -> None:
+    def __init__(self, program: Program, seconds: float, runtime: str = "") -> None:
         self.entry: tuple[str, ...] = ()
         self.entry_file: Path | None = None
+        self._runtime = runtime
+        self._panics: tuple[str, ...] = ()
         self._program = program
         self._behaviour: AdapterBehaviour = program.behaviour
         self._seconds = seconds
@@ -80,16 +87,42 @@ class Binding:
         """Return the capability that the session's adapter lacks for a breakpoint."""
         return lacking(one, self._program.front().capabilities, self._behaviour)
 
-    async def configure(self, link: Link, breakpoints: Sequence[Breakpoint]) -> None:
+    async def configure(
+        self, link: Link, breakpoints: Sequence[Breakpoint], exceptions: ExceptionChoice
+    ) -> None:
         """Send everything to a link that is being opened; what it refuses is not verified, no more."""
+        self._panics = panic_functions(self._behaviour, exceptions, self._runtime)
         paths = dict.fromkeys([self.entry_file, *(one.path for one in breakpoints)])
         for path in filter(None, paths):
             await self._leniently(link, self._file(path, breakpoints), self._send_file, path)
         functions = [one for one in breakpoints if one.kind == "function"]
-        if (functions or self.entry) and "supportsFunctionBreakpoints" in link.capabilities:
+        own = self.entry or self._panics
+        if (functions or own) and "supportsFunctionBreakpoints" in link.capabilities:
             await self._leniently(link, functions, self._send_functions)
         else:
             self._usable(link, functions)
+        with suppress(ToolError):
+            await self._send_filters(link, exceptions)
+
+    async def set_exceptions(self, choice: ExceptionChoice, breakpoints: Sequence[Breakpoint]) -> None:
+        """Have the program stop at other exceptions. Raises as `send` does."""
+        before = self._panics
+        self._panics = panic_functions(self._behaviour, choice, self._runtime)
+        for link in [one for one in self._program.links if one.alive]:
+            await self._send_filters(link, choice)
+            if self._panics != before and "supportsFunctionBreakpoints" in link.capabilities:
+                await self._send_functions(link, [one for one in breakpoints if one.kind == "function"])
+
+    def is_panic(self, frame: Mapping[str, Any] | None) -> bool:
+        """Tell whether the program stands in a function that a panic calls."""
+        name = str(frame.get("name", "")) if frame is not None else ""
+        last = re.split("`|::", name.partition("(")[0])[-1]
+        return last == _CPP_THROW or last in self._panics or name in self._panics
+
+    async def _send_filters(self, link: Link, choice: ExceptionChoice) -> None:
+        if FILTERS in link.capabilities:
+            arguments = filter_arguments(link.advertised, self._behaviour, choice)
+            await link.request("setExceptionBreakpoints", arguments, self._seconds)
 
     async def send(self, breakpoints: Sequence[Breakpoint], like: Breakpoint) -> None:
         """Send all those again that go in one request with one of them, to every link that has them.
@@ -171,7 +204,7 @@ class Binding:
         self._breakpoints.pop(one.id, None)
 
     def removed(self, one: Breakpoint) -> None:
-        """A breakpoint is no more, and the program has been told so."""
+        """Forget a breakpoint that was removed from the program."""
         self.forget(one)
         if len(self._removed) < MAX_REMOVED:
             self._removed |= _places(one)
@@ -271,10 +304,11 @@ class Binding:
         usable = self._usable(link, breakpoints)
         sent = [as_sent(one, self._behaviour) for one in usable]
         taken = {one.function for one in usable}
-        own = [{"name": name} for name in self.entry if name not in taken]
-        sent += own
+        own = [name for name in self.entry if name not in taken]
+        panics = [name for name in self._panics if name not in taken]
+        sent += [{"name": name} for name in (*own, *panics)]
         answers = await self._request(link, "setFunctionBreakpoints", {"breakpoints": sent}, usable)
-        for answer in answers[len(usable) : len(sent)]:
+        for answer in answers[len(usable) : len(usable) + len(own)]:
             self._is_of_entry(link, answer)
 
     def _is_of_entry(self, link: Link, answer: Any) -> None:

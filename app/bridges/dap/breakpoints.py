@@ -14,10 +14,11 @@ from app.bridges.dap.breakpoint import NO_SESSION, Access, Breakpoint, Kind
 from app.bridges.dap.breakpoint_binding import Binding
 from app.bridges.dap.breakpoint_lines import Content, Stamp, anchor_at, find, read, read_changed
 from app.bridges.dap.capabilities import not_supported
+from app.bridges.dap.exceptions import ExceptionChoice, check_choice
 from app.bridges.dap.links import Link
 from app.bridges.dap.program import Program
 from app.bridges.rpc.message_stream import PeerClosed
-from app.errors import ToolError
+from app.errors import RPC_INVALID_PARAMS, ToolError
 from app.states import DebugState
 
 __all__ = ["Access", "Breakpoint", "Breakpoints", "Kind"]
@@ -28,7 +29,8 @@ _LOADED = "the program runs the content from before the file was edited, and sto
 class Breakpoints:
     """All raise ToolError: `action_not_supported` where the session's adapter cannot do it (nothing is
     changed then), `breakpoint_not_found` by the removals, `debug_request_failed`, `debug_timeout`,
-    `too_many_breakpoints`. One that is set again is replaced and keeps its id."""
+    `too_many_breakpoints`, `invalid_params` for a line after the end of its file. One that is set again is
+    replaced and keeps its id."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -38,6 +40,8 @@ class Breakpoints:
         self._program: Program | None = None
         self._binding: Binding | None = None
         self._one_at_a_time = asyncio.Lock()
+        self.exceptions = ExceptionChoice()
+        """At which exceptions programs stop; kept as breakpoints are."""
 
     async def listed(self) -> tuple[Breakpoint, ...]:
         """Return all, by id, where the files' present content has them."""
@@ -69,6 +73,8 @@ class Breakpoints:
         async with self._one_at_a_time:
             await self._follow()
             content = await asyncio.to_thread(read, path)
+            if content.lines is not None and line > len(content.lines):
+                raise _beyond_end(path, len(content.lines))
             self._stamps.setdefault(path, content.stamp)
             return await self._set(
                 Breakpoint(
@@ -169,7 +175,7 @@ class Breakpoints:
             return await self._remove(found, f"there is no data breakpoint {data_id}")
 
     def attach(self, program: Program, binding: Binding) -> None:
-        """A program is about to be debugged: from now on it is told of changes."""
+        """Send changes of breakpoints to a program that is about to be debugged."""
         self._program, self._binding = program, binding
         for one in self._all.values():
             one.unbound("not bound yet")
@@ -189,7 +195,16 @@ class Breakpoints:
         async with self._one_at_a_time:
             await self._follow()
             if self._binding is not None:
-                await self._binding.configure(link, self._present())
+                await self._binding.configure(link, self._present(), self.exceptions)
+
+    async def set_exceptions(self, choice: ExceptionChoice) -> None:
+        """Choose at which exceptions the program that is debugged, and later ones, stop."""
+        async with self._one_at_a_time:
+            if self._binding is not None and self._program is not None and self._is_active():
+                behaviour = self._program.behaviour
+                check_choice(behaviour, behaviour.name or "the adapter", choice)
+                await self._binding.set_exceptions(choice, self._present())
+            self.exceptions = choice
 
     async def without_entry(self) -> None:
         """Take away what made the program stop at its beginning."""
@@ -295,13 +310,13 @@ class Breakpoints:
             return False
         line = find(one.anchor, content.lines)
         if line is None:
-            return False  # its text is gone: it stays where it was, until it is set anew
+            return False  # its text is gone: it stays where it was until it is set again
         before, one.line = one.line, line
         one.anchor = anchor_at(content.lines, line)
         return line != before
 
     async def _after_edit(self, path: Path, here: list[Breakpoint]) -> None:
-        """A program goes on with what it has loaded; what it loads later is the new content."""
+        """Keep the content that a program has loaded; it loads new content later."""
         assert self._program is not None
         if str(path) in self._program.loaded or self._program.loads_at_start:
             for one in here:
@@ -310,3 +325,13 @@ class Breakpoints:
         for one in here:
             one.sent_line = None
         await self._send(here[0])
+
+
+def _beyond_end(path: Path, lines: int) -> ToolError:
+    problem = f"is after the end of {path.name}, which has {lines} lines"
+    return ToolError(
+        "invalid_params",
+        f"debug: line: {problem}",
+        detail={"fields": {"line": problem}},
+        rpc_code=RPC_INVALID_PARAMS,
+    )

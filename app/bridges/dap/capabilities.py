@@ -64,6 +64,7 @@ _ACTIONS: Mapping[str, str] = {
     "set_breakpoint": "setBreakpoints",
     "set_data_breakpoint": "setDataBreakpoints",
     "set_instruction_breakpoint": "setInstructionBreakpoints",
+    "set_variable": "setVariable",
     "stack_trace": "stackTrace",
     "step_into": "stepIn",
     "step_out": "stepOut",
@@ -77,7 +78,7 @@ _ACTIONS: Mapping[str, str] = {
 _WHILE_RUNNING = frozenset(
     {"threads", "modules", "loaded_sources", "custom_request", "set_breakpoint", "remove_breakpoint"}
     | {"list_breakpoints", "set_instruction_breakpoint", "remove_instruction_breakpoint"}
-    | {"set_data_breakpoint", "remove_data_breakpoint", "disconnect"}
+    | {"set_data_breakpoint", "remove_data_breakpoint", "set_exceptions", "disconnect"}
 )
 """Actions that are legal whether the program runs or stands; all others but `pause` need it to stand."""
 
@@ -103,7 +104,7 @@ _INSTEAD: Mapping[str, str] = {
 """Requests that the bridge has to know of, with the action that makes them."""
 
 MOVING = frozenset({"goto", "restart", "restartFrame", "reverseContinue", "stepBack"})
-"""Requests after which the adapter tells of a new stop."""
+"""Requests after which the adapter reports a new stop."""
 
 
 def effective(advertised: Mapping[str, Any], behaviour: AdapterBehaviour) -> frozenset[str]:

@@ -30,7 +30,7 @@ def _nowhere(_channel: Channel, _text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Handlers:
-    """Whom a connection tells: `on_event` and `on_request` as DapPeer says; `on_output` gets what the
+    """The listeners of a connection: `on_event` and `on_request` as DapPeer says; `on_output` gets what the
     process writes beside the protocol: stderr, and stdout when the protocol does not go by it (which
     with some adapters is the output of the program)."""
 
@@ -94,7 +94,7 @@ class AdapterConnection:
 
     async def another(self, handlers: Handlers, *, seconds: float) -> AdapterConnection:
         """Open one more conversation with the same adapter. It ends when it is closed, and with the
-        process of this one; `on_output` is not told anything. Raises AdapterEnded."""
+        process of this one; `on_output` is not called. Raises AdapterEnded."""
         if self.process is None:
             raise AdapterEnded(f"{self.name} was not started here and takes one connection only")
         streams = await self.process.reach_again(seconds)

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from typing import Any, Literal
 
 from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.adapter_process import AdapterEnded
-from app.bridges.dap.capabilities import FILTERS, can
+from app.bridges.dap.capabilities import can
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.links import Link
 from app.bridges.dap.peer import AdapterRefusal
 from app.bridges.rpc.message_stream import PeerClosed
 
 Request = Literal["launch", "attach"]
-MAX_FILTERS = 100
 LAST_WORDS_SECONDS = 0.3
-"""How long the answer to a launch may follow the program's end, when that tells why."""
+"""How long the answer to a launch may follow the program's end, when the answer says why."""
 
 
 class StartFailed(Exception):
@@ -53,7 +51,7 @@ def client_arguments(behaviour: AdapterBehaviour, adapter_type: str, *, terminal
 
 
 class Handshake:
-    """The beginning of one conversation. `configure` sends the breakpoints."""
+    """The beginning of one conversation. `configure` sends the breakpoints and the exception filters."""
 
     def __init__(
         self,
@@ -115,10 +113,6 @@ class Handshake:
     async def _configured(self) -> None:
         link = self._link
         await self._configure(link)
-        filters = exception_filters(link)
-        if filters is not None:
-            with suppress(AdapterRefusal):
-                await link.send("setExceptionBreakpoints", {"filters": filters})
         if can(link.capabilities, link.behaviour, "configurationDone"):
             await link.send("configurationDone", {})
 
@@ -160,20 +154,3 @@ class Handshake:
             for task in (working, finished):
                 task.cancel()
             await asyncio.gather(working, finished, return_exceptions=True)
-
-
-def exception_filters(link: Link) -> list[str] | None:
-    """Return the exception filters to set: those that the adapter has on by default, if they are of use,
-    and those that stop where the program would die; None when the adapter has no filters."""
-    advertised = link.advertised.get(FILTERS)
-    if not isinstance(advertised, list) or not advertised or FILTERS not in link.capabilities:
-        return None
-    filters = []
-    for one in advertised[:MAX_FILTERS]:
-        name = one.get("filter") if isinstance(one, dict) else None
-        if not isinstance(name, str):
-            continue
-        usual = one.get("default") is True and name not in link.behaviour.needless_filters
-        if usual or name in link.behaviour.exception_filters:
-            filters.append(name)
-    return filters

@@ -1,4 +1,4 @@
-"""The life of one debug session: made, begun, and ended once, whoever ends it.
+"""The life of one debug session: made, begun, and ended exactly once.
 
 Owns: the order of beginning and ending, tasks of their own for both that no caller's cancellation leaves
 half done, and the audit of it all. Never: what is asked in between.
@@ -7,6 +7,7 @@ half done, and the audit of it all. Never: what is asked in between.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,20 +18,27 @@ from app.bridges.dap.audit import Record, SessionAudit
 from app.bridges.dap.breakpoint_binding import Binding
 from app.bridges.dap.breakpoints import Breakpoints
 from app.bridges.dap.capabilities import not_supported
+from app.bridges.dap.exception_screen import ExceptionScreen
 from app.bridges.dap.launching import StartFailed
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.opening import Conversations
 from app.bridges.dap.program import Program
+from app.bridges.dap.program_input import ProgramInput
 from app.bridges.dap.requests import AttachRequest, DebugOwner, LaunchRequest, Progress
 from app.bridges.dap.reverse_requests import ReverseRequests, Terminals
+from app.bridges.dap.rust_formatters import files_of, find_formatters
 from app.bridges.dap.session import DebugSession
 from app.bridges.dap.start_arguments import (
     attach_arguments,
+    check_input,
     command_line,
     entry_functions,
     launch_arguments,
     launch_request,
     launch_values,
+    with_choice,
+    with_formatters,
+    with_input,
 )
 from app.bridges.dap.stop_records import StopRecords
 from app.bridges.dap.stop_report import StopReports
@@ -43,6 +51,7 @@ from app.programs import on_path
 from app.states import DebugState
 
 MAX_OUTPUT_OF_FAILURE = 4_000
+_RUST = "rust"
 _BUILT = frozenset({"binary", "go"})
 
 
@@ -57,7 +66,7 @@ class Dependencies:
     limits: DebugLimits
 
     async def for_request(
-        self, request: LaunchRequest | AttachRequest, resolved: ResolvedAdapter
+        self, request: LaunchRequest | AttachRequest, resolved: ResolvedAdapter, root: Path
     ) -> Dependencies:
         """Return these as they are for one session: where its adapter and program run. Raises ToolError as
         the cage does."""
@@ -68,6 +77,9 @@ class Dependencies:
             commands = [resolved.command]
         commands += [(file,) for file in resolved.behaviour.own_files]
         places = {**self.environment, **resolved.env}
+        if resolved.runtime == _RUST:
+            formatters = await asyncio.to_thread(find_formatters, places, root)
+            commands += [(str(file),) for file in files_of(formatters)] if formatters else []
         for name in resolved.behaviour.runs:
             program = await asyncio.to_thread(on_path, name, places)
             commands += [(str(program),)] if program is not None else []
@@ -103,7 +115,7 @@ class SessionLife:
             on_crash=lambda: self._begin_end("crash"),
             loads_at_start=resolved.entry.program in _BUILT,
         )
-        self._binding = Binding(self.program, dependencies.limits.request_seconds)
+        self._binding = Binding(self.program, dependencies.limits.request_seconds, request.runtime)
         if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "main":
             self._binding.entry = entry_functions(resolved.entry, request.program)
         if isinstance(request, LaunchRequest) and entry and resolved.behaviour.entry == "line":
@@ -111,9 +123,17 @@ class SessionLife:
         session_id = new_id("dap")
         self._audit = SessionAudit(session_id, owner, breakpoints, dependencies.record)
         self._cwd = request.cwd if isinstance(request, LaunchRequest) else owner.project_root
+        self._input = ProgramInput(dependencies.children, dependencies.environment, self._cwd)
         self._conversations = self._make_conversations()
         self._reverse = self._make_reverse_requests()
-        reports = StopReports(self.program, breakpoints, self._binding, entry=entry, on_hit=self._audit.hit)
+        reports = StopReports(
+            self.program,
+            breakpoints,
+            self._binding,
+            screen=self._make_screen(),
+            entry=entry,
+            on_hit=self._audit.hit,
+        )
         self._records = StopRecords(reports)
         self.session = DebugSession(
             session_id,
@@ -174,6 +194,15 @@ class SessionLife:
         """Kill everything that is left."""
         await self._conversations.aclose()
         await self._reverse.aclose()
+        await self._input.remove()
+
+    def _make_screen(self) -> ExceptionScreen:
+        return ExceptionScreen(
+            self._resolved.behaviour,
+            Path(os.path.realpath(self.owner.project_root)),
+            lambda: self._breakpoints.exceptions,
+            self._dependencies.limits.frame_seconds,
+        )
 
     def _make_conversations(self) -> Conversations:
         request, dependencies, resolved = self._request, self._dependencies, self._resolved
@@ -242,10 +271,21 @@ class SessionLife:
             root=self.owner.project_root,
             stop_on_entry=request.stop_on_entry and resolved.behaviour.entry == "flag",
         )
+        values = with_choice(values, request)
+        if resolved.runtime == _RUST and (folder := await self._formatters()) is not None:
+            values = with_formatters(values, folder)
+        if request.input is not None:
+            values = with_input(values, await self._input.keep(request.input))
         self.program.has_loaded(str(request.program))
         called = launch_request(resolved, stop_on_entry=request.stop_on_entry)
         arguments = {**launch_arguments(resolved, values), "request": called}
-        await self._conversations.launch(command_line(resolved, values), called, arguments)
+        command = command_line(resolved, values)
+        check_input(resolved, values, command, arguments)
+        await self._conversations.launch(command, called, arguments)
+
+    async def _formatters(self) -> Path | None:
+        environment = {**self._dependencies.environment, **self._resolved.env}
+        return await asyncio.to_thread(find_formatters, environment, self.owner.project_root)
 
     async def _attach(self, request: AttachRequest) -> None:
         root = self.owner.project_root
@@ -286,7 +326,7 @@ class SessionLife:
 
     def _begin_end(self, reason: str, *, terminate: bool = True, keeps: bool = False) -> None:
         if self._ending is None:
-            self.session.ended_reason, self.keeps = reason, keeps
+            self.keeps = keeps
             self._ending = asyncio.create_task(
                 self._end(reason, terminate=terminate, keeps=keeps), name=f"end {self.session.id}"
             )

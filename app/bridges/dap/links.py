@@ -54,11 +54,13 @@ class Link:
         self.configured = False
         """Whether the handshake is done and breakpoints may be sent at any time."""
         self.standing: Standing | None = None
+        self.process: int | None = None
+        """The process id of the program, as it is known where the adapter runs."""
         self.exit_code: int | None = None
         self.exited = False
         self.terminated = False
         self.threads: dict[int, None] = {}
-        """The adapter's ids of threads that were told of and have not ended, in order."""
+        """The adapter's ids of the reported threads that have not ended, in order."""
 
     @property
     def capabilities(self) -> frozenset[str]:

@@ -14,6 +14,8 @@ from pathlib import Path, PurePath
 from app.bridges.dap.adapter_entry import AdapterBehaviour
 from app.bridges.dap.audit import Record
 from app.bridges.dap.breakpoints import Access, Breakpoint, Breakpoints
+from app.bridges.dap.exception_screen import LIBRARIES
+from app.bridges.dap.exceptions import MODES, ExceptionChoice, Mode, check_choice
 from app.bridges.dap.lifecycle import Dependencies, SessionLife, check_programs
 from app.bridges.dap.limits import DebugLimits
 from app.bridges.dap.requests import (
@@ -32,6 +34,8 @@ from app.bridges.processes.child_starter import ChildStarter
 from app.errors import ToolError
 
 __all__ = [
+    "LIBRARIES",
+    "MODES",
     "Access",
     "AdapterBehaviour",
     "AdapterTable",
@@ -45,8 +49,10 @@ __all__ = [
     "DebugSession",
     "Declarations",
     "Declared",
+    "ExceptionChoice",
     "Inside",
     "LaunchRequest",
+    "Mode",
     "Progress",
     "ResolvedAdapter",
     "StepKind",
@@ -54,8 +60,8 @@ __all__ = [
     "Terminals",
 ]
 
-Key = tuple[str, str]
-"""A session and the path of an agent in it."""
+Key = tuple[str, str, str]
+"""A session, the path of an agent in it, and what the debug session is for."""
 
 
 class _Beginning:
@@ -98,11 +104,20 @@ class DebugAdapters:
         declared = self._declared(project_id)
         return AdapterTable(declared.project, declared.local, self._dependencies.environment, root=root)
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What adapters and programs have, outside of cages."""
+        return self._dependencies.environment
+
     def session(self, owner: DebugOwner) -> DebugSession | None:
         """Return the agent's session; also one whose program has exited, until it is disconnected or the
         next is begun, and one whose adapter has ended, to say why."""
         life = self._lives.get(owner.key)
         return life.session if life is not None and not life.is_parted else None
+
+    def forget(self, owner: DebugOwner) -> None:
+        """Forget the breakpoints of a session that one call began and has ended."""
+        self._breakpoints.pop(owner.key, None)
 
     @property
     def active(self) -> int:
@@ -178,13 +193,18 @@ class DebugAdapters:
             resolved = await asyncio.to_thread(table.resolve, request.runtime)
             agents = self._declared(owner.project_id).agents
             await asyncio.to_thread(check_programs, request, resolved, owner.project_root, agents)
-            dependencies = await self._dependencies.for_request(request, resolved)
+            choice = request.exceptions if isinstance(request, LaunchRequest) else None
+            if choice is not None:
+                check_choice(resolved.behaviour, resolved.behaviour.name or resolved.program.name, choice)
+            dependencies = await self._dependencies.for_request(request, resolved, owner.project_root)
             before = self._lives.pop(key, None)
             if before is not None:
                 await self._part_from(before)
             self._refuse_second(key, beginning=False)
             if beginning.ended:
                 raise ToolError("dap_session_ended", "nothing is launched: the run that asked for it is over")
+            if choice is not None:
+                self.breakpoints(owner).exceptions = choice
             life = SessionLife(owner, request, resolved, self.breakpoints(owner), dependencies)
             self._lives[key] = life
         finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -76,7 +77,7 @@ class Conversations:
         await self._shake_hands(link, "attach", arguments)
 
     def begin_child(self, parent: Link, child: ChildSession) -> None:
-        """Begin a child session, of which the program tells by its events. Raises RequestRefused."""
+        """Begin a child session, which the program has announced by an event. Raises RequestRefused."""
         if self._resolved.behaviour.children == "none":
             raise RequestRefused("child sessions were not offered")
         if self._closed or len(self._program.links) > self._limits.child_sessions:
@@ -97,6 +98,8 @@ class Conversations:
         process = root.connection.process if root is not None and root.connection is not None else None
         if not terminate and process is not None:
             process.child.let_linger()
+        if not terminate and root is not None and self._resolved.behaviour.parts_running:
+            await self._let_run(root)
         # A parent may wait for its children; what it has to say of its own end comes after theirs.
         links = [link for link in self._program.links if not link.closed]
         asked = [link.send("disconnect", _parting(link, terminate=terminate)) for link in reversed(links)]
@@ -107,6 +110,24 @@ class Conversations:
             # has launched may go on under it.
             seconds = self._limits.exit_seconds if launched else self._limits.disconnect_seconds
             await root.connection.process_ended_within(seconds)
+
+    async def _let_run(self, link: Link) -> None:
+        """Let a stopped program go on until it no longer stops, for a short time at most."""
+        limits, loop = self._limits, asyncio.get_running_loop()
+        latest = loop.time() + limits.disconnect_seconds
+        while link.standing is not None and not link.closed and loop.time() < latest:
+            thread = link.standing.best.thread
+            link.let_run()
+            answer = link.send("continue", {"threadId": thread or 1})
+            answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+            await self._until_stopped(link, min(limits.running_seconds, latest - loop.time()))
+
+    async def _until_stopped(self, link: Link, seconds: float) -> None:
+        """Wait for a stop of the program, its end, or the end of the time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while link.standing is None and not link.closed:
+                    await asyncio.wait({self._program.changed()})
 
     def _seconds_to_part(self, *, terminate: bool) -> float:
         limits = self._limits

@@ -78,7 +78,7 @@ class DapPeer(MessageStream):
         It leaves at once, in the order of calls. The future fails with AdapterRefusal when the answer
         is an error, or the arguments are nothing that can be sent (numbers beyond 64 bits, lists within
         lists without end), and with PeerClosed when the conversation ends before it, or has; nobody has
-        to look. When it is cancelled, a late answer is dropped, and an adapter that takes `cancel` is told.
+        to look. When it is cancelled, a late answer is dropped, and an adapter that takes `cancel` gets one.
         """
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(_looked_at)

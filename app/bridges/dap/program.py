@@ -77,7 +77,7 @@ class Program:
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code of the program, None where no adapter told it."""
+        """The exit code of the program, None where no adapter reports it."""
         codes = [link.exit_code for link in self.links if link.exit_code is not None]
         return codes[0] if codes else None
 
@@ -119,7 +119,7 @@ class Program:
         return speakers[0] if speakers else self.links[0]
 
     def unreported(self) -> Link | None:
-        """Return the link of a stop that nobody has been told of."""
+        """Return the link of a stop that has not been reported."""
         for link in self.speakers():
             if link.standing is not None and not link.standing.reported:
                 return link
@@ -205,6 +205,9 @@ class Program:
                 link.advertise(body.get("capabilities"))
             case "breakpoint":
                 self._on_breakpoint(link, body)
+            case "process":
+                link.process = whole(body.get("systemProcessId"))
+                return
             case "loadedSource":
                 self._has_loaded(body.get("source"))
             case "module":
@@ -258,17 +261,17 @@ class Program:
             self.loaded.add(path)
 
     def has_loaded(self, path: str) -> None:
-        """The program has loaded a source, as something else than an event tells."""
+        """The program has loaded a source, by another way than an event."""
         if len(self.loaded) < MAX_LOADED:
             self.loaded.add(path)
 
     @property
     def is_over(self) -> bool:
-        """Whether the program itself has told its end."""
+        """Whether the program itself has reported its end."""
         return bool(self.links) and (self.links[0].exited or self.links[0].terminated)
 
     def _is_over(self) -> bool:
-        """Both halves of the end are told, or the other half does not come; and no child is left."""
+        """Both halves of the end are reported, or the other half does not come; no child is left."""
         root = self.links[0]
         nothing_follows = self.behaviour.children_stop and root.terminated and self._exit_pattern is None
         data = (

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.bridges.dap.exceptions import ExceptionChoice
 from app.bridges.processes.child_starter import ChildStarter
 from app.cages.readable import Readable
 
@@ -37,10 +38,12 @@ class DebugOwner:
     agent_path: str
     project_id: str
     project_root: Path
+    purpose: str = ""
+    """Set for a session beside the agent's own, which one call begins and ends."""
 
     @property
-    def key(self) -> tuple[str, str]:
-        return self.session_id, self.agent_path
+    def key(self) -> tuple[str, str, str]:
+        return self.session_id, self.agent_path, self.purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,16 @@ class LaunchRequest:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     stop_on_entry: bool = True
+    module: str | None = None
+    """What the interpreter runs in place of `program`, of which this is then a part."""
+    options: tuple[str, ...] = ()
+    """Arguments of the interpreter itself."""
+    in_runtime: bool = False
+    """Also what the runtime's own code throws is an exception to stop at."""
+    input: str | None = None
+    """What the program reads from its standard input; None: nothing."""
+    exceptions: ExceptionChoice | None = None
+    """At which exceptions it stops; None: as the agent's last program."""
     cage: CageFor | None = None
     """None: with the daemon's rights."""
     reads: Readable | None = None

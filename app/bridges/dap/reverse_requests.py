@@ -61,7 +61,7 @@ class ChildSession:
 
 
 class ReverseRequests:
-    """Of one session. `received` gets what programs in terminals write; `begin` begins a child session
+    """The handler of one session. `received` gets the output of terminals; `begin` begins a child session
     and returns at once, or raises RequestRefused."""
 
     def __init__(

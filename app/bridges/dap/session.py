@@ -30,13 +30,14 @@ from app.states import DebugState
 StepKind = Literal["in", "over", "out"]
 _STEPS = {"in": ("step_into", "stepIn"), "over": ("step_over", "next"), "out": ("step_out", "stepOut")}
 _ENDING_SECONDS = 2.0
+_PAUSE_AGAIN_SECONDS = 0.5
 _LOOKING = frozenset({"stack_trace", "scopes", "variables", "evaluate", "disassemble"})
 """Actions by which an agent sees for itself where the program stands."""
 
 
 class DebugSession:
     """Made by the manager. Ids of threads, frames and variables are those that the adapter uses, but for
-    child sessions, where they are told apart by large offsets; give them back as they came."""
+    child sessions, where large offsets distinguish them; give them back as they came."""
 
     def __init__(
         self,
@@ -57,10 +58,8 @@ class DebugSession:
         self.adapter = adapter
         self.launched = launched
         self.stop = Stop(status="running")
-        """The last answer that told how the program stands."""
+        """The last answer about the state of the program."""
         self.current_thread: int | None = None
-        self.ended_reason: str | None = None
-        """Why the session is over, as the audit trail has it; None while the program is there."""
         self._program = program
         self._breakpoints = breakpoints
         self._reports = reports
@@ -76,13 +75,18 @@ class DebugSession:
         return self._program.behaviour
 
     @property
+    def process(self) -> int | None:
+        """The program's process id as it is known where the adapter runs; None where no adapter told it."""
+        return next((link.process for link in self._program.links if link.process is not None), None)
+
+    @property
     def capabilities(self) -> frozenset[str]:
         """What can be asked for, by the names of the protocol (`supportsReadMemoryRequest`)."""
         return self._program.front().capabilities
 
     @property
     def keeps_breakpoints(self) -> bool:
-        """Whether the adapter has been seen to stop at a breakpoint that it had been told to remove."""
+        """Whether the adapter has stopped at a breakpoint after its removal."""
         return self._reports.keeps_breakpoints
 
     def supports(self, action: str) -> bool:
@@ -105,7 +109,7 @@ class DebugSession:
         self, thread_id: int | None = None, *, seconds: float, progress: Progress | None = None
     ) -> Stop:
         """Let the program go on and wait for its next stop or end, for `seconds` at most: then it runs on,
-        and the status is `running`. A stop that nobody has been told of yet is returned at once. When the
+        and the status is `running`. A stop that is not reported yet is returned at once. When the
         program has exited its exit is returned again. Raises ToolError `not_stopped` while it runs,
         `dap_session_ended`, `debug_request_failed`, `debug_timeout`."""
         return await self._go("continue", "continue", thread_id, seconds, progress)
@@ -130,13 +134,29 @@ class DebugSession:
         links = self._program.speakers()
         if thread_id is not None:
             links = [link_of({"threadId": thread_id}, links, self._program.front())]
-        answers = []
+        asked = []
         for link in links:
             need(link.capabilities, self.behaviour, self.adapter, "pause", "pause")
-            thread = thread_id if thread_id is not None else await self._any_thread(link)
-            answers.append(link.send("pause", {"threadId": thread}))
+            asked.append((link, thread_id if thread_id is not None else await self._any_thread(link)))
+        answers = [link.send("pause", {"threadId": thread}) for link, thread in asked]
         self._program.asked_for = "pause"
-        return await self.outcome(seconds, answers=answers)
+        again = asyncio.create_task(self._pause_again(asked if self.behaviour.loses_pauses else ()))
+        try:
+            return await self.outcome(seconds, answers=answers)
+        finally:
+            again.cancel()
+            await asyncio.wait([again])
+
+    async def _pause_again(self, asked: Sequence[tuple[Link, int]]) -> None:
+        """Ask for the pause again while the program runs."""
+        while asked:
+            await asyncio.sleep(_PAUSE_AGAIN_SECONDS)
+            for link, thread in asked:
+                if self.state is DebugState.RUNNING:
+                    with suppress(ToolError, PeerClosed):
+                        await link.request(
+                            "pause", {"threadId": thread}, self._program.limits.request_seconds
+                        )
 
     async def request(self, action: str, command: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Ask the adapter and return the body of its answer.
@@ -187,7 +207,7 @@ class DebugSession:
             while not timed_out:
                 try:
                     async with asyncio.timeout_at(deadline):
-                        await self._until_told_of(answers)
+                        await self._until_reported(answers)
                 except TimeoutError:
                     timed_out = True
                 except PeerClosed:
@@ -209,7 +229,7 @@ class DebugSession:
         self.stop = replace(self.stop, output=text, output_truncated=truncated)
         return self.stop
 
-    async def _until_told_of(self, answers: Sequence[asyncio.Future[dict[str, Any]]]) -> None:
+    async def _until_reported(self, answers: Sequence[asyncio.Future[dict[str, Any]]]) -> None:
         open_answers = set(answers)
         while True:
             changed = self._program.changed()
@@ -220,12 +240,12 @@ class DebugSession:
             if self.state in (DebugState.EXITED, DebugState.ENDED) or self._program.unreported() is not None:
                 return
             if self.state is DebugState.STOPPED:
-                return  # somebody else was told of it in this moment
+                return  # another caller took it in this moment
             awaited: set[asyncio.Future[Any]] = {changed, *open_answers}
             await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
 
     async def _is_ending(self) -> bool:
-        """Tell whether a request was refused because the program is gone: its end is told a moment later."""
+        """Tell whether a request was refused because the program is gone, whose end is reported later."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._program.limits.exit_seconds):
                 while self.state not in (DebugState.EXITED, DebugState.ENDED):
@@ -233,7 +253,7 @@ class DebugSession:
         return self.state in (DebugState.EXITED, DebugState.ENDED)
 
     async def _notify(self) -> None:
-        """Have the present stop, if nobody was told of it, be the last one that was told of."""
+        """Make the present stop the last reported one, if it is not reported yet."""
         async with self._telling:
             while (link := self._program.unreported()) is not None:
                 self._program.current = link

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.bridges.dap.adapter_entry import ResolvedAdapter, RuntimeEntry
+from app.bridges.dap.program_input import opening, wrapped_by_gdb
+from app.bridges.dap.requests import LaunchRequest
+from app.bridges.dap.rust_formatters import gdb_options, lldb_commands
 from app.errors import ToolError
 from app.workspace import read_beginning
 
@@ -59,6 +62,7 @@ def launch_values(
         dropped = adapter.behaviour.dropped_arguments
         kept = [word for word in arguments if not (dropped and re.fullmatch(dropped, word))]
         values |= {"interpreter": [program, *kept], "runtime": program, "runtime_args": kept}
+        values["program"] = program
     if script.suffix in _COMPILED_BY_BUN:
         values["compiled_paths"] = {"/*": f"{cwd}/*"}
     entry = adapter.entry
@@ -94,6 +98,49 @@ def launch_request(adapter: ResolvedAdapter, *, stop_on_entry: bool) -> Literal[
 def launch_arguments(adapter: ResolvedAdapter, values: Values) -> dict[str, Any]:
     """Return the arguments of the launch request."""
     return _request(adapter, "launch", adapter.behaviour.launch, adapter.launch, values)
+
+
+def with_formatters(values: Values, folder: Path) -> dict[str, Any]:
+    """Return the values with what loads the formatters of Rust in a folder."""
+    commands = lldb_commands(folder)
+    quiet = [f"?{one}" for one in commands]  # lldb-dap is silent where these succeed
+    return {**values, "lldb_commands": commands, "quiet_commands": quiet, "gdb_options": gdb_options(folder)}
+
+
+def with_choice(values: Values, request: LaunchRequest) -> dict[str, Any]:
+    """Return the values with a module that runs in place of the script, and options of the interpreter."""
+    found, module, options = {**values}, request.module, request.options
+    if request.in_runtime:
+        found["skipped"] = []
+    if module is not None:
+        found["module"] = module
+        del found["script"]
+    if options and "interpreter" in values:
+        found["runtime_args"] = [*values["runtime_args"], *options]
+        found["interpreter"] = [*values["interpreter"], *options]
+    return found
+
+
+def with_input(values: Values, path: str) -> dict[str, Any]:
+    """Return the values with a file as the program's standard input, in each way to open it."""
+    options = [*values.get("gdb_options", ()), *wrapped_by_gdb(path)]
+    found = {**values, "input": path, "stdio": [path, None, None], "gdb_options": options}
+    if "interpreter" in values:
+        command = opening(path, values["interpreter"])
+        found |= {"interpreter": command, "runtime": command[0], "runtime_args": command[1:]}
+    return found
+
+
+def check_input(adapter: ResolvedAdapter, values: Values, command: Sequence[str], request: Values) -> None:
+    """Raise ToolError `action_not_supported` when the program's input has no place in what starts it."""
+    path = values.get("input")
+    if path is not None and path not in f"{command} {request}":
+        name = adapter.behaviour.name or adapter.program.name
+        raise ToolError(
+            "action_not_supported",
+            f"{name} gives no input to the programs that it launches; have the program read a file instead",
+            detail={"adapter": name, "capability": "input", "action": "launch"},
+        )
 
 
 def attach_arguments(

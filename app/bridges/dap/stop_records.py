@@ -18,7 +18,7 @@ _LAST_LOOK_SECONDS = 0.5
 
 
 class StopRecords:
-    """Of one session."""
+    """The records of one session."""
 
     def __init__(self, reports: StopReports) -> None:
         self._reports = reports

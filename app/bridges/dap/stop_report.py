@@ -7,26 +7,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from app.bridges.dap.breakpoint_binding import Binding, place_of
 from app.bridges.dap.breakpoints import Breakpoints
+from app.bridges.dap.exception_screen import ExceptionScreen
 from app.bridges.dap.links import Link
 from app.bridges.dap.peer import AdapterRefusal
 from app.bridges.dap.program import Program
 from app.bridges.dap.stops import BREAKPOINT_REASONS, Seen, Standing, Stop, StopEvent
-from app.bridges.dap.threads import first_thread
+from app.bridges.dap.threads import any_thread, first_thread
 from app.bridges.rpc.message_stream import PeerClosed
 
 MAX_UNREPORTED = 1_000
-"""How many stops are recorded of which nobody is told, one after the other."""
+"""How many stops in a row are recorded without being reported."""
 _QUIET_SECONDS = 1.0
 """How long further events of one stop are waited for, as long as they come."""
 
 
 class StopReports:
-    """Of one session. `entry`: the first stop is expected to be the one on entry. `on_hit` takes the frame
-    and our ids of the breakpoints at which the program stands."""
+    """The reports of one session. `entry`: the first stop is expected to be the one on entry. `on_hit` gets
+    the frame and our ids of the breakpoints at which the program stands."""
 
     def __init__(
         self,
@@ -34,16 +36,18 @@ class StopReports:
         breakpoints: Breakpoints,
         binding: Binding,
         *,
+        screen: ExceptionScreen,
         entry: bool,
         on_hit: Callable[[Mapping[str, Any], tuple[int, ...]], None],
     ) -> None:
         self._program = program
         self._breakpoints = breakpoints
         self._binding = binding
+        self._screen = screen
         self._entry = entry
         self._on_hit = on_hit
         self.keeps_breakpoints = False
-        """Whether the adapter has been seen to stop at a breakpoint that it had been told to remove."""
+        """Whether the adapter has stopped at a breakpoint after its removal."""
         self._looking = asyncio.Lock()
         self._unreported = 0
 
@@ -57,7 +61,7 @@ class StopReports:
         if link.standing is not standing:
             return None
         self._binding.met(link, seen.hits)
-        reason = self._reason(seen.event, seen.hits)
+        reason = self._reason(seen.event, seen)
         if self._entry:
             self._entry = False
             reason = self._entry_reason(link, standing, seen) or reason
@@ -83,8 +87,24 @@ class StopReports:
             seen = standing.seen
             if seen is None or seen.count != standing.count:
                 seen = standing.seen = await self._look(link, standing)
+                if await self._passes_by(link, standing, seen):
+                    return seen
             self._record(standing, seen)
             return seen
+
+    async def _passes_by(self, link: Link, standing: Standing, seen: Seen) -> bool:
+        """Let the program go on from an exception that nobody asked for, and tell whether it does."""
+        if link.standing is not standing or seen.hits or self._reason(seen.event, seen) != "exception":
+            return False
+        with suppress(PeerClosed):
+            if not await self._screen.passes_by(link, seen.frame) or link.standing is not standing:
+                return False
+            link.let_run()
+            thread = seen.thread if seen.thread is not None else await any_thread(link, _QUIET_SECONDS)
+            answer = link.send("continue", {"threadId": thread + link.shift})
+            answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+            self._program.settle()
+        return True
 
     def missed(self, link: Link, standing: Standing) -> None:
         """Record the hits of a stop as far as its events tell: it is too late to ask for more."""
@@ -166,12 +186,14 @@ class StopReports:
             return "entry"  # js-debug may have moved it meanwhile, and does not know it any more
         return None
 
-    def _reason(self, event: StopEvent, hits: tuple[int, ...]) -> str:
+    def _reason(self, event: StopEvent, seen: Seen) -> str:
         """Return the protocol's reason for what the adapter calls otherwise."""
+        if not seen.hits and self._binding.is_panic(seen.frame):
+            return "exception"
         asked_for = self._program.asked_for
         if event.reason == "step" and asked_for == "pause":
             return "pause"  # by a step out of what it does not show
-        if event.reason == "breakpoint" and asked_for == "step" and not (hits or event.hits):
+        if event.reason == "breakpoint" and asked_for == "step" and not (seen.hits or event.hits):
             return "step"  # to some adapters every stop is one at a breakpoint
         named = self._program.behaviour.reasons
         return named.get(event.description or "") or named.get(event.reason, event.reason)

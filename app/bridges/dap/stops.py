@@ -1,4 +1,4 @@
-"""What stopped a program: several events of one stop brought together, and what is told of it.
+"""What stopped a program: joins the events of one stop into one report.
 
 Owns: which of the events counts, the program's two ways to tell its end. Never: asking the adapter.
 """
@@ -37,8 +37,8 @@ class Stop:
 
     `stopped`: `reason` is the protocol's word (`entry`, `breakpoint`, `step`, `pause`, `exception`, `goto`,
     `data breakpoint`, ...), `description` and `text` are the adapter's, `breakpoint_ids` are ours, `frame`
-    is the protocol's StackFrame at the top with ids of ours, None when the adapter told none. `removed`: the
-    adapter stopped at a breakpoint that it had been told to remove.
+    is the protocol's StackFrame at the top with ids of ours, None without one. `removed`: the
+    adapter stopped at a breakpoint after its removal.
     `running`: it did not stop in time (`timed_out`), or was attached to and runs on.
     `exited`: `exit_code` where it is known. `output` is what came since the last answer that had output,
     bounded; `output_truncated` when a part is left out.
@@ -78,7 +78,7 @@ class StopEvent:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was found out of a stop when it had `count` events: the one that tells most, the adapter's id of
+    """What was found out of a stop when it had `count` events: the most telling one, the adapter's id of
     the thread, the frame at its top, and our ids of the breakpoints that were hit."""
 
     count: int
@@ -90,8 +90,8 @@ class Seen:
 
 @dataclass(slots=True)
 class Standing:
-    """The stop that a program stands at: all its events since it was last let run. `told`: somebody has
-    been told of it. `recorded` are our ids of the breakpoints of which the audit trail has been told."""
+    """The stop that a program stands at: all its events since it was last let run. `reported`: a
+    caller has got it. `recorded` are our ids of the breakpoints that have an audit row for it."""
 
     events: list[StopEvent] = field(default_factory=list)
     reported: bool = False
@@ -109,7 +109,7 @@ class Standing:
 
     @property
     def best(self) -> StopEvent:
-        """The event that tells most; of equals the first."""
+        """The most telling event; of equals the first."""
         return min(self.events, key=lambda event: event.rank)
 
     def hits(self) -> tuple[int, ...]:

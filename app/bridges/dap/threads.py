@@ -17,7 +17,7 @@ USUAL_THREAD = 1
 
 
 async def first_thread(link: Link, seconds: float) -> int | None:
-    """Return the adapter's id of the first thread that it tells of. Raises PeerClosed."""
+    """Return the adapter's id of the first thread that it reports. Raises PeerClosed."""
     try:
         body = await link.ask("threads", {}, seconds)
     except (AdapterRefusal, TimeoutError):

@@ -11,6 +11,7 @@ from app.bridges.processes import proc
 from app.errors import ToolError
 from app.tools.authorisation.cage_policy import Lack, refusal
 from app.tools.debug.call import DebugCall
+from app.tools.debug.effects import runtime_of
 from app.tools.debug.own_processes import LOOPBACK, is_own, listens_only_own, started_by
 
 WITHOUT_PTRACE = "python (debugpy), node and bun (js-debug), ruby (rdbg), bash, java, perl"
@@ -72,7 +73,7 @@ def _is_inside(call: DebugCall, own: frozenset[int]) -> bool:
 
 
 async def _adapter(call: DebugCall) -> ResolvedAdapter:
-    context, runtime = call.context, call.params.runtime or ""
+    context, runtime = call.context, runtime_of(call.params)
     table = call.adapters.table(context.project_id, context.project_root)
     return await call.aside(table.resolve, runtime)
 

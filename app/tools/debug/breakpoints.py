@@ -12,11 +12,13 @@ from app.bridges.dap.manager import Breakpoint as Kept
 from app.bridges.dap.manager import Breakpoints
 from app.errors import ToolError
 from app.tools.debug.call import DebugCall
+from app.tools.debug.conditions import check_condition
 from app.tools.debug.frames import frame_of, scopes_of
-from app.tools.debug.parameters import DebugParams, wrong
+from app.tools.debug.parameters import DebugParams
 from app.tools.debug.results import Breakpoint, DebugResult
 from app.tools.debug.sources import Sources
 from app.tools.debug.variables import find
+from app.tools.debug.wrong_parameter import wrong
 from app.tools.processes.foreign_text import clean, one_line
 
 MAX_TEXT = 2_000
@@ -29,6 +31,7 @@ async def set_breakpoint(call: DebugCall) -> DebugResult:
     """On a line or a function; one that is there already is replaced."""
     params, kept = call.params, call.adapters.breakpoints(call.owner)
     if params.function:
+        await check_condition(call, params.condition, "")
         made = await kept.set_function(
             params.function, condition=_condition(params), hit_count=params.hit_count
         )
@@ -37,6 +40,7 @@ async def set_breakpoint(call: DebugCall) -> DebugResult:
     named = await call.named(params.path)
     if named.is_directory:
         raise wrong("path", f"{named.shown} is a folder; give a file")
+    await check_condition(call, params.condition, named.real.suffix)
     made = await kept.set_line(
         named.real,
         params.line,

@@ -5,8 +5,9 @@ Owns: finding the session, opening the paths that the caller gave. Never: what a
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,10 +15,12 @@ from typing import Any, TypeVar
 from app.bridges.dap.manager import DebugAdapters, DebugOwner, DebugSession
 from app.bridges.pty.manager import TerminalManager
 from app.errors import ToolError
+from app.tools.ast_grep.engine import AstGrep
 from app.tools.contract.call import ToolCallContext
 from app.tools.debug.changed import LocalsMemory
 from app.tools.debug.parameters import DebugParams
 from app.tools.debug.source_lines import SourceLines
+from app.tools.debug.watch_lists import WatchLists
 from app.tools.processes.call_processes import CallProcesses
 from app.tools.processes.foreign_text import clean, clean_value
 from app.tools.project_files.project_files import ProjectFiles
@@ -41,6 +44,8 @@ class Tooling:
     processes: CallProcesses
     lines: SourceLines
     seen: LocalsMemory
+    syntax: AstGrep
+    watches: WatchLists
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,13 @@ class DebugCall:
             context.session_id, context.agent_path, context.project_id, context.project_root
         )
 
+    def apart(self, **changed: object) -> DebugCall:
+        """Return the same call, with other parameters, for a program beside the agent's own session."""
+        other = copy.copy(self)
+        other.params = self.params.model_copy(update=changed)
+        other.owner = replace(self.owner, purpose=self.params.action)
+        return other
+
     @cached_property
     def view(self) -> View:
         return View(self.context, self.workspace.closed_below())
@@ -89,7 +101,7 @@ class DebugCall:
             )
         return session
 
-    async def ask(self, command: str, **arguments: Any) -> dict[str, Any]:
+    async def ask(self, command: str, **arguments: object) -> dict[str, Any]:
         """Ask the adapter, for this action. None among the arguments is left out."""
         given = {name: value for name, value in arguments.items() if value is not None}
         return await self.session.request(self.params.action, command, given)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import orjson
 
 from app.tools.debug.call import DebugCall
-from app.tools.debug.parameters import wrong
 from app.tools.debug.results import DebugResult
+from app.tools.debug.wrong_parameter import wrong
 from app.tools.processes.foreign_text import clean_value
 
 MAX_ARGUMENTS = 200_000

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
+from app.bridges.dap.manager import DebugSession
 from app.errors import ToolError
 from app.tools.debug.call import DebugCall
 from app.tools.debug.frames import frame_of
@@ -20,7 +22,7 @@ from app.tools.processes.foreign_text import clean, one_line
 
 MAX_RESULT = 20_000
 MAX_NAME = 300
-_STRINGS = re.compile(r"\"(?:\\.|[^\"\\])*+(?P<end>\")?+|'(?:\\.|[^'\\])*+(?P<close>')?+", re.DOTALL)
+_STRINGS = re.compile(r"\"(?>(?:\\.|[^\"\\])*)(?P<end>\")?|'(?>(?:\\.|[^'\\])*)(?P<close>')?", re.DOTALL)
 _ASSIGNS = re.compile(
     r"(?<![=!<>~:])=(?![=>~])|:=|(?:<<|>>)=|(?<=\w)(?:\+\+|--)(?!\w)|(?<!\w)(?:\+\+|--)(?=[A-Za-z_])"
 )
@@ -40,26 +42,23 @@ async def evaluate(call: DebugCall) -> DebugResult:
     params, session = call.params, call.session
     expression = (params.expression or "").strip()
     watching = params.context == "watch"
-    behaviour = session.behaviour
-    safe = behaviour.safe_context if watching else None
-    language = "python" if behaviour.name == "debugpy" else session.runtime
-    if watching and certainly_changes(language, expression):
-        raise _refused("it assigns or is no expression")
-    context = (safe or params.context) if watching else behaviour.free_context
-    asked = expression if watching else behaviour.free_prefix + expression
     frame = await frame_of(call)
-    try:
-        answer = await call.ask("evaluate", expression=asked, frameId=frame["id"], context=context)
-    except ToolError as error:
-        if safe is not None and _REFUSED.search(error.message):
-            raise _refused(one_line(error.message, 500)) from None
-        raise
+    if watching:
+        answer = await value_of(call, frame, expression)
+    else:
+        answer = await call.ask(
+            "evaluate",
+            expression=session.behaviour.free_prefix + expression,
+            frameId=frame["id"],
+            context=session.behaviour.free_context,
+        )
     shown = Shown(call)
     reference = reference_of(answer)
     children = None
     if reference and params.depth > 1:
         children = await shown.of_reference(reference, params.depth - 1)
-    warns = watching and safe is None and may_change(language, expression)
+    unwatched = watching and session.behaviour.safe_context is None
+    warns = unwatched and may_change(_language(session), expression)
     return DebugResult(
         result=clean(answer.get("result"), MAX_RESULT),
         type=one_line(answer.get("type"), MAX_NAME) or None,
@@ -68,6 +67,25 @@ async def evaluate(call: DebugCall) -> DebugResult:
         memory_reference=one_line(answer.get("memoryReference"), MAX_NAME) or None,
         warning=_UNCERTAIN.format(adapter=session.adapter) if warns else None,
     )
+
+
+async def value_of(call: DebugCall, frame: dict[str, Any], expression: str) -> dict[str, Any]:
+    """Return the adapter's answer to an expression that only looks. Raises ToolError
+    `side_effects_refused`."""
+    session = call.session
+    safe = session.behaviour.safe_context
+    if certainly_changes(_language(session), expression):
+        raise _refused("it assigns or is no expression")
+    try:
+        return await call.ask("evaluate", expression=expression, frameId=frame["id"], context=safe or "watch")
+    except ToolError as error:
+        if safe is not None and _REFUSED.search(error.message):
+            raise _refused(one_line(error.message, 500)) from None
+        raise
+
+
+def _language(session: DebugSession) -> str:
+    return "python" if session.behaviour.name == "debugpy" else session.runtime
 
 
 def certainly_changes(language: str, expression: str) -> bool:

@@ -11,8 +11,9 @@ from typing import Any
 
 from app.errors import ToolError
 from app.tools.debug.call import DebugCall
-from app.tools.debug.parameters import Scope, wrong
+from app.tools.debug.parameters import Scope
 from app.tools.debug.values import reference_of
+from app.tools.debug.wrong_parameter import wrong
 from app.tools.processes.foreign_text import objects, one_line
 
 MAX_FRAME = 10_000
@@ -47,9 +48,7 @@ class FrameScope:
 async def thread_of(call: DebugCall) -> int:
     """Return the thread that the call means. Raises ToolError `not_stopped` when none has stopped."""
     if call.session.stop.status != "stopped":
-        await call.ask(
-            "threads"
-        )  # so a stop that nobody was told of becomes known, or it is said that none is
+        await call.ask("threads")  # reports a stop that is not reported yet
     wanted = call.params.thread_id
     if wanted is None:
         wanted = call.session.current_thread

@@ -19,7 +19,7 @@ _RANGE = re.compile(r"\[(\d{1,15}):(\d{1,15})\]")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some children, how many there are, and whether the adapter tells no more of them than these."""
+    """Some children, how many there are, and whether the adapter reports no more of them than these."""
 
     rows: list[Raw]
     total: int
@@ -48,7 +48,7 @@ async def page_among(call: DebugCall, children: Sequence[Raw], start: int, count
     buckets = await _buckets(call, children)
     if not buckets:
         length = next((one.length for one in children if one.length is not None), len(rows))
-        cut = any(one.tells_that_it_is_cut for one in children)
+        cut = any(one.is_cut_note for one in children)
         return Page(rows[start : start + count], max(length, len(rows)) if cut else len(rows), cut)
     elements = [one for one in rows if one.bare.isdecimal()]
     others = [one for one in rows if not one.bare.isdecimal()]  # attributes of a class of the program's own

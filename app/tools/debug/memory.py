@@ -12,9 +12,9 @@ from typing import Any
 from app.errors import ToolError
 from app.tools.debug.call import DebugCall
 from app.tools.debug.frames import frame_of
-from app.tools.debug.parameters import wrong
 from app.tools.debug.results import DebugResult, Instruction
 from app.tools.debug.sources import Sources
+from app.tools.debug.wrong_parameter import wrong
 from app.tools.processes.foreign_text import objects, one_line, whole_number
 
 MAX_TEXT = 300

@@ -1,6 +1,6 @@
 """Which running programs an agent has started itself, by its own commands.
 
-Owns: telling that of a process, and of whoever listens on a port, by what the kernel says. Never:
+Owns: deciding that for a process, and for the listener on a port, by data of the kernel. Never:
 starting or stopping one.
 """
 
@@ -42,6 +42,18 @@ def is_own(pid: int, own: frozenset[int]) -> bool:
         if pid <= 1:
             return False
     return False
+
+
+def machine_number(terminals: TerminalManager, context: ToolCallContext, pid: int) -> int | None:
+    """Return the process that a caller names, as the machine knows it; of a caged caller one of its own
+    commands, also by its number in the cage. None for another one. Blocking."""
+    if context.cage is None:
+        return pid if proc.process(pid) is not None else None
+    own = started_by(terminals, context)
+    if is_own(pid, own):
+        return pid
+    inside = (one.pid for one in proc.processes() if is_own(one.pid, own))
+    return next((one for one in inside if proc.inner_number(one) == pid), None)
 
 
 def listens_only_own(port: int, own: frozenset[int]) -> bool:

@@ -6,28 +6,31 @@ a parameter's value means to an adapter.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
-from app.errors import RPC_INVALID_PARAMS, ToolError
+from app.bridges.dap.manager import Mode
 from app.tools.contract.definition import (
     Boolean,
-    Effects,
     Integer,
     NaturalNumber,
     PositiveInteger,
     ToolParams,
     WholeText,
 )
-from app.tools.debug.own_processes import LOOPBACK
+from app.tools.debug.program_command import read_command
+from app.tools.debug.project_test import Runner, read_test
+from app.tools.debug.wrong_parameter import wrong
 
-NAME = "debug"
 Action = Literal[
     "launch",
     "attach",
+    "why",
+    "trace",
+    "run_to",
+    "hang",
     "set_breakpoint",
     "remove_breakpoint",
     "list_breakpoints",
@@ -36,6 +39,7 @@ Action = Literal[
     "data_breakpoint_info",
     "set_data_breakpoint",
     "remove_data_breakpoint",
+    "set_exceptions",
     "step_into",
     "step_over",
     "step_out",
@@ -45,6 +49,7 @@ Action = Literal[
     "threads",
     "scopes",
     "variables",
+    "set_variable",
     "evaluate",
     "disassemble",
     "read_memory",
@@ -60,15 +65,15 @@ Scope = Literal["local", "closure", "global", "registers"]
 MAX_ARGUMENTS = 256
 MAX_VARIABLES = 64
 MAX_NAME = 500
+MAX_INPUT = 200_000
 MAX_BYTES = 65_536
 MAX_INSTRUCTIONS = 1_000
 MAX_DEPTH = 5
 MAX_SHOWN = 1_000
 MIN_TIMEOUT_MS, MAX_TIMEOUT_MS = 100, 600_000
-STARTING_MS, WAITING_MS = 60_000, 30_000
-PROGRAMS = frozenset({"c", "cpp", "rust", "zig"})
-"""Runtimes whose script is itself the program that runs."""
-
+STARTING_MS, WAITING_MS, RUNNING_MS = 60_000, 30_000, 120_000
+RUNS: frozenset[str] = frozenset({"why", "trace", "run_to"})
+"""Actions that run a program, or go on with one, for a purpose."""
 LOOKS: frozenset[str] = frozenset(
     {"list_breakpoints", "stack_trace", "threads", "scopes", "variables", "disassemble", "read_memory"}
     | {"modules", "loaded_sources"}
@@ -76,11 +81,14 @@ LOOKS: frozenset[str] = frozenset(
 """What may run side by side; everything else is done in the order in which it was asked for."""
 
 _REQUIRED: Mapping[str, tuple[str, ...]] = {
-    "launch": ("runtime", "script"),
     "attach": ("runtime",),
+    "trace": ("at",),
+    "run_to": ("path", "line"),
     "set_instruction_breakpoint": ("instruction_reference",),
     "remove_instruction_breakpoint": ("instruction_reference",),
     "data_breakpoint_info": ("name",),
+    "set_exceptions": ("exceptions",),
+    "set_variable": ("name", "value"),
     "set_data_breakpoint": ("data_id",),
     "remove_data_breakpoint": ("data_id",),
     "evaluate": ("expression",),
@@ -94,6 +102,7 @@ _AT_MOST: Mapping[str, int] = {
     "instruction_count": MAX_INSTRUCTIONS,
     "depth": MAX_DEPTH,
     "limit": MAX_SHOWN,
+    "max_hits": 2_000,
     "levels": MAX_SHOWN,
     "port": 65_535,
 }
@@ -121,26 +130,63 @@ _Environment = Annotated[dict[str, _Long], Field(max_length=MAX_VARIABLES), Afte
 _Arguments = Annotated[list[_Long], Field(max_length=MAX_ARGUMENTS)]
 
 
+class TracePoint(ToolParams):
+    path: _Path = Field(description="The file.")
+    line: PositiveInteger = Field(description="Line, from 1.")
+    expressions: Annotated[list[_Long], Field(min_length=1, max_length=20)] = Field(
+        description="What to evaluate there."
+    )
+    condition: _Long | None = Field(default=None, description="Only where this is true.")
+
+
 class DebugParams(ToolParams):
     action: Action = Field(description="What to do.")
     runtime: _Short | None = Field(
-        default=None, description='launch, attach: "python", "node", "bun", "go", "c", "cpp", "rust", ...'
+        default=None,
+        description='launch, attach, hang: "python", "node", "bun", "go", "c", "cpp", "rust", ...',
     )
     script: _Path | None = Field(
         default=None,
         description="launch: the entry point, relative to the project; of a compiled language the built "
         "program.",
     )
+    test: _Path | None = Field(
+        default=None,
+        description='launch: one test in place of script: "tests/test_a.py::test_x", '
+        '"pkg.test_a.Case.test_x", "pkg/a_test.go::TestX", "src/lib.rs::tests::name", "a.test.js::name".',
+    )
+    runner: Runner | None = Field(
+        default=None,
+        description="With test: what runs it. Default: pytest, unittest, node, go or cargo, by its file.",
+    )
     args: _Arguments | None = Field(default=None, description="launch: arguments to the program.")
     env: _Environment | None = Field(default=None, description="launch: further environment variables.")
     stop_on_entry: Boolean = Field(default=True, description="launch: pause on the first line.")
-    cwd: _Path = Field(default=".", description="launch: working directory, relative to the project.")
+    cwd: _Path | None = Field(
+        default=None,
+        description="launch: working directory, relative to the project. Default: its root, or the topmost "
+        "folder above the script that your cage shows.",
+    )
+    input: Annotated[_Text, Field(max_length=MAX_INPUT)] | None = Field(
+        default=None, description="launch: what the program reads from its standard input."
+    )
+    exceptions: Mode | None = Field(
+        default=None,
+        description="launch, set_exceptions: which exceptions stop the program: none; uncaught (the "
+        "default); user: also those that leave the project's code for a library; raised: each that comes to "
+        "the project's code. Kept for later launches.",
+    )
+    exception_types: Annotated[list[_Short], Field(max_length=20)] | None = Field(
+        default=None, description="With exceptions: only of these classes, by name."
+    )
     port: PositiveInteger | None = Field(default=None, description="attach: the debug port.")
     host: Annotated[_Text, Field(max_length=253)] = Field(
         default="localhost", description="attach: host to connect to."
     )
     pid: PositiveInteger | None = Field(
-        default=None, description="attach: the process, instead of port, where the adapter can."
+        default=None,
+        description="attach: the process, instead of port, where the adapter can. hang: a process that "
+        "hangs, in place of the session's program.",
     )
     path: _Path | None = Field(default=None, description="set_breakpoint, remove_breakpoint: the file.")
     line: PositiveInteger | None = Field(
@@ -182,7 +228,10 @@ class DebugParams(ToolParams):
         default="watch", description="evaluate: watch only looks; repl may change the program."
     )
     name: Annotated[_Text, Field(max_length=2_000)] | None = Field(
-        default=None, description="data_breakpoint_info: the variable, as expand names it."
+        default=None, description="data_breakpoint_info, set_variable: the variable, as expand names it."
+    )
+    value: _Long | None = Field(
+        default=None, description="set_variable: an expression of the program's language."
     )
     data_id: _Long | None = Field(
         default=None, description="set_data_breakpoint, remove_data_breakpoint: from data_breakpoint_info."
@@ -221,7 +270,22 @@ class DebugParams(ToolParams):
     allow_partial: Boolean = Field(default=False, description="write_memory: some of it is better than none.")
     start_module: NaturalNumber | None = Field(default=None, description="modules: how many to skip.")
     module_count: PositiveInteger | None = Field(default=None, description="modules: how many to return.")
-    command: _Short | None = Field(default=None, description="custom_request: the request's command.")
+    command: _Long | None = Field(
+        default=None,
+        description="custom_request: the request's command. why, trace, run_to: a command line in place of "
+        "test or script, such as `python app.py --port 1`.",
+    )
+    show: Annotated[list[_Long], Field(max_length=20)] | None = Field(
+        default=None,
+        description="launch, continue, steps, run_to: expressions that each stop shows from now on; [] for "
+        "none.",
+    )
+    at: Annotated[list[TracePoint], Field(min_length=1, max_length=20)] | None = Field(
+        default=None, description="trace: where to look."
+    )
+    max_hits: PositiveInteger = Field(
+        default=200, description="trace: after how many hits the program is ended, at most 2000."
+    )
     arguments: dict[str, Any] | None = Field(default=None, description="custom_request: its arguments.")
     terminate_debuggee: Boolean | None = Field(
         default=None,
@@ -236,19 +300,15 @@ class DebugParams(ToolParams):
     @property
     def seconds(self) -> float:
         """How long to wait for a stop."""
-        usual = STARTING_MS if self.action in {"launch", "attach"} else WAITING_MS
+        usual = RUNNING_MS if self.action in RUNS else WAITING_MS
+        if self.action in {"launch", "attach"}:
+            usual = STARTING_MS
         wanted = usual if self.timeout is None else self.timeout
         return min(max(wanted, MIN_TIMEOUT_MS), MAX_TIMEOUT_MS) / 1000
 
 
-def wrong(field: str, problem: str) -> ToolError:
-    """Return the error for one wrong parameter."""
-    return ToolError(
-        "invalid_params",
-        f"{NAME}: {field}: {problem}",
-        detail={"fields": {field: problem}},
-        rpc_code=RPC_INVALID_PARAMS,
-    )
+def _is_missing(value: object) -> bool:
+    return value is None or value == ""
 
 
 def check(params: DebugParams) -> None:
@@ -256,7 +316,7 @@ def check(params: DebugParams) -> None:
     parameters contradict each other."""
     action = params.action
     for name in _REQUIRED.get(action, ()):
-        if getattr(params, name) in {None, ""}:
+        if _is_missing(getattr(params, name)):
             raise wrong(name, f"is required for {action}")
     for name, most in _AT_MOST.items():
         value = getattr(params, name)
@@ -264,15 +324,46 @@ def check(params: DebugParams) -> None:
             raise wrong(name, f"is {value}; at most {most}")
     if action in {"set_breakpoint", "remove_breakpoint"}:
         _check_place(params)
-    if action == "attach":
+    _check_beginning(params)
+
+
+def _check_beginning(params: DebugParams) -> None:
+    """Check what begins a session."""
+    if params.action in {"launch", "why", "trace"} or (params.action == "run_to" and names_program(params)):
+        _check_program(params)
+    if params.action == "attach":
         if params.port is None and params.pid is None:
             raise wrong("port", "is required for attach, or pid in its place")
         if params.port is not None and params.pid is not None:
             raise wrong("pid", "give either port or pid")
         if not params.host.strip():
             raise wrong("host", "is empty; leave it out for localhost")
-    if not params.cwd:
-        raise wrong("cwd", "is empty; leave it out for the project's root")
+    if params.exception_types and params.exceptions is None:
+        raise wrong("exceptions", "is required with exception_types")
+    if params.cwd == "":
+        raise wrong("cwd", "is empty; leave it out for the usual one")
+
+
+def _check_program(params: DebugParams) -> None:
+    if params.command is not None and params.action == "launch":
+        raise wrong("command", "is for why, trace and run_to; give runtime and script")
+    given = [one for one in ("test", "script", "command") if getattr(params, one) is not None]
+    if len(given) > 1:
+        raise wrong(given[0], f"give either {' or '.join(given)}")
+    if params.test is not None:
+        read_test(params.test, params.runner)
+        return
+    if params.command is not None:
+        read_command(params.command, params.runtime)
+        return
+    for name in ("runtime", "script"):
+        if _is_missing(getattr(params, name)):
+            raise wrong(name, f"is required for {params.action}, or test in place of both")
+
+
+def names_program(params: DebugParams) -> bool:
+    """Tell whether a call says what to start."""
+    return any(one is not None for one in (params.test, params.script, params.command))
 
 
 def _check_place(params: DebugParams) -> None:
@@ -284,37 +375,5 @@ def _check_place(params: DebugParams) -> None:
             raise wrong("log_message", "is for a breakpoint on a line; give path and line")
         return
     for name in ("path", "line"):
-        if getattr(params, name) in {None, ""}:
+        if _is_missing(getattr(params, name)):
             raise wrong(name, f"is required for {action}, or function in place of path and line")
-
-
-def effects_of(params: DebugParams) -> Effects:
-    """Return what a call touches. What is launched is judged like a command line."""
-    action, alone = params.action, params.action not in LOOKS
-    if action == "launch" and params.script:
-        folder = params.cwd or "."
-        return Effects(
-            reads=(params.script, folder),
-            exclusive=True,
-            commands=(command_line(params),),
-            directory=folder,
-            environment=tuple((params.env or {}).items()),
-        )
-    if action == "attach" and params.port is not None:
-        address = (f"{params.host}:{params.port}",)
-        if params.host in LOOPBACK:
-            return Effects(exclusive=True, own_hosts=address)
-        return Effects(exclusive=True, hosts=address)
-    if action in {"set_breakpoint", "remove_breakpoint"} and params.path:
-        return Effects(reads=(params.path,), exclusive=True)
-    return Effects(exclusive=alone)
-
-
-def command_line(params: DebugParams) -> str:
-    """Return how a shell would start the program: `python app.py --port 3000`, `./build/app`."""
-    script = params.script or ""
-    if params.runtime in PROGRAMS:
-        words = [script if "/" in script else f"./{script}"]
-    else:
-        words = [params.runtime or "", script]
-    return shlex.join([*words, *(params.args or ())])

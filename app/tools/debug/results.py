@@ -16,10 +16,87 @@ from app.tools.contract.definition import ToolResult
 class Thread(ToolResult):
     id: int
     name: str
+    function: str | None = Field(default=None, description="The first frame in the project.")
+    path: str | None = None
+    line: int | None = None
+
+
+class ExceptionShown(ToolResult):
+    type: str | None = None
+    message: str | None = None
+
+
+class Local(ToolResult):
+    name: str
+    value: str
+
+
+class ProjectFrame(ToolResult):
+    """A frame in the project's own code."""
+
+    function: str | None = None
+    path: str | None = None
+    line: int | None = None
+    source: str | None = Field(default=None, description="The line there.")
+    locals: list[Local] | None = None
+
+
+class Awaited(ToolResult):
+    """What a thread waits for."""
+
+    kind: str = Field(description="lock, thread, condition, channel, sleep, input, ...")
+    name: str | None = Field(default=None, description="As the source names it.")
+    thread: str | None = Field(default=None, description="The thread that has it, or is to end.")
+
+
+class HungThread(ToolResult):
+    id: int | None = None
+    name: str
+    moves: bool | None = Field(default=None, description="Whether it has got further meanwhile.")
+    waits_for: Awaited | None = None
+    frames: list[ProjectFrame] | None = Field(
+        default=None, description="Of the project, the innermost first; else the top ones."
+    )
+
+
+class Watched(ToolResult):
+    expression: str
+    value: str | None = None
+    error: str | None = None
+
+
+class TraceRow(ToolResult):
+    """What changed at a hit."""
+
+    hit: int
+    values: dict[str, str]
+
+
+class TraceColumn(ToolResult):
+    """An expression over all hits."""
+
+    expression: str
+    first: str
+    last: str
+    count: int
+    distinct: int
+    min: float | None = Field(default=None, description="Where all values are numbers.")
+    max: float | None = None
+
+
+class TracedLine(ToolResult):
+    path: str
+    line: int
+    hits: int
+    rows: list[TraceRow] | None = None
+    rows_left_out: int | None = None
+    columns: list[TraceColumn] | None = Field(default=None, description="Where there are many rows.")
 
 
 class Location(ToolResult):
     """Where the program stands. What the caller may not read has its path and line only."""
+
+    frame_id: int | None = Field(default=None, description="Of an exception's first frame in the project.")
 
     path: str | None = None
     line: int | None = None
@@ -132,6 +209,26 @@ class DebugResult(ToolResult):
     changed: list[Change] | None = Field(
         default=None, description="Local variables of the top frame that are new or changed."
     )
+    exception: ExceptionShown | None = None
+    raised_in: Frame | None = Field(
+        default=None, description="Where the program stands, when that is not in the project."
+    )
+    locals: list[Local] | None = Field(
+        default=None, description="Of an exception's first frame in the project."
+    )
+    shown: list[Watched] | None = Field(default=None, description="The watch list.")
+    outcome: str | None = Field(
+        default=None,
+        description="why: failed, passed or timed_out; trace: exited, max_hits or timed_out; hang: deadlock, "
+        "waiting or busy.",
+    )
+    hung: list[HungThread] | None = Field(default=None, description="All threads, deadlocked ones first.")
+    deadlock: list[str] | None = Field(default=None, description="Threads that wait for each other.")
+    project_frames: list[ProjectFrame] | None = None
+    trace: list[TracedLine] | None = None
+    hits: int | None = None
+    exceptions: str | None = None
+    exception_types: list[str] | None = None
     output: str | None = Field(default=None, description="What the program wrote since the last stop.")
     verified: bool | None = None
     actual_line: int | None = None
@@ -156,6 +253,7 @@ class DebugResult(ToolResult):
     variables: list[Variable] | None = None
     total: int | None = Field(default=None, description="How many there are, also where not all are shown.")
     result: str | None = None
+    was: str | None = Field(default=None, description="The value before set_variable.")
     type: str | None = None
     expandable: bool | None = None
     children: list[Variable] | None = None

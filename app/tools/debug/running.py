@@ -5,16 +5,23 @@ Owns: these actions and what they answer. Never: the protocol; the session does 
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import Literal
 
-from app.bridges.dap.manager import AttachRequest, DebugSession, LaunchRequest, Stop
+from app.bridges.dap.manager import AttachRequest, DebugSession, Stop
+from app.errors import ToolError
 from app.tools.debug.admission import check_attach, check_launch
 from app.tools.debug.call import DebugCall
+from app.tools.debug.conditions import check_condition
 from app.tools.debug.debugger_cage import cage_for, reads_of
+from app.tools.debug.exception_stop import locals_of
 from app.tools.debug.inspection import threads_or_none
-from app.tools.debug.parameters import wrong
+from app.tools.debug.parameters import names_program
+from app.tools.debug.program_start import request_for
 from app.tools.debug.results import DebugResult
 from app.tools.debug.stopping import result_of
+from app.tools.debug.wrong_parameter import wrong
 
 _STEPS: dict[str, Literal["in", "over", "out"]] = {
     "step_into": "in",
@@ -25,24 +32,10 @@ _STEPS: dict[str, Literal["in", "over", "out"]] = {
 
 async def launch(call: DebugCall) -> DebugResult:
     """Start the program, and answer at its first stop."""
-    params = call.params
-    assert params.runtime and params.script
     await check_launch(call)
-    script, folder = await call.named(params.script), await call.named(params.cwd)
-    if not folder.is_directory:
-        raise wrong("cwd", f"{folder.shown} is no folder")
-    request = LaunchRequest(
-        runtime=params.runtime,
-        program=script.real,
-        cwd=folder.real,
-        args=tuple(params.args or ()),
-        env=dict(params.env or {}),
-        stop_on_entry=params.stop_on_entry,
-        cage=cage_for(call),
-        reads=reads_of(call),
-    )
+    request = await request_for(call)
     session, stop = await call.adapters.launch(
-        call.owner, request, seconds=params.seconds, progress=call.context.ports.progress
+        call.owner, request, seconds=call.params.seconds, progress=call.context.ports.progress
     )
     return await _begun(call, session, stop)
 
@@ -88,6 +81,41 @@ async def _left_out(call: DebugCall, session: DebugSession) -> str | None:
     return (
         f"Not set, for {session.adapter} does not offer what they need: breakpoint {', '.join(lines[:20])}."
     )
+
+
+async def run_to(call: DebugCall) -> DebugResult:
+    """Go on with the program, or start one, to a line, and look at what is there. The breakpoint for it is
+    gone again afterwards; one of the agent's own in that line stays."""
+    params, kept = call.params, call.adapters.breakpoints(call.owner)
+    assert params.path and params.line
+    named = await call.named(params.path)
+    if named.is_directory:
+        raise wrong("path", f"{named.shown} is a folder; give a file")
+    await check_condition(call, params.condition, named.real.suffix)
+    own = any(one.path == named.real and one.line == params.line for one in await kept.listed())
+    if not own:
+        await kept.set_line(named.real, params.line, condition=params.condition or None)
+    try:
+        result = await (_started(call) if names_program(params) else proceed(call))
+    finally:
+        if not own:
+            with suppress(ToolError):
+                await kept.remove_line(named.real, params.line)
+    if not own and result.breakpoint_id is not None:
+        result = result.model_copy(update={"breakpoint_id": None, "stopped_reason": "run_to"})
+    frame = call.session.stop.frame
+    if result.status == "stopped" and result.locals is None and frame is not None:
+        result = result.model_copy(update={"locals": await locals_of(call, frame), "changed": None})
+    return result
+
+
+async def _started(call: DebugCall) -> DebugResult:
+    await check_launch(call)
+    request = replace(await request_for(call), stop_on_entry=False)
+    session, stop = await call.adapters.launch(
+        call.owner, request, seconds=call.params.seconds, progress=call.context.ports.progress
+    )
+    return await _begun(call, session, stop)
 
 
 async def proceed(call: DebugCall) -> DebugResult:

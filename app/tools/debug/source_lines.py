@@ -35,6 +35,13 @@ class SourceLines:
             return None
         return lines[number - 1] if 1 <= number <= len(lines) else None
 
+    def text(self, workspace: Workspace, path: str) -> str:
+        """Return a whole file; nothing where there is none to be had. Blocking."""
+        try:
+            return "\n".join(self._lines(workspace, path))
+        except (ToolError, OSError):
+            return ""
+
     def _lines(self, workspace: Workspace, path: str) -> tuple[str, ...]:
         with workspace.open(path) as opened:
             status = opened.status

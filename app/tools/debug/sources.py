@@ -7,10 +7,12 @@ Never: asking the adapter; nor the content of a file that the caller may not rea
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from app.tools.debug.call import DebugCall, shown_path
+from app.tools.debug.imported_names import imported_names
 from app.tools.debug.results import Frame, Location, Source
 from app.tools.processes.foreign_text import clean, one_line, whole_number
 from app.tools.project_files.view import Verdict
@@ -19,6 +21,19 @@ MAX_NAME = 300
 MAX_PATH = 4_096
 MAX_PREVIEW = 300
 MAX_ADDRESS = 100
+_RUST_HASH = re.compile(r"::h[0-9a-f]{16}(?![0-9A-Za-z_])")
+_RUST_SIGNS = {
+    "u7b": "{",
+    "u7d": "}",
+    "u20": " ",
+    "u27": "'",
+    "LT": "<",
+    "GT": ">",
+    "RF": "&",
+    "BP": "*",
+    "C": ",",
+}
+_RUST_SIGN = re.compile(rf"\$({'|'.join(_RUST_SIGNS)})\$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +87,7 @@ class Sources:
         if not isinstance(frame, dict):
             return None
         seen, line = self.of(frame.get("source")), whole_number(frame.get("line"))
-        name = one_line(frame.get("name"), MAX_NAME) or None
+        name = function_name(one_line(frame.get("name"), MAX_NAME)) or None
         address = one_line(frame.get("instructionPointerReference"), MAX_ADDRESS) or None
         if seen is None or not line:
             return Location(function=name, address=address)
@@ -93,7 +108,7 @@ class Sources:
         readable = seen is not None and seen.is_readable
         return Frame(
             id=number,
-            name=one_line(frame.get("name"), MAX_NAME) or "?",
+            name=function_name(one_line(frame.get("name"), MAX_NAME)) or "?",
             path=seen.shown if seen is not None else None,
             line=line or None if seen is not None else None,
             column=_column(frame) if readable and line else None,
@@ -118,6 +133,14 @@ class Sources:
         text = self._call.tooling.lines.line(self._call.workspace, path, line)
         return None if text is None else _preview(text)
 
+    def imported(self, frame: dict[str, Any]) -> frozenset[str]:
+        """Return the names that the imports of a frame's file bind; none of a file that may not be read."""
+        seen = self.of(frame.get("source"))
+        if seen is None or seen.parts is None or not seen.is_readable:
+            return frozenset()
+        text = self._call.tooling.lines.text(self._call.workspace, "./" + "/".join(seen.parts))
+        return imported_names(text, os.path.splitext(seen.parts[-1])[1])
+
     def _judge(self, text: str) -> Seen:
         parts = self._below(text)
         if parts is None:
@@ -135,6 +158,17 @@ class Sources:
         return None
 
 
+def function_name(name: str) -> str:
+    """Return the name of a function without what the compiler of Rust adds to it, and with the signs that it
+    writes otherwise."""
+    plain = _RUST_HASH.sub("", name)
+    if "$" not in plain or "::" not in plain:
+        return plain
+    return (
+        _RUST_SIGN.sub(lambda found: _RUST_SIGNS[found[1]], plain).replace("::_{", "::{").replace("..", "::")
+    )
+
+
 def _column(frame: dict[str, Any]) -> int | None:
     """Return the column from 0; adapters count from 1, and say 0 for none."""
     column = whole_number(frame.get("column"))
@@ -142,7 +176,7 @@ def _column(frame: dict[str, Any]) -> int | None:
 
 
 def _preview(text: str) -> str:
-    """Keep the indentation: it tells where in its block a line is."""
+    """Keep the indentation: it shows where in its block a line is."""
     plain = text.rstrip().expandtabs(4)
     indentation = len(plain) - len(plain.lstrip())
     return " " * min(indentation, 40) + clean(plain.lstrip(), MAX_PREVIEW)

@@ -21,7 +21,6 @@ MAX_FETCHED = 10_000
 MAX_DIGITS = 15
 TAKEN_AT_ONCE = 200
 """More variables than that are taken apart in a thread: cleaning 3,000 long ones takes 0.2 s."""
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _DIGITS = re.compile(r"\d+")
 _INDEX = re.compile(r"\.?(?:\[(\d{1,15})\]|(\d{1,15}))(?=[.\[]|$)")
 _SIGILS = "@:$%&"
@@ -47,7 +46,7 @@ class Raw:
 
     @property
     def length(self) -> int | None:
-        """The length of the container that debugpy tells as one of its children."""
+        """The length of the container, which debugpy reports as one of its children."""
         is_length = (
             self.name == "len()" and not self.reference and self.value.isdecimal() and len(self.value) < 16
         )
@@ -59,14 +58,14 @@ class Raw:
         return self.name == "more" and self.type in {"MoreItems", "MoreItemsRange"} and self.reference > 0
 
     @property
-    def tells_that_it_is_cut(self) -> bool:
-        """Whether it says that debugpy tells no more of a container."""
+    def is_cut_note(self) -> bool:
+        """Whether it says that debugpy reports no more of a container."""
         return self.name == "Unable to handle:" and not self.reference
 
     @property
     def is_made_up(self) -> bool:
         """Whether it is no variable of the program at all."""
-        return self.is_group or self.length is not None or self.stands_for_more or self.tells_that_it_is_cut
+        return self.is_group or self.length is not None or self.stands_for_more or self.is_cut_note
 
     @property
     def bare(self) -> str:
@@ -168,6 +167,6 @@ def _index_length(rest: str, child: Raw) -> int:
 
 
 def leading_index(rest: str) -> tuple[int, int] | None:
-    """Return the number that a path goes on with (`[3]`, `.3`), and how much of it that takes."""
+    """Return the index at which a path continues (`[3]`, `.3`), and its length in the path."""
     found = _INDEX.match(rest)
     return None if found is None else (int(found[1] or found[2]), found.end())

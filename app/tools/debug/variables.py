@@ -174,7 +174,7 @@ async def _step_into(call: DebugCall, rest: str, children: list[Raw], within: in
 
 
 async def _beyond(call: DebugCall, raw: Raw, children: list[Raw], rest: str) -> Step | None:
-    """Return the element that a path goes on with, when it is further back in a long list."""
+    """Return the element at which a path continues, when it is further back in a long list."""
     index = leading_index(rest)
     if index is None:
         return None
@@ -184,7 +184,7 @@ async def _beyond(call: DebugCall, raw: Raw, children: list[Raw], rest: str) -> 
 
 async def _captured_names(call: DebugCall, frame: dict[str, Any]) -> frozenset[str]:
     """Return the names that a function has from those around it, for an adapter that lists them among
-    the local ones: Python's. No names where that cannot be told."""
+    the local ones: Python's. No names where that is unknown."""
     source, line = frame.get("source"), frame.get("line")
     path = source.get("path") if isinstance(source, dict) else None
     if call.session.behaviour.name != "debugpy" or not isinstance(path, str) or type(line) is not int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.bridges.dap.manager import Declared
-from tests.debug_adapters import adapter_path, built
+from tests.driver.debug_adapters import adapter_path, built
 
 _C = r"""
 #include <signal.h>
@@ -28,7 +28,7 @@ import os, signal, subprocess, time
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
     signal.signal(number, signal.SIG_IGN)
 child = subprocess.Popen(["sleep", "600"], start_new_session=True)
-print("deaf", os.getpid(), "child", child.pid, flush=True)
+print(f"deaf {os.getpid()} child {child.pid}", flush=True)
 while True:
     time.sleep(0.01)
 """

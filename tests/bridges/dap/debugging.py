@@ -27,7 +27,7 @@ from app.bridges.dap.manager import (
 from app.bridges.processes.process import ChildProcesses
 from app.errors import ToolError
 from tests.bridges.conftest import children_of, until
-from tests.debug_adapters import ROOT, debug_environment
+from tests.driver.debug_adapters import ROOT, debug_environment
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_debug_adapter.py"
 QUICK = DebugLimits(

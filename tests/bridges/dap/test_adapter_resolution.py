@@ -56,7 +56,7 @@ def declared(runtime: str, **more: Any) -> Declared:
     return Declared(runtime=runtime, **more)
 
 
-@pytest.mark.requirement("R5.adapters.python", "R5.adapters.order")
+@pytest.mark.requirement("debugger.adapters.python", "debugger.adapters.order")
 def test_python_needs_nothing_that_is_not_packaged(machine: Machine) -> None:
     found = machine.resolve("python")
     assert found.command[0] == sys.executable and Path(found.command[-1]).is_file()
@@ -65,7 +65,7 @@ def test_python_needs_nothing_that_is_not_packaged(machine: Machine) -> None:
     assert found.env["PATH"] == str(machine.bin)
 
 
-@pytest.mark.requirement("R5.adapters.python")
+@pytest.mark.requirement("debugger.adapters.python")
 @pytest.mark.parametrize("folder", [".venv", "venv"])
 def test_python_programs_run_in_the_virtual_environment_of_their_project(
     machine: Machine, folder: str
@@ -79,7 +79,7 @@ def test_python_programs_run_in_the_virtual_environment_of_their_project(
     assert machine.resolve("python", chosen).interpreter == (str(machine.bin / "python3.12"), "-X", "dev")
 
 
-@pytest.mark.requirement("R5.adapters.order")
+@pytest.mark.requirement("debugger.adapters.order")
 def test_the_first_candidate_that_is_installed_is_taken(machine: Machine) -> None:
     machine.has("ruby", "rdbg3.1")
     assert machine.resolve("ruby").program == machine.bin / "rdbg3.1"
@@ -89,7 +89,7 @@ def test_the_first_candidate_that_is_installed_is_taken(machine: Machine) -> Non
     assert found.interpreter == (str(machine.bin / "ruby"),)
 
 
-@pytest.mark.requirement("R5.adapters.order")
+@pytest.mark.requirement("debugger.adapters.order")
 def test_the_project_file_goes_before_the_local_config_before_the_table(machine: Machine) -> None:
     machine.has("ruby", "rdbg", "mine", "theirs")
     local = (declared("ruby", adapter=("mine", "--serve"), launch={"a": 1}),)
@@ -101,7 +101,7 @@ def test_the_project_file_goes_before_the_local_config_before_the_table(machine:
     assert (found.source, found.program, dict(found.launch)) == ("project", machine.bin / "theirs", {})
 
 
-@pytest.mark.requirement("R5.adapters.untrusted")
+@pytest.mark.requirement("debugger.adapters.untrusted")
 def test_nothing_is_taken_from_relative_entries_or_from_the_project(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,7 +123,7 @@ def test_nothing_is_taken_from_relative_entries_or_from_the_project(
     assert found.env["PATH"] == str(machine.bin)
 
 
-@pytest.mark.requirement("R5.adapters.declared")
+@pytest.mark.requirement("debugger.adapters.declared")
 def test_a_command_of_the_project_file_may_be_in_the_project_or_absolute(machine: Machine) -> None:
     inside = program(machine.root / "tools" / "adapter")
     for word in ("tools/adapter", "./tools/adapter", str(inside)):
@@ -138,7 +138,7 @@ def test_a_command_of_the_project_file_may_be_in_the_project_or_absolute(machine
         assert "the project file" in refused.message and "dap.adapters" in refused.message
 
 
-@pytest.mark.requirement("R5.adapters.declared")
+@pytest.mark.requirement("debugger.adapters.declared")
 def test_a_command_of_the_local_config_is_never_relative_to_a_project(machine: Machine) -> None:
     program(machine.root / "tools" / "adapter")
     local = (declared("odd", adapter=("tools/adapter",)),)
@@ -147,7 +147,7 @@ def test_a_command_of_the_local_config_is_never_relative_to_a_project(machine: M
     assert machine.resolve("odd", local=(declared("odd", adapter=("~/bin/adapter",)),)).program == home
 
 
-@pytest.mark.requirement("R5.adapters.declared")
+@pytest.mark.requirement("debugger.adapters.declared")
 def test_the_three_entries_of_the_documented_example(machine: Machine) -> None:
     machine.has("bun", "node", "js-debug-adapter")
     table = machine.table(
@@ -164,7 +164,7 @@ def test_the_three_entries_of_the_documented_example(machine: Machine) -> None:
     assert "--listen" not in python.command and python.command == machine.resolve("python").command
 
 
-@pytest.mark.requirement("R5.adapters.declared")
+@pytest.mark.requirement("debugger.adapters.declared")
 def test_debugpy_of_another_environment_is_its_adapter(machine: Machine) -> None:
     program(machine.home / "env" / "bin" / "debugpy")
     mine = declared("python", adapter=("~/env/bin/debugpy", "--listen", "0"))
@@ -178,7 +178,7 @@ def test_debugpy_of_another_environment_is_its_adapter(machine: Machine) -> None
     assert found.behaviour.name == "debugpy"
 
 
-@pytest.mark.requirement("R5.adapters.declared")
+@pytest.mark.requirement("debugger.adapters.declared")
 def test_a_runtime_that_is_not_built_in_has_the_adapter_of_its_type(machine: Machine) -> None:
     machine.has("deno", "js-debug-adapter")
     found = machine.resolve("deno", declared("deno", command=("deno", "run", "-A"), type="pwa-node"))
@@ -188,7 +188,7 @@ def test_a_runtime_that_is_not_built_in_has_the_adapter_of_its_type(machine: Mac
     assert machine.refusal("deno", declared("deno", command=("deno",))).code == "runtime_not_supported"
 
 
-@pytest.mark.requirement("R5.adapters.declared")
+@pytest.mark.requirement("debugger.adapters.declared")
 def test_an_adapter_that_nobody_knows_is_taken_as_it_is(machine: Machine) -> None:
     machine.has("other", "lldb-dap-19")
     found = machine.resolve("php", declared("php", adapter=("other",), type="php", launch={"port": 9003}))
@@ -200,12 +200,12 @@ def test_an_adapter_that_nobody_knows_is_taken_as_it_is(machine: Machine) -> Non
     assert known.behaviour.name == "lldb-dap"
 
 
-@pytest.mark.requirement("R5.adapters.absent")
+@pytest.mark.requirement("debugger.adapters.absent")
 @pytest.mark.parametrize(
     ("present", "first"),
     [(("apt-get",), "apt"), (("gem",), "gem"), (("apt-get", "gem"), "apt"), ((), "apt")],
 )
-def test_the_way_to_install_that_fits_this_system_is_told_first(
+def test_the_way_to_install_that_fits_this_system_is_reported_first(
     machine: Machine, present: tuple[str, ...], first: str
 ) -> None:
     machine.has("ruby", *present)
@@ -220,8 +220,8 @@ def test_the_way_to_install_that_fits_this_system_is_told_first(
     assert refused.message.endswith(f"Install it: {install[first]}")
 
 
-@pytest.mark.requirement("R5.adapters.absent")
-def test_an_interpreter_that_is_not_there_is_told(machine: Machine) -> None:
+@pytest.mark.requirement("debugger.adapters.absent")
+def test_an_interpreter_that_is_not_there_is_reported(machine: Machine) -> None:
     machine.has("js-debug-adapter")
     refused = machine.refusal("bun")
     assert refused.code == "debug_adapter_not_found"
@@ -231,7 +231,7 @@ def test_an_interpreter_that_is_not_there_is_told(machine: Machine) -> None:
     assert "`bunx`" in refused.message
 
 
-@pytest.mark.requirement("R5.adapters.absent")
+@pytest.mark.requirement("debugger.adapters.absent")
 def test_a_runtime_that_nobody_knows_is_an_error(machine: Machine) -> None:
     refused = machine.refusal("klingon")
     assert refused.code == "runtime_not_supported"
@@ -239,8 +239,8 @@ def test_a_runtime_that_nobody_knows_is_an_error(machine: Machine) -> None:
     assert "python" in refused.message and "dap.adapters" in refused.message
 
 
-@pytest.mark.requirement("R5.adapters.absent")
-def test_a_program_that_is_no_adapter_is_told_apart(machine: Machine) -> None:
+@pytest.mark.requirement("debugger.adapters.absent")
+def test_a_program_that_is_no_adapter_is_recognised(machine: Machine) -> None:
     machine.has("gdb", "perl", "mcp-debugger")
     assert "has no module Perl::LanguageServer" in machine.refusal("perl").message
     module = machine.bin.parent / "share" / "perl5" / "Perl" / "LanguageServer.pm"
@@ -253,7 +253,7 @@ def test_a_program_that_is_no_adapter_is_told_apart(machine: Machine) -> None:
     assert machine.resolve("c").program == machine.bin / "gdb"
 
 
-@pytest.mark.requirement("R5.adapters.order")
+@pytest.mark.requirement("debugger.adapters.order")
 def test_adapters_inside_of_another_package_are_found(machine: Machine) -> None:
     package = machine.home / "lib" / "node_modules" / "@debugmcp" / "mcp-debugger" / "dist"
     (machine.bin / "mcp-debugger").symlink_to(program(package / "cli", "#!/usr/bin/env node\n"))

@@ -32,7 +32,24 @@ from app.errors import ToolError
 WANTED = {"python", "node", "bun", "bash", "perl", "ruby", "java", "c", "cpp", "rust", "zig", "go"}
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 OF_LAUNCH = {
-    *("script", "args", "cwd", "env", "env_list", "stop_on_entry", "root", "interpreter", "runtime"),
+    *(
+        "script",
+        "args",
+        "cwd",
+        "env",
+        "env_list",
+        "program",
+        "stdio",
+        "gdb_options",
+        "lldb_commands",
+        "quiet_commands",
+        "module",
+        "skipped",
+        "stop_on_entry",
+        "root",
+        "interpreter",
+        "runtime",
+    ),
     *(
         "runtime_args",
         "main_class",
@@ -88,13 +105,13 @@ def values(adapter: ResolvedAdapter, script: Path, *args: str, **more: Any) -> d
     return launch_values(adapter, script=script, args=args, stop_on_entry=True, **given)
 
 
-@pytest.mark.requirement("R5.adapters.table")
+@pytest.mark.requirement("debugger.adapters.table")
 def test_there_are_twelve_runtimes() -> None:
     assert set(RUNTIMES) == WANTED
     assert all(RUNTIMES[name].runtime == name for name in WANTED)
 
 
-@pytest.mark.requirement("R5.adapters.table")
+@pytest.mark.requirement("debugger.adapters.table")
 @pytest.mark.parametrize(("entry", "one"), CANDIDATES, ids=[_id(*pair) for pair in CANDIDATES])
 def test_each_candidate_has_a_behaviour_and_a_way_to_install_it(
     entry: RuntimeEntry, one: AdapterCandidate
@@ -108,7 +125,7 @@ def test_each_candidate_has_a_behaviour_and_a_way_to_install_it(
         assert entry.install
 
 
-@pytest.mark.requirement("R5.adapters.table")
+@pytest.mark.requirement("debugger.adapters.table")
 @pytest.mark.parametrize("behaviour", BEHAVIOURS.values(), ids=lambda one: one.name)
 def test_what_is_said_of_an_adapter_agrees_with_itself(behaviour: AdapterBehaviour) -> None:
     assert behaviour.adapter_id and behaviour.launch
@@ -126,7 +143,7 @@ def test_what_is_said_of_an_adapter_agrees_with_itself(behaviour: AdapterBehavio
     assert re.compile(behaviour.chatter) and re.compile(behaviour.dropped_arguments)
 
 
-@pytest.mark.requirement("R5.adapters.table", "R5.cage.inspector")
+@pytest.mark.requirement("debugger.adapters.table", "debugger.cage.inspector")
 def test_which_adapters_need_ptrace_is_known() -> None:
     without = {name for name, entry in RUNTIMES.items() if not _needs_ptrace(entry)}
     assert without == {"python", "node", "bun", "ruby", "bash", "perl", "java"}
@@ -136,7 +153,7 @@ def _needs_ptrace(entry: RuntimeEntry) -> bool:
     return any(BEHAVIOURS[one.behaviour].uses_ptrace for one in entry.candidates)
 
 
-@pytest.mark.requirement("R5.adapters.table")
+@pytest.mark.requirement("debugger.adapters.table")
 @pytest.mark.parametrize(
     ("words", "name"),
     [
@@ -156,7 +173,7 @@ def test_an_adapter_is_known_by_the_words_of_its_command(words: tuple[str, ...],
     assert (found.name if found is not None else None) == name
 
 
-@pytest.mark.requirement("R5.adapters.table")
+@pytest.mark.requirement("debugger.adapters.table")
 @pytest.mark.parametrize(
     ("name", "adapter"),
     [
@@ -172,7 +189,7 @@ def test_an_adapter_is_known_by_the_type_of_the_launch_request(name: str, adapte
     assert (found.name if found is not None else None) == adapter
 
 
-@pytest.mark.requirement("R5.adapters.table")
+@pytest.mark.requirement("debugger.adapters.table")
 def test_a_template_keeps_types_and_leaves_out_what_is_not_known(tmp_path: Path) -> None:
     script = tmp_path / "a.py"
     adapter = resolved("python", interpreter=("/venv/bin/python", "-X", "dev"))
@@ -185,7 +202,7 @@ def test_a_template_keeps_types_and_leaves_out_what_is_not_known(tmp_path: Path)
     assert "python" not in launch_arguments(bare, values(bare, script))
 
 
-@pytest.mark.requirement("R5.adapters.declared")
+@pytest.mark.requirement("debugger.adapters.declared")
 def test_what_is_declared_wins_over_the_template_and_may_have_placeholders(tmp_path: Path) -> None:
     more = {"justMyCode": True, "pathMappings": [{"localRoot": "{root}/src", "remoteRoot": "{unknown}"}]}
     adapter = resolved("python", **more)
@@ -194,7 +211,7 @@ def test_what_is_declared_wins_over_the_template_and_may_have_placeholders(tmp_p
     assert asked["pathMappings"] == [{"localRoot": f"{tmp_path}/src"}]
 
 
-@pytest.mark.requirement("R5.adapters.declared")
+@pytest.mark.requirement("debugger.adapters.declared")
 def test_arguments_that_an_adapter_gives_itself_are_dropped(tmp_path: Path) -> None:
     script = tmp_path / "a.ts"
     adapter = resolved("bun", interpreter=("/bin/bun", "--inspect-brk=0", "--smol", "--inspect-wait"))
@@ -207,7 +224,7 @@ def test_arguments_that_an_adapter_gives_itself_are_dropped(tmp_path: Path) -> N
     assert "sourceMapPathOverrides" not in plain
 
 
-@pytest.mark.requirement("R5.adapters.transports")
+@pytest.mark.requirement("debugger.adapters.transports")
 def test_a_program_may_be_a_part_of_the_adapters_command(tmp_path: Path) -> None:
     script = tmp_path / "a.rb"
     adapter = resolved("ruby", interpreter=("/bin/ruby", "-W0"))
@@ -219,7 +236,7 @@ def test_a_program_may_be_a_part_of_the_adapters_command(tmp_path: Path) -> None
     assert launch_request(perl, stop_on_entry=True) == "launch"
 
 
-@pytest.mark.requirement("R5.adapters.compiled")
+@pytest.mark.requirement("debugger.adapters.compiled")
 @pytest.mark.parametrize(
     ("runtime", "name", "words"),
     [("c", "main.c", ("-g", "main.c")), ("cpp", "a.cc", ("-g", "a.cc")), ("rust", "a.rs", ("-g", "a.rs"))],
@@ -236,7 +253,7 @@ def test_a_source_file_of_a_compiled_language_is_no_program(
     assert refused.message.endswith(script.stem)
 
 
-@pytest.mark.requirement("R5.adapters.compiled")
+@pytest.mark.requirement("debugger.adapters.compiled")
 def test_neither_a_folder_nor_a_text_is_a_built_program(tmp_path: Path) -> None:
     text = tmp_path / "run"
     text.write_text("#!/bin/sh\n")
@@ -248,7 +265,7 @@ def test_neither_a_folder_nor_a_text_is_a_built_program(tmp_path: Path) -> None:
     assert launch_arguments(adapter, values(adapter, text))["program"] == str(text)
 
 
-@pytest.mark.requirement("R5.adapters.compiled")
+@pytest.mark.requirement("debugger.adapters.compiled")
 def test_go_is_built_by_its_debugger(tmp_path: Path) -> None:
     adapter = resolved("go")
     for name, mode in (("main.go", "debug"), ("a_test.go", "test"), ("program", "exec")):
@@ -257,7 +274,7 @@ def test_go_is_built_by_its_debugger(tmp_path: Path) -> None:
     assert launch_arguments(adapter, values(adapter, tmp_path))["mode"] == "debug"
 
 
-@pytest.mark.requirement("R5.adapters.compiled")
+@pytest.mark.requirement("debugger.adapters.compiled")
 def test_java_is_found_where_it_was_compiled_to(tmp_path: Path) -> None:
     source = tmp_path / "src" / "org" / "demo" / "Main.java"
     source.parent.mkdir(parents=True)
@@ -274,7 +291,7 @@ def test_java_is_found_where_it_was_compiled_to(tmp_path: Path) -> None:
     assert entry_functions(RUNTIMES["java"], source) == ("org.demo.Main.main",)
 
 
-@pytest.mark.requirement("R5.tool.attach")
+@pytest.mark.requirement("debugger.tool.attach")
 def test_attach_is_by_port_or_by_process_id_as_the_adapter_can(tmp_path: Path) -> None:
     def asked(runtime: str, *, port: int | None = None, pid: int | None = None) -> dict[str, Any]:
         adapter = resolved(runtime)
@@ -292,7 +309,7 @@ def test_attach_is_by_port_or_by_process_id_as_the_adapter_can(tmp_path: Path) -
     assert "launch the program instead" in refused.value.message
 
 
-@pytest.mark.requirement("R5.adapters.declared")
+@pytest.mark.requirement("debugger.adapters.declared")
 def test_an_adapter_that_nobody_knows_is_asked_in_the_usual_words(tmp_path: Path) -> None:
     adapter = resolved("python", replace(UNKNOWN_ADAPTER, name="other"))
     asked = launch_arguments(adapter, values(adapter, tmp_path / "a.py", "1"))

@@ -12,7 +12,7 @@ from app.states import DebugState
 PLAIN = AdapterBehaviour(name="plain", adapter_id="plain")
 
 
-@pytest.mark.requirement("R5.capabilities.overrides")
+@pytest.mark.requirement("debugger.capabilities.overrides")
 def test_what_is_known_of_an_adapter_wins_over_what_it_says() -> None:
     told = {
         "supportsModulesRequest": True,
@@ -45,7 +45,7 @@ def test_what_is_known_of_an_adapter_wins_over_what_it_says() -> None:
     need(known, lies, "lies", "custom_request", "ownRequest")
 
 
-@pytest.mark.requirement("R5.state.actions")
+@pytest.mark.requirement("debugger.state.actions")
 @pytest.mark.parametrize(
     ("state", "legal"),
     [

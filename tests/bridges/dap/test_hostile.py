@@ -100,7 +100,7 @@ async def whole_story(place: Place) -> Stop:
     ],
     ids=lambda way: " ".join(way) or "good",
 )
-@pytest.mark.requirement("R5.peer.tolerant")
+@pytest.mark.requirement("debugger.peer.tolerant")
 async def test_odd_ways_do_not_matter(hostile: Open, way: tuple[str, ...]) -> None:
     async with hostile(*way) as place, asyncio.timeout(SOON):
         if "threads=no" in way:
@@ -110,7 +110,7 @@ async def test_odd_ways_do_not_matter(hostile: Open, way: tuple[str, ...]) -> No
             await whole_story(place)
 
 
-@pytest.mark.requirement("R5.failure.launch")
+@pytest.mark.requirement("debugger.failure.launch")
 @pytest.mark.parametrize(
     ("way", "words"),
     [
@@ -154,7 +154,7 @@ async def test_a_launch_that_fails_says_why_and_leaves_nothing(
         assert again.code == "debug_launch_failed"
 
 
-@pytest.mark.requirement("R5.failure.crash")
+@pytest.mark.requirement("debugger.failure.crash")
 @pytest.mark.parametrize("half", [(), ("--half-answer",)], ids=["", "half"])
 @pytest.mark.parametrize(
     "command", ["stackTrace", "variables", "evaluate", "setBreakpoints", "continue", "next", "threads"]
@@ -189,7 +189,7 @@ async def test_a_crash_ends_the_session_and_launch_works_again(
         assert (stop.status, stop.frame and stop.frame["line"]) == ("stopped", 4), stop
 
 
-@pytest.mark.requirement("R5.failure.crash")
+@pytest.mark.requirement("debugger.failure.crash")
 async def test_a_crash_while_the_program_runs_ends_the_wait(hostile: Open) -> None:
     async with hostile("--crash-after", "0.4") as place, asyncio.timeout(SOON):
         place.put("program.hostile", "loop\n")
@@ -201,7 +201,7 @@ async def test_a_crash_while_the_program_runs_ends_the_wait(hostile: Open) -> No
         assert session.state is DebugState.ENDED
 
 
-@pytest.mark.requirement("R5.hostile.answers")
+@pytest.mark.requirement("debugger.hostile.answers")
 @pytest.mark.parametrize("command", ["stackTrace", "scopes", "variables", "evaluate", "threads"])
 async def test_a_request_without_an_answer_is_given_up(hostile: Open, command: str) -> None:
     limits = replace(QUICK, request_seconds=0.4, frame_seconds=0.3)
@@ -218,7 +218,7 @@ async def test_a_request_without_an_answer_is_given_up(hostile: Open, command: s
         assert (stop.status, stop.exit_code) == ("exited", 3)
 
 
-@pytest.mark.requirement("R5.hostile.answers")
+@pytest.mark.requirement("debugger.hostile.answers")
 @pytest.mark.parametrize("command", ["continue", "next", "pause", "setBreakpoints"])
 async def test_what_moves_the_program_and_is_not_answered_is_given_up(hostile: Open, command: str) -> None:
     limits = replace(QUICK, request_seconds=0.4, frame_seconds=0.3)
@@ -239,7 +239,7 @@ async def test_what_moves_the_program_and_is_not_answered_is_given_up(hostile: O
         assert session.state is DebugState.ENDED and not any(lives(pid) for pid in place.pids())
 
 
-@pytest.mark.requirement("R5.hostile.answers")
+@pytest.mark.requirement("debugger.hostile.answers")
 @pytest.mark.parametrize(
     "kind",
     ["mixed", "objects", "far", "deep", "null", "number", "string", "list", "empty", "long", "many"],
@@ -263,7 +263,7 @@ async def test_answers_of_any_shape_do_no_harm(hostile: Open, kind: str) -> None
         assert await session.disconnect(terminate=True) is True
 
 
-@pytest.mark.requirement("R5.stop.once")
+@pytest.mark.requirement("debugger.stop.once")
 async def test_stopped_events_without_end_do_not_keep_the_program(hostile: Open) -> None:
     async with hostile("--stops", "3", "--stop-for-ever", "5000") as place, asyncio.timeout(4 * SOON):
         session = await begun(place)
@@ -276,8 +276,8 @@ async def test_stopped_events_without_end_do_not_keep_the_program(hostile: Open)
         assert (stop.status, stop.exit_code) == ("exited", 3), stop
 
 
-@pytest.mark.requirement("R5.stop.timeout")
-async def test_a_stop_that_is_never_told_is_a_program_that_runs(hostile: Open) -> None:
+@pytest.mark.requirement("debugger.stop.timeout")
+async def test_a_stop_that_is_never_reported_is_a_program_that_runs(hostile: Open) -> None:
     async with hostile("--no-stops", "--exit", "never", "--deaf") as place, asyncio.timeout(SOON):
         session, stop = await place.launch(place.root / "program.hostile", seconds=0.5)
         assert (stop.status, stop.timed_out) == ("running", True)
@@ -295,7 +295,7 @@ async def test_half_of_an_end_is_an_end(hostile: Open, half: str) -> None:
         assert session.state is DebugState.EXITED
 
 
-async def test_an_end_that_is_not_told_is_a_program_that_runs(hostile: Open) -> None:
+async def test_an_end_that_is_not_reported_is_a_program_that_runs(hostile: Open) -> None:
     async with hostile("--silent-end") as place, asyncio.timeout(SOON):
         session = await begun(place)
         stop = await session.resume(seconds=0.5)
@@ -303,7 +303,7 @@ async def test_an_end_that_is_not_told_is_a_program_that_runs(hostile: Open) -> 
         assert "three" in stop.output
 
 
-@pytest.mark.requirement("R5.stop.output")
+@pytest.mark.requirement("debugger.stop.output")
 @pytest.mark.parametrize("way", [("--flood", "100000"), ("--flood-bytes", "50000000")])
 async def test_a_flood_of_output_is_bounded_and_lets_others_have_the_loop(
     hostile: Open, way: tuple[str, ...]
@@ -323,7 +323,7 @@ async def test_a_flood_of_output_is_bounded_and_lets_others_have_the_loop(
         assert longest < 0.5
 
 
-@pytest.mark.requirement("R5.stop.output")
+@pytest.mark.requirement("debugger.stop.output")
 async def test_output_without_end_can_be_paused(hostile: Open) -> None:
     async with hostile("--endless-output") as place, asyncio.timeout(30):
         session = await begun(place)
@@ -331,10 +331,13 @@ async def test_output_without_end_can_be_paused(hostile: Open) -> None:
         assert (stop.status, stop.timed_out) == ("running", True)
         stop = await session.pause(seconds=20)
         assert (stop.status, stop.reason) == ("stopped", "pause"), stop
-        assert stop.output_truncated and len(stop.output) < 40_000
+        while not stop.output_truncated:  # on a busy machine little is written in half a second
+            await session.resume(seconds=0.5)
+            stop = await session.pause(seconds=20)
+        assert len(stop.output) < 40_000
 
 
-@pytest.mark.requirement("R5.hostile.answers")
+@pytest.mark.requirement("debugger.hostile.answers")
 async def test_huge_variables_are_taken(hostile: Open) -> None:
     async with hostile("--huge", "3000") as place, asyncio.timeout(30):
         session = await begun(place)
@@ -342,7 +345,7 @@ async def test_huge_variables_are_taken(hostile: Open) -> None:
         assert len(body["variables"]) == 3002
 
 
-@pytest.mark.requirement("R5.session.descendants")
+@pytest.mark.requirement("debugger.session.descendants")
 @pytest.mark.parametrize(
     "way",
     [
@@ -375,9 +378,9 @@ async def test_however_an_adapter_takes_its_end_all_of_it_is_gone(
         assert await begun(place)
 
 
-@pytest.mark.requirement("R5.session.end")
+@pytest.mark.requirement("debugger.session.end")
 @pytest.mark.parametrize("moment", ["initialize", "launch", "configurationDone", "stackTrace", "continue"])
-async def test_closing_at_any_moment_tells_who_waits_and_leaves_nothing(hostile: Open, moment: str) -> None:
+async def test_closing_at_any_moment_ends_every_wait_and_leaves_nothing(hostile: Open, moment: str) -> None:
     async with hostile("--hang-at", moment, "--deaf", "--children", "2") as place, asyncio.timeout(SOON):
 
         async def work() -> None:
@@ -393,7 +396,7 @@ async def test_closing_at_any_moment_tells_who_waits_and_leaves_nothing(hostile:
         assert not any(lives(pid) for pid in place.pids())
 
 
-@pytest.mark.requirement("R5.session.end")
+@pytest.mark.requirement("debugger.session.end")
 @pytest.mark.parametrize("moment", ["initialize", "launch", "configurationDone", "stackTrace"])
 async def test_a_launch_whose_caller_is_gone_leaves_nothing(hostile: Open, moment: str) -> None:
     async with hostile("--hang-at", moment, "--deaf", "--children", "2") as place, asyncio.timeout(SOON):

@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from app.bridges.dap.manager import DebugOwner, Declared
+from app.bridges.processes.child import Child
 from app.bridges.processes.child_starter import ChildStarter
-from app.bridges.processes.process import Child
 from app.errors import ToolError
 from app.states import DebugState
 from tests.bridges.conftest import until
 from tests.bridges.dap.debugging import open_place
-from tests.debug_adapters import FIXTURES, adapter_path, copy_of, line_of
+from tests.driver.debug_adapters import FIXTURES, adapter_path, copy_of, line_of
 
 ORDERS = FIXTURES / "python" / "orders.py"
 TWO_LINES = "first = 1\nsecond = first + 1\nprint(second)\n"
 
 
-@pytest.mark.requirement("R5.order.handshake")
-@pytest.mark.requirement("R5.order.late")
+@pytest.mark.requirement("debugger.order.handshake")
+@pytest.mark.requirement("debugger.order.late")
 async def test_a_program_stops_on_entry(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("two.py", TWO_LINES)
@@ -44,7 +44,7 @@ async def test_a_program_stops_on_entry(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.requirement("R5.order.before")
+@pytest.mark.requirement("debugger.order.before")
 async def test_breakpoints_set_before_launch_are_kept_and_bound(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("two.py", TWO_LINES)
@@ -61,7 +61,7 @@ async def test_breakpoints_set_before_launch_are_kept_and_bound(tmp_path: Path) 
         ]
 
 
-@pytest.mark.requirement("R5.order.early")
+@pytest.mark.requirement("debugger.order.early")
 async def test_an_adapter_that_answers_the_launch_before_it_is_initialized(tmp_path: Path) -> None:
     adapter_path("bash-dap")
     async with open_place(tmp_path, copy_of("bash", tmp_path)) as place:
@@ -76,7 +76,7 @@ async def test_an_adapter_that_answers_the_launch_before_it_is_initialized(tmp_p
         assert (stop.status, stop.exit_code) == ("exited", 0) and "owes 550" in stop.output
 
 
-@pytest.mark.requirement("R5.order.handshake")
+@pytest.mark.requirement("debugger.order.handshake")
 @pytest.mark.parametrize("stop_on_entry", [True, False])
 async def test_a_program_that_is_over_at_once(tmp_path: Path, stop_on_entry: bool) -> None:
     async with open_place(tmp_path, FIXTURES / "python") as place:
@@ -89,8 +89,8 @@ async def test_a_program_that_is_over_at_once(tmp_path: Path, stop_on_entry: boo
         assert session.state is DebugState.EXITED
 
 
-@pytest.mark.requirement("R5.order.error")
-async def test_what_the_adapter_refuses_to_launch_is_told_in_its_words(tmp_path: Path) -> None:
+@pytest.mark.requirement("debugger.order.error")
+async def test_what_the_adapter_refuses_to_launch_is_reported_in_its_words(tmp_path: Path) -> None:
     entry = Declared(runtime="python", launch={"console": "nowhere"})
     async with open_place(tmp_path, declared=[entry]) as place:
         problem = await place.refused_launch(place.put("two.py", TWO_LINES), runtime="python")
@@ -100,8 +100,8 @@ async def test_what_the_adapter_refuses_to_launch_is_told_in_its_words(tmp_path:
         assert place.events("session_started") == [] == place.events("session_ended")
 
 
-@pytest.mark.requirement("R5.failure.launch")
-async def test_an_adapter_that_cannot_run_is_told_with_its_last_words(tmp_path: Path) -> None:
+@pytest.mark.requirement("debugger.failure.launch")
+async def test_an_adapter_that_cannot_run_is_reported_with_its_last_words(tmp_path: Path) -> None:
     broken = (sys.executable, "-c", "import sys; sys.exit('it wants to be left alone')")
     entry = Declared(runtime="broken", adapter=broken)
     async with open_place(tmp_path, declared=[entry]) as place:
@@ -130,7 +130,7 @@ async def test_a_program_that_does_not_compile_says_where(tmp_path: Path) -> Non
         assert "SyntaxError" in said and "line 2" in said
 
 
-@pytest.mark.requirement("R5.session.one")
+@pytest.mark.requirement("debugger.session.one")
 async def test_one_session_for_each_agent_and_agents_beside_each_other(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("two.py", TWO_LINES)
@@ -148,7 +148,7 @@ async def test_one_session_for_each_agent_and_agents_beside_each_other(tmp_path:
         assert place.debugging.session(place.owner) is again
 
 
-@pytest.mark.requirement("R5.session.one")
+@pytest.mark.requirement("debugger.session.one")
 async def test_of_two_launches_at_once_one_is_refused(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("two.py", TWO_LINES)
@@ -159,7 +159,7 @@ async def test_of_two_launches_at_once_one_is_refused(tmp_path: Path) -> None:
         assert [one.code for one in refused] == ["dap_session_active"]
 
 
-@pytest.mark.requirement("R5.breakpoints.restart")
+@pytest.mark.requirement("debugger.breakpoints.restart")
 async def test_an_exited_program_is_launched_again_with_its_breakpoints(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("two.py", TWO_LINES)
@@ -189,7 +189,7 @@ async def test_a_launch_that_is_called_off_leaves_nothing(tmp_path: Path) -> Non
         assert stop.reason == "entry"
 
 
-@pytest.mark.requirement("R5.session.run_end")
+@pytest.mark.requirement("debugger.session.run_end")
 async def test_a_run_that_ends_while_a_program_is_launched_ends_that(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("two.py", TWO_LINES)
@@ -201,7 +201,7 @@ async def test_a_run_that_ends_while_a_program_is_launched_ends_that(tmp_path: P
         assert place.debugging.session(place.owner) is None
 
 
-@pytest.mark.requirement("R5.session.run_end", "R5.session.one")
+@pytest.mark.requirement("debugger.session.run_end", "debugger.session.one")
 async def test_a_run_that_ends_before_its_session_is_made_launches_nothing(tmp_path: Path) -> None:
     """And what the next run launches waits for that."""
     async with open_place(tmp_path) as place:
@@ -257,7 +257,7 @@ class OwnTerminals:
         return self.programs[-1]
 
 
-@pytest.mark.requirement("R5.order.terminal")
+@pytest.mark.requirement("debugger.order.terminal")
 async def test_a_program_that_wants_a_terminal_gets_one(tmp_path: Path) -> None:
     entry = Declared(runtime="python", launch={"console": "integratedTerminal"})
     terminals = OwnTerminals()
@@ -272,15 +272,15 @@ async def test_a_program_that_wants_a_terminal_gets_one(tmp_path: Path) -> None:
         assert in_terminal.closed and in_terminal.child.is_gone
 
 
-@pytest.mark.requirement("R5.order.terminal")
-async def test_without_terminals_the_adapter_is_told_so(tmp_path: Path) -> None:
+@pytest.mark.requirement("debugger.order.terminal")
+async def test_without_terminals_the_adapter_does_not_ask_for_one(tmp_path: Path) -> None:
     entry = Declared(runtime="python", launch={"console": "integratedTerminal"})
     async with open_place(tmp_path, declared=[entry]) as place:
         problem = await place.refused_launch(place.put("two.py", TWO_LINES), runtime="python")
         assert problem.code == "debug_launch_failed"
 
 
-@pytest.mark.requirement("R5.order.children")
+@pytest.mark.requirement("debugger.order.children")
 async def test_a_child_process_is_debugged_in_the_same_session(tmp_path: Path) -> None:
     async with open_place(tmp_path, FIXTURES / "python") as place:
         program = FIXTURES / "python" / "child_process.py"

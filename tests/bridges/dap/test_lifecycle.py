@@ -24,11 +24,12 @@ from app.errors import ToolError
 from tests.bridges.conftest import children_of, descriptors, started_from_here, until
 from tests.bridges.dap.deaf_programs import DEAF
 from tests.bridges.dap.debugging import Place, lives, open_place
-from tests.debug_adapters import ROOT, adapter_path, built, copy_of
+from tests.driver.debug_adapters import ROOT, adapter_path, built, copy_of
+from tests.driver.rounds import rounds
 
-SESSIONS = 190
+SESSIONS = rounds(60, 190)
 AT_A_TIME = 3
-DAEMONS = 10
+DAEMONS = rounds(4, 10)
 ENDED = ("dap_session_ended", "not_stopped", "not_running", "debug_launch_failed", "debug_request_failed")
 
 
@@ -70,7 +71,7 @@ async def deaf(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         yield place, name
 
 
-@pytest.mark.requirement("R5.session.descendants")
+@pytest.mark.requirement("debugger.session.descendants")
 async def test_disconnect_ends_a_program_that_takes_no_hint_and_its_children(deaf: tuple[Place, str]) -> None:
     place, name = deaf
     session, processes = await deaf_at_work(place, name)
@@ -80,7 +81,7 @@ async def test_disconnect_ends_a_program_that_takes_no_hint_and_its_children(dea
     assert [one["reason"] for one in place.events("session_ended")] == ["disconnect"]
 
 
-@pytest.mark.requirement("R5.session.run_end")
+@pytest.mark.requirement("debugger.session.run_end")
 async def test_the_end_of_the_run_ends_it_too(deaf: tuple[Place, str]) -> None:
     place, name = deaf
     _, processes = await deaf_at_work(place, name)
@@ -90,7 +91,7 @@ async def test_the_end_of_the_run_ends_it_too(deaf: tuple[Place, str]) -> None:
     assert [one["reason"] for one in place.events("session_ended")] == ["run_ended"]
 
 
-@pytest.mark.requirement("R5.failure.crash")
+@pytest.mark.requirement("debugger.failure.crash")
 async def test_an_adapter_that_is_killed_takes_the_program_with_it(deaf: tuple[Place, str]) -> None:
     place, name = deaf
     session, processes = await deaf_at_work(place, name)
@@ -198,7 +199,7 @@ def family_of(session: DebugSession) -> set[int]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.requirement("R5.session.random")
+@pytest.mark.requirement("debugger.session.random")
 async def test_sessions_ended_at_random_points_leave_nothing(tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     root = copy_of("python", tmp_path)
@@ -308,7 +309,7 @@ def marked(pid: int) -> set[int]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.requirement("R5.session.killed")
+@pytest.mark.requirement("debugger.session.killed")
 async def test_daemons_killed_at_random_points_leave_nothing(tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     chance = random.Random(seed)
@@ -321,7 +322,7 @@ async def test_daemons_killed_at_random_points_leave_nothing(tmp_path: Path) -> 
             assert process.poll() is None, seed
 
 
-@pytest.mark.requirement("R5.session.killed")
+@pytest.mark.requirement("debugger.session.killed")
 @pytest.mark.parametrize("name", DEAF)
 async def test_a_killed_daemon_leaves_no_program_that_takes_no_hint(tmp_path: Path, name: str) -> None:
     DEAF[name].declared(name)
@@ -340,7 +341,7 @@ def state_of(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0].decode()
 
 
-@pytest.mark.requirement("R5.session.detach")
+@pytest.mark.requirement("debugger.session.detach")
 @pytest.mark.parametrize("way", ["disconnect", "end_run", "aclose"])
 @pytest.mark.parametrize("name", ["lldb-dap", "gdb", "codelldb"])
 async def test_what_was_attached_to_runs_on(tmp_path: Path, name: str, way: str) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from app.bridges.dap.peer import MAX_REFUSAL, AdapterRefusal, DapPeer, RequestRefused
-from app.bridges.processes.process import Child, ChildProcesses
+from app.bridges.processes.child import Child
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.rpc.message_stream import PeerClosed
 from tests.bridges.conftest import ENVIRONMENT, until
 
@@ -118,7 +119,7 @@ async def no_future_is_forgotten(caplog: pytest.LogCaptureFixture) -> AsyncItera
     assert not [record for record in caplog.records if record.name == "asyncio"]
 
 
-@pytest.mark.requirement("R5.peer.tolerant")
+@pytest.mark.requirement("debugger.peer.tolerant")
 async def test_bodies_that_are_missing_or_wrong_are_empty_and_missing_success_is_success(talk: Any) -> None:
     script = """
 for fields in ({"success": True}, {"success": True, "body": None}, {"success": True, "body": [1]},
@@ -138,7 +139,7 @@ echo()
         assert it.told == [("bare", {}), ("odd", {})]
 
 
-@pytest.mark.requirement("R5.peer.tolerant")
+@pytest.mark.requirement("debugger.peer.tolerant")
 async def test_answers_out_of_order_twice_and_to_nobody_go_where_they_belong(talk: Any) -> None:
     script = """
 asked = [receive() for _ in range(50)]
@@ -156,7 +157,7 @@ echo()
         assert await it.peer.request("m", {"n": -1}) == {"n": -1}
 
 
-@pytest.mark.requirement("R5.peer.tolerant")
+@pytest.mark.requirement("debugger.peer.tolerant")
 async def test_events_come_in_order_and_before_the_answer_to_initialize_too(talk: Any) -> None:
     script = """
 message = receive()
@@ -243,7 +244,7 @@ async def test_what_cannot_be_sent_is_refused_and_does_no_harm(talk: Any) -> Non
         assert await it.peer.request("m", {"n": 1}) == {"n": 1}
 
 
-@pytest.mark.requirement("R5.peer.hostile")
+@pytest.mark.requirement("debugger.peer.hostile")
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
@@ -283,7 +284,7 @@ async def test_a_launch_that_nobody_waits_for_fails_silently(talk: Any) -> None:
         gc.collect()
 
 
-async def test_a_cancelled_request_is_forgotten_and_told_to_adapters_that_want_it(talk: Any) -> None:
+async def test_a_cancelled_request_is_forgotten_and_sent_to_adapters_that_want_it(talk: Any) -> None:
     script = """
 first = receive()
 second = receive()
@@ -306,7 +307,7 @@ echo()
         assert await it.peer.request("m", {"n": 5}) == {"n": 5}
 
 
-@pytest.mark.requirement("R5.peer.hostile")
+@pytest.mark.requirement("debugger.peer.hostile")
 async def test_what_the_adapter_asks_is_answered_however_it_numbers_it(
     talk: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -348,7 +349,7 @@ echo()
         assert refused[9]["body"]["error"]["format"] == "no (such) thing"
 
 
-@pytest.mark.requirement("R5.peer.hostile")
+@pytest.mark.requirement("debugger.peer.hostile")
 async def test_what_the_adapter_asks_is_worked_on_side_by_side_up_to_a_bound(talk: Any) -> None:
     script = """
 for number in range(70):
@@ -373,7 +374,7 @@ echo()
         await until(lambda: it.told[1:] == [("rest", {"good": 64})])
 
 
-@pytest.mark.requirement("R5.peer.hostile")
+@pytest.mark.requirement("debugger.peer.hostile")
 async def test_a_flood_of_events_lets_others_have_the_loop(talk: Any) -> None:
     script = """
 receive()
@@ -395,7 +396,7 @@ echo()
         assert longest < 0.05
 
 
-@pytest.mark.requirement("R5.peer.hostile")
+@pytest.mark.requirement("debugger.peer.hostile")
 async def test_an_adapter_that_does_not_read_is_given_up_within_bounds(talk: Any) -> None:
     async with talk("time.sleep(600)") as it:
         asked = it.peer.send("m")

@@ -54,7 +54,7 @@ def test_what_is_written_arrives(ends: tuple[socket.socket, PromptStream]) -> No
     assert sender.recv(100) == b"answer"
 
 
-@pytest.mark.requirement("R5.real.debugpy")
+@pytest.mark.requirement("debugger.real.debugpy")
 def test_no_answer_waits_for_a_delayed_acknowledgement(tmp_path: Path) -> None:
     script = tmp_path / "turns.py"
     script.write_text("total = 0\nfor turn in range(1000):\n    total += turn\n")

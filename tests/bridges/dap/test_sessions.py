@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from app.bridges.dap.manager import AttachRequest, DebugOwner, DebugSession, Declared, Stop
-from app.bridges.processes.process import Child
+from app.bridges.processes.child import Child
 from app.errors import ToolError
 from app.states import DebugState
 from tests.bridges.conftest import ENVIRONMENT, until
 from tests.bridges.dap.debugging import Place, lives, open_place
 from tests.bridges.dap.test_launching import ORDERS, TWO_LINES
 from tests.bridges.dap.test_stops import PYTHON, refused, where
-from tests.debug_adapters import adapter_path, built, copy_of, line_of
+from tests.driver.debug_adapters import adapter_path, built, copy_of, line_of
 
 SERVER = PYTHON / "server.py"
 
@@ -43,8 +43,8 @@ async def told_number(session: DebugSession, stop: Stop) -> int:
     return number_in(said)
 
 
-@pytest.mark.requirement("R5.capabilities.gate")
-@pytest.mark.requirement("R5.capabilities.custom")
+@pytest.mark.requirement("debugger.capabilities.gate")
+@pytest.mark.requirement("debugger.capabilities.custom")
 async def test_what_the_adapter_did_not_advertise_is_never_sent(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         session, stop = await place.launch(place.put("two.py", TWO_LINES), runtime="python")
@@ -76,7 +76,7 @@ async def test_what_the_adapter_did_not_advertise_is_never_sent(tmp_path: Path) 
         assert stop.status == "exited", "the adapter is as well as before"
 
 
-async def test_what_the_adapter_refuses_is_told_in_its_words(tmp_path: Path) -> None:
+async def test_what_the_adapter_refuses_is_reported_in_its_words(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         session, stop = await place.launch(place.put("two.py", TWO_LINES), runtime="python")
         assert stop.frame is not None
@@ -88,8 +88,8 @@ async def test_what_the_adapter_refuses_is_told_in_its_words(tmp_path: Path) -> 
         assert session.state is DebugState.STOPPED
 
 
-@pytest.mark.requirement("R5.session.descendants")
-@pytest.mark.requirement("R5.stories.sigterm")
+@pytest.mark.requirement("debugger.session.descendants")
+@pytest.mark.requirement("debugger.stories.sigterm")
 async def test_disconnect_ends_a_program_that_takes_no_hint(tmp_path: Path) -> None:
     async with open_place(tmp_path, PYTHON) as place:
         program = PYTHON / "ignores_sigterm.py"
@@ -102,8 +102,8 @@ async def test_disconnect_ends_a_program_that_takes_no_hint(tmp_path: Path) -> N
         assert [event["reason"] for event in place.events("session_ended")] == ["disconnect"]
 
 
-@pytest.mark.requirement("R5.session.descendants")
-@pytest.mark.requirement("R5.stories.forks")
+@pytest.mark.requirement("debugger.session.descendants")
+@pytest.mark.requirement("debugger.stories.forks")
 async def test_what_left_the_group_of_the_program_is_ended_with_it(tmp_path: Path) -> None:
     async with open_place(tmp_path, PYTHON) as place:
         program = PYTHON / "forks.py"
@@ -138,8 +138,8 @@ async def test_an_adapter_that_does_not_let_go_says_that_the_program_is_gone(tmp
         assert await session.disconnect(terminate=False) is not lives(pid)
 
 
-@pytest.mark.requirement("R5.session.run_end")
-@pytest.mark.requirement("R5.session.end")
+@pytest.mark.requirement("debugger.session.run_end")
+@pytest.mark.requirement("debugger.session.end")
 async def test_the_end_of_the_run_the_session_and_the_daemon(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("two.py", TWO_LINES)
@@ -194,8 +194,8 @@ async def asked(port: int, line: str) -> str:
     return answer.decode().strip()
 
 
-@pytest.mark.requirement("R5.session.detach")
-@pytest.mark.requirement("R5.stories.server")
+@pytest.mark.requirement("debugger.session.detach")
+@pytest.mark.requirement("debugger.stories.server")
 async def test_a_server_is_attached_to_and_goes_on_afterwards(tmp_path: Path) -> None:
     async with open_place(tmp_path, PYTHON) as place, a_server(place) as (child, debug, port):
         breakpoints = place.debugging.breakpoints(place.owner)
@@ -247,7 +247,7 @@ async def test_the_program_is_killed_from_outside(tmp_path: Path) -> None:
         assert stop.status == "exited" and stop.exit_code not in (0, None)
 
 
-@pytest.mark.requirement("R5.session.random")
+@pytest.mark.requirement("debugger.session.random")
 async def test_sessions_that_end_at_any_moment_leave_nothing(tmp_path: Path) -> None:
     async with open_place(tmp_path, PYTHON) as place:
         before = set(os.listdir("/proc/self/fd"))

@@ -19,7 +19,7 @@ from app.states import DEBUG_MOVES, DebugState, move
 from tests.bridges.conftest import until
 from tests.bridges.dap.debugging import command_of, open_place
 from tests.bridges.dap.test_launching import ORDERS, TWO_LINES
-from tests.debug_adapters import FIXTURES, line_of
+from tests.driver.debug_adapters import FIXTURES, line_of
 
 PYTHON = FIXTURES / "python"
 LATE = """import time
@@ -67,7 +67,7 @@ def where(stop: Stop) -> tuple[str, int]:
     return stop.frame["name"], stop.frame["line"]
 
 
-@pytest.mark.requirement("R5.state.table")
+@pytest.mark.requirement("debugger.state.table")
 def test_the_moves_between_states() -> None:
     legal = {(one, other) for one, others in DEBUG_MOVES.items() for other in others}
     for one in DebugState:
@@ -81,7 +81,7 @@ def test_the_moves_between_states() -> None:
     assert all(DebugState.ENDED in DEBUG_MOVES[one] for one in DebugState if one is not DebugState.ENDED)
 
 
-@pytest.mark.requirement("R5.stop.waits")
+@pytest.mark.requirement("debugger.stop.waits")
 async def test_continue_and_steps_wait_for_the_stop(tmp_path: Path) -> None:
     async with open_place(tmp_path, PYTHON) as place:
         breakpoints = place.debugging.breakpoints(place.owner)
@@ -100,8 +100,8 @@ async def test_continue_and_steps_wait_for_the_stop(tmp_path: Path) -> None:
         assert (stop.status, stop.exit_code) == ("exited", 0)
 
 
-@pytest.mark.requirement("R5.stop.timeout")
-@pytest.mark.requirement("R5.state.actions")
+@pytest.mark.requirement("debugger.stop.timeout")
+@pytest.mark.requirement("debugger.state.actions")
 async def test_a_wait_that_runs_out_leaves_the_program_running(tmp_path: Path) -> None:
     async with open_place(tmp_path, PYTHON) as place:
         program = PYTHON / "never_stops.py"
@@ -128,8 +128,8 @@ async def test_a_wait_that_runs_out_leaves_the_program_running(tmp_path: Path) -
         assert problem.code == "dap_session_ended" and "launch" in problem.message
 
 
-@pytest.mark.requirement("R5.stop.timeout")
-async def test_a_stop_after_the_wait_is_told_by_the_next_continue(tmp_path: Path) -> None:
+@pytest.mark.requirement("debugger.stop.timeout")
+async def test_a_stop_after_the_wait_is_reported_by_the_next_continue(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("late.py", LATE)
         breakpoints = place.debugging.breakpoints(place.owner)
@@ -145,10 +145,10 @@ async def test_a_stop_after_the_wait_is_told_by_the_next_continue(tmp_path: Path
         assert [event["breakpoint_id"] for event in place.events("breakpoint_hit")] == [one.id]
 
 
-@pytest.mark.requirement("R5.audit.events")
+@pytest.mark.requirement("debugger.audit.events")
 @pytest.mark.parametrize("action", ["launch", "continue"])
 @pytest.mark.parametrize("at_once", [True, False])
-async def test_a_stop_that_nobody_is_told_of_is_recorded_when_it_comes(
+async def test_an_unreported_stop_is_recorded_when_it_comes(
     tmp_path: Path, action: str, at_once: bool
 ) -> None:
     async with open_place(tmp_path) as place:
@@ -165,7 +165,7 @@ async def test_a_stop_that_nobody_is_told_of_is_recorded_when_it_comes(
         await until(lambda: session.state is DebugState.STOPPED)
         if not at_once:
             await until(lambda: bool(place.events("breakpoint_hit")))
-        await place.debugging.end_run(*place.owner.key)
+        await place.debugging.end_run(place.owner.session_id, place.owner.agent_path)
         hit = {"breakpoint_id": one.id, "path": "./waits.py", "line": 4}
         assert [(event, data) for event, _, data in place.audited][1:] == [
             ("debug.breakpoint_hit", {"debug_session_id": session.id, **hit}),
@@ -173,7 +173,7 @@ async def test_a_stop_that_nobody_is_told_of_is_recorded_when_it_comes(
         ]
 
 
-async def test_who_has_looked_for_itself_is_not_told_again(tmp_path: Path) -> None:
+async def test_a_stop_that_was_looked_at_is_not_reported_again(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("late.py", LATE)
         await place.debugging.breakpoints(place.owner).set_line(program, 4)
@@ -225,7 +225,7 @@ async def test_a_program_that_dies_of_an_exception_stops_where_it_was_raised(tmp
         assert (stop.status, stop.exit_code) == ("exited", 1) and "ZeroDivisionError" in stop.output
 
 
-@pytest.mark.requirement("R5.stories.threads")
+@pytest.mark.requirement("debugger.stories.threads")
 async def test_threads_stop_and_step_one_by_one(tmp_path: Path) -> None:
     async with open_place(tmp_path, PYTHON) as place:
         program = PYTHON / "threads.py"
@@ -248,7 +248,7 @@ async def test_threads_stop_and_step_one_by_one(tmp_path: Path) -> None:
         assert (stop.status, stop.exit_code, stop.output) == ("exited", 0, "done [0, 1, 2]\n")
 
 
-@pytest.mark.requirement("R5.state.actions")
+@pytest.mark.requirement("debugger.state.actions")
 async def test_after_the_end_of_the_program_each_action_says_so(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put("two.py", TWO_LINES + "raise SystemExit(9)\n")
@@ -267,7 +267,7 @@ async def test_after_the_end_of_the_program_each_action_says_so(tmp_path: Path) 
         assert [event["reason"] for event in place.events("session_ended")] == ["exited"]
 
 
-@pytest.mark.requirement("R5.failure.crash")
+@pytest.mark.requirement("debugger.failure.crash")
 @pytest.mark.parametrize("waits", [True, False])
 async def test_the_death_of_the_adapter_ends_the_session(tmp_path: Path, waits: bool) -> None:
     async with open_place(tmp_path, PYTHON) as place:
@@ -293,8 +293,8 @@ async def test_the_death_of_the_adapter_ends_the_session(tmp_path: Path, waits: 
         assert stop.reason == "entry" and again.id != session.id
 
 
-@pytest.mark.requirement("R5.stop.output")
-@pytest.mark.requirement("R5.stories.flood")
+@pytest.mark.requirement("debugger.stop.output")
+@pytest.mark.requirement("debugger.stories.flood")
 async def test_a_flood_of_output_is_bounded_by_its_end(tmp_path: Path) -> None:
     async with open_place(tmp_path, PYTHON) as place:
         program = PYTHON / "floods_output.py"
@@ -313,8 +313,8 @@ async def test_a_flood_of_output_is_bounded_by_its_end(tmp_path: Path) -> None:
         assert pieces and max(map(len, pieces)) <= 16_000
 
 
-@pytest.mark.requirement("R5.stop.progress")
-async def test_output_is_told_while_the_program_runs(tmp_path: Path) -> None:
+@pytest.mark.requirement("debugger.stop.progress")
+async def test_output_is_reported_while_the_program_runs(tmp_path: Path) -> None:
     async with open_place(tmp_path) as place:
         program = place.put(
             "talks.py", "import time\nprint('early', flush=True)\ntime.sleep(0.6)\nprint('late')\n"
@@ -331,7 +331,7 @@ async def test_output_is_told_while_the_program_runs(tmp_path: Path) -> None:
         assert "".join(text for text, _ in told) == "early\nlate\n"
 
 
-@pytest.mark.requirement("R5.stop.output")
+@pytest.mark.requirement("debugger.stop.output")
 def test_output_keeps_its_beginning_and_its_end() -> None:
     output = Output(head=10, tail=20)
     output.event({"output": "telemetry", "category": "telemetry"})
@@ -349,8 +349,8 @@ def test_output_keeps_its_beginning_and_its_end() -> None:
     assert output.take() == ("short", False) and output.take() == ("", False)
 
 
-@pytest.mark.requirement("R5.stop.once")
-def test_the_event_that_tells_most_counts() -> None:
+@pytest.mark.requirement("debugger.stop.once")
+def test_the_most_telling_event_counts() -> None:
     standing = Standing()
     standing.add(stop_event({"reason": "pause", "threadId": 3}))
     standing.add(stop_event({"reason": "exception", "threadId": 4, "preserveFocusHint": True}))

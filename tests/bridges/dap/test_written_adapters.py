@@ -14,7 +14,7 @@ from app.cages.file_grants import FileGrants
 from app.cages.readable import Readable
 from app.errors import ToolError
 
-pytestmark = pytest.mark.requirement("R16.A4")
+pytestmark = pytest.mark.requirement("security.server_views")
 
 
 def program(path: Path) -> Path:

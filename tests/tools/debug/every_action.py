@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from app.tools.debug.parameters import ACTIONS
-from tests.debug_adapters import built, copy_of, line_of
-from tests.machine import TOOLS, Lack
-from tests.tools.debug.debug_desk import DebugDesk
+from tests.driver.debug_adapters import built, copy_of, line_of
+from tests.driver.debug_desk import DebugDesk
+from tests.driver.machine import TOOLS, Lack
 from tests.tools.debug.targets import Target
 
 WORKS = "works"
@@ -82,6 +82,8 @@ class Walk:
     why: dict[str, str] = field(default_factory=dict)
     offers: dict[str, bool] = field(default_factory=dict)
     """Whether the adapter says, after the launch, that it can do what an action needs."""
+    first: int = 0
+    """The id of the first breakpoint."""
 
     async def ask(self, action: str, /, **params: Any) -> Any:
         """Return what a call answers. Raises RefusedError."""
@@ -116,6 +118,7 @@ class Walk:
     async def everything(self) -> Mapping[str, str]:
         """Call every action, and return what came of each."""
         program, endless = await self.built()
+        await self._one_call(program)
         await self._begin(program)
         await self._look_around()
         await self._addresses()
@@ -145,13 +148,38 @@ class Walk:
         process = await asyncio.create_subprocess_exec(*self.subject.build, cwd=self.desk.root)
         assert await process.wait() == 0
 
+    async def _one_call(self, program: str) -> None:
+        """What runs a program for one answer."""
+        start = {"runtime": self.subject.runtime, "script": program}
+        loop = self.line("loop")
+
+        async def why() -> None:
+            found = await self.ask("why", **start)
+            assert found["outcome"] == "passed" and "owes" in found["output"], found
+
+        async def trace() -> None:
+            at = [{"path": self.subject.script, "line": loop, "expressions": [self.subject.word]}]
+            found = await self.ask("trace", **start, at=at, max_hits=2)
+            assert (found["hits"], found["trace"][0]["line"]) == (2, loop), found
+            assert re.search(r"\d", found["trace"][0]["rows"][-1]["values"][self.subject.word]), found
+
+        async def run_to() -> None:
+            found = await self.ask("run_to", **start, path=self.subject.script, line=loop)
+            assert (found["stopped_reason"], found["location"]["line"]) == ("run_to", loop), found
+            assert self.subject.local in {one["name"] for one in found["locals"]}, found
+
+        await self.cell("why", why())
+        await self.cell("trace", trace())
+        await self.cell("run_to", run_to())
+        await self.desk.answer("disconnect")
+
     async def _begin(self, program: str) -> None:
         """Breakpoint before the launch, the launch, the steps."""
         call = self.line("loop") - 1
 
         async def set_there() -> None:
             found = await self.ask("set_breakpoint", path=self.subject.script, line=call)
-            assert found["breakpoint_id"] == 1
+            self.first = found["breakpoint_id"]
 
         async def launch() -> None:
             found = await self.ask(
@@ -159,7 +187,7 @@ class Walk:
             )
             assert found["status"] == "stopped", found
             assert found["location"]["line"] == call, found
-            assert found["breakpoint_id"] == 1, found
+            assert found["breakpoint_id"] == self.first, found
             self.offers = {name: self.desk.debugged().supports(name) for name in ACTIONS}
 
         async def listed() -> None:
@@ -247,6 +275,17 @@ class Walk:
             values = {one["name"]: one["value"] for one in found["variables"]}
             assert re.search(r"\d", values.get(local, "")), values
 
+        async def exceptions() -> None:
+            found = await self.ask("set_exceptions", exceptions="none")
+            assert found["exceptions"] == "none", found
+
+        async def assign() -> None:
+            before = (await self.ask("evaluate", expression=word))["result"]
+            for value in ("4711", before):
+                found = await self.ask("set_variable", name=local, value=value)
+                assert found["result"] == value, found
+                assert (await self.ask("evaluate", expression=word))["result"] == value
+
         async def evaluate() -> None:
             assert re.search(r"\d", (await self.ask("evaluate", expression=word))["result"])
 
@@ -265,6 +304,8 @@ class Walk:
 
         await self.cell("scopes", scopes())
         await self.cell("variables", variables())
+        await self.cell("set_exceptions", exceptions())
+        await self.cell("set_variable", assign())
         await self.cell("evaluate", evaluate())
         await self.cell("modules", modules())
         await self.cell("loaded_sources", loaded_sources())
@@ -366,13 +407,19 @@ class Walk:
         await self.cell("disconnect", disconnect())
 
     async def _pause(self, program: str) -> None:
+        async def hang() -> None:
+            found = await self.ask("hang")
+            first = found["hung"][0]
+            assert found["status"] == "running" and ("frames" in first or "waits_for" in first), found
+
         async def pause() -> None:
             found = await self.ask(
                 "launch", runtime=self.subject.runtime, script=program, stop_on_entry=False, timeout=2_000
             )
             assert found["status"] == "running", found
+            await self.cell("hang", hang())
             found = await self.ask("pause")
-            assert found["stopped_reason"] == "pause", found
+            assert found.get("stopped_reason") == "pause", found
             found = await self.ask("continue", timeout=300)
             assert found["timed_out"], found
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.bridges.dap.breakpoint import Breakpoint
-from tests.debug_adapters import line_of
+from tests.driver.debug_adapters import line_of
 from tests.tools.debug.every_action import WORKS, RefusedError, Subject, Walk
 
 SAMPLES = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bridges.conftest import until
-from tests.debug_adapters import built
+from tests.driver.debug_adapters import built
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,13 @@ class Target:
         """Return the state of the process as the system has it: R, S, T for stopped, t for traced."""
         return Path(f"/proc/{self.process.pid}/stat").read_bytes().rpartition(b")")[2].split()[0].decode()
 
+    def lives(self) -> bool:
+        """Tell whether it has not ended."""
+        return self.process.returncode is None
+
     async def runs(self) -> bool:
         """Tell whether it lives and runs, under no debugger's hand."""
-        if self.process.returncode is not None:
+        if not self.lives():
             return False
         await until(lambda: self.state() not in "Tt")
         return True

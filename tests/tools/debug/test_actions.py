@@ -13,8 +13,8 @@ import pytest
 
 from app.bridges.dap.manager import DebugLimits
 from app.tools.contract.rules import PermissionRule
-from tests.debug_adapters import copy_of, line_of
-from tests.tools.debug.debug_desk import DebugDesk, debug_desk, gone, lives
+from tests.driver.debug_adapters import copy_of, line_of
+from tests.driver.debug_desk import DebugDesk, debug_desk, gone, lives
 
 RUN = {"runtime": "python", "script": "orders.py"}
 PRICE, CLOSURE, LOOP = "price", "closure", "loop"
@@ -37,7 +37,7 @@ async def at(desk: DebugDesk, mark: str) -> dict:
     return await desk.debug("continue")
 
 
-@pytest.mark.requirement("R5.tool.launch", "R5.stop.answer")
+@pytest.mark.requirement("debugger.tool.launch", "debugger.stop.answer")
 async def test_launch_breakpoint_continue(desk: DebugDesk) -> None:
     """launch + breakpoint + continue: launch a script, set a breakpoint, continue, assert stopped at
     breakpoint."""
@@ -79,7 +79,7 @@ async def test_launch_breakpoint_continue(desk: DebugDesk) -> None:
     assert "".join(desk.ports.shown) == ended["output"]
 
 
-@pytest.mark.requirement("R5.tool.variables")
+@pytest.mark.requirement("debugger.tool.variables")
 async def test_variables_inspection(desk: DebugDesk) -> None:
     """variables inspection: at a breakpoint, inspect local variables. Assert correct names, values,
     types."""
@@ -104,7 +104,7 @@ async def test_variables_inspection(desk: DebugDesk) -> None:
     ]
 
 
-@pytest.mark.requirement("R5.tool.evaluate")
+@pytest.mark.requirement("debugger.tool.evaluate")
 async def test_evaluate_watch(desk: DebugDesk) -> None:
     """evaluate watch: evaluate an expression at a breakpoint. Assert result."""
     await at(desk, PRICE)
@@ -117,7 +117,7 @@ async def test_evaluate_watch(desk: DebugDesk) -> None:
     assert refused.code == "debug_request_failed" and "no_such_name" in refused.error_text
 
 
-@pytest.mark.requirement("R5.tool.steps")
+@pytest.mark.requirement("debugger.tool.steps")
 async def test_step_into_step_over_step_out(desk: DebugDesk) -> None:
     """step_into/step_over/step_out: at a breakpoint, step over a function call, assert cursor moves to
     next line. Step into, assert cursor inside the function."""
@@ -137,7 +137,7 @@ async def test_step_into_step_over_step_out(desk: DebugDesk) -> None:
     assert "changed" not in out
 
 
-@pytest.mark.requirement("R5.tool.disconnect")
+@pytest.mark.requirement("debugger.tool.disconnect")
 async def test_disconnect_cleanup(desk: DebugDesk) -> None:
     """disconnect cleanup: disconnect, assert debug adapter process is gone and debuggee is killed."""
     deaf_at = line(desk, LOOP, "ignores_sigterm.py")
@@ -159,7 +159,7 @@ def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-@pytest.mark.requirement("R5.tool.breakpoints", "R5.breakpoints.shown")
+@pytest.mark.requirement("debugger.tool.breakpoints", "debugger.breakpoints.shown")
 async def test_breakpoints_are_set_listed_and_removed(desk: DebugDesk) -> None:
     price = line(desk, PRICE)
     before = await desk.debug(
@@ -186,7 +186,7 @@ async def test_breakpoints_are_set_listed_and_removed(desk: DebugDesk) -> None:
     assert refused.code == "breakpoint_not_found"
 
 
-@pytest.mark.requirement("R5.tool.breakpoints")
+@pytest.mark.requirement("debugger.tool.breakpoints")
 async def test_a_log_message_is_logged_and_does_not_stop(desk: DebugDesk) -> None:
     await desk.debug(
         "set_breakpoint", path="orders.py", line=line(desk, PRICE), log_message="amount is {amount}"
@@ -198,7 +198,7 @@ async def test_a_log_message_is_logged_and_does_not_stop(desk: DebugDesk) -> Non
     assert "threads" not in ended
 
 
-@pytest.mark.requirement("R5.tool.inspection")
+@pytest.mark.requirement("debugger.tool.inspection")
 async def test_stack_threads_and_scopes(desk: DebugDesk) -> None:
     await at(desk, PRICE)
     stack = await desk.debug("stack_trace", thread_id=1, levels=2)
@@ -212,7 +212,15 @@ async def test_stack_threads_and_scopes(desk: DebugDesk) -> None:
     assert (rest["frames"][0]["id"], rest["frames"][0]["name"]) == (2, "<module>")
     assert rest["frames"][-1]["outside_project"] is True  # debugpy runs the script by runpy
     assert await desk.debug("threads") == {
-        "threads": [{"id": 1, "name": "MainThread"}],
+        "threads": [
+            {
+                "id": 1,
+                "name": "MainThread",
+                "function": "price_of",
+                "path": "./orders.py",
+                "line": line(desk, PRICE),
+            }
+        ],
         "total": 1,
         "thread_id": 1,
     }
@@ -222,7 +230,7 @@ async def test_stack_threads_and_scopes(desk: DebugDesk) -> None:
     assert refused.code == "invalid_params" and "frame_id" in refused.detail["fields"]
 
 
-@pytest.mark.requirement("R5.tool.listing", "R5.tool.custom")
+@pytest.mark.requirement("debugger.tool.listing", "debugger.tool.custom")
 async def test_modules_and_a_custom_request(desk: DebugDesk) -> None:
     await at(desk, PRICE)
     found = await desk.debug("modules", module_count=1)
@@ -239,7 +247,7 @@ async def test_modules_and_a_custom_request(desk: DebugDesk) -> None:
     assert (await desk.debug("threads"))["total"] == 1
 
 
-@pytest.mark.requirement("R5.capabilities.gate")
+@pytest.mark.requirement("debugger.capabilities.gate")
 @pytest.mark.parametrize(
     ("call", "capability"),
     [
@@ -271,7 +279,7 @@ async def test_what_the_adapter_cannot_do_is_not_sent(desk: DebugDesk, call: dic
     assert await desk.value("amount") == "10"
 
 
-@pytest.mark.requirement("R5.stop.timeout", "R5.state.actions")
+@pytest.mark.requirement("debugger.stop.timeout", "debugger.state.actions")
 async def test_a_program_that_does_not_stop_in_time_goes_on(desk: DebugDesk) -> None:
     await desk.debug("launch", **{**RUN, "script": "never_stops.py"})
     running = await desk.debug("continue", timeout=300)
@@ -290,7 +298,7 @@ async def test_a_program_that_does_not_stop_in_time_goes_on(desk: DebugDesk) -> 
     assert (await desk.debug("continue"))["stopped_reason"] == "breakpoint"
 
 
-@pytest.mark.requirement("R5.stop.timeout")
+@pytest.mark.requirement("debugger.stop.timeout")
 async def test_a_stop_that_comes_after_the_wait_is_seen_by_looking(desk: DebugDesk) -> None:
     desk.put("slow.py", "import time\n\ntime.sleep(2)\nx = 1\nprint(x)\n")
     await desk.debug("set_breakpoint", path="slow.py", line=5)
@@ -304,7 +312,7 @@ async def test_a_stop_that_comes_after_the_wait_is_seen_by_looking(desk: DebugDe
     assert (await desk.debug("continue"))["status"] == "exited"
 
 
-@pytest.mark.requirement("R5.failure.exit")
+@pytest.mark.requirement("debugger.failure.exit")
 async def test_debugged_process_exits_unexpectedly(desk: DebugDesk) -> None:
     """Debugged process exits unexpectedly: the session moves to exited, and the next step or continue
     says `exited`."""
@@ -318,7 +326,7 @@ async def test_debugged_process_exits_unexpectedly(desk: DebugDesk) -> None:
     assert (await desk.debug("launch", **RUN))["stopped_reason"] == "entry"
 
 
-@pytest.mark.requirement("R5.failure.crash")
+@pytest.mark.requirement("debugger.failure.crash")
 async def test_debug_adapter_crashes(desk: DebugDesk) -> None:
     """Debug adapter crashes: the session is marked ended, the agent sees `dap_session_ended`, and must
     launch again."""
@@ -336,7 +344,7 @@ async def test_debug_adapter_crashes(desk: DebugDesk) -> None:
     assert [one["reason"] for one in desk.events("session_ended")] == ["crash"]
 
 
-@pytest.mark.requirement("R5.session.one")
+@pytest.mark.requirement("debugger.session.one")
 async def test_each_agent_has_one_session_of_its_own(desk: DebugDesk) -> None:
     first = await at(desk, PRICE)
     assert first["status"] == "stopped"
@@ -352,7 +360,7 @@ async def test_each_agent_has_one_session_of_its_own(desk: DebugDesk) -> None:
     assert (await other.debug("threads"))["total"] == 1
 
 
-@pytest.mark.requirement("R5.breakpoints.restart")
+@pytest.mark.requirement("debugger.breakpoints.restart")
 async def test_breakpoints_survive_the_restart_of_the_program(desk: DebugDesk) -> None:
     await at(desk, PRICE)
     await desk.debug("disconnect")
@@ -362,7 +370,7 @@ async def test_breakpoints_survive_the_restart_of_the_program(desk: DebugDesk) -
     assert (again["breakpoint_id"], again["location"]["line"]) == (1, line(desk, PRICE))
 
 
-@pytest.mark.requirement("R5.audit.events")
+@pytest.mark.requirement("debugger.audit.events")
 async def test_sessions_and_hits_are_in_the_audit_trail(desk: DebugDesk) -> None:
     begun = await desk.debug("launch", **RUN)
     session = begun["debug_session_id"]
@@ -377,8 +385,8 @@ async def test_sessions_and_hits_are_in_the_audit_trail(desk: DebugDesk) -> None
     assert hit["path"].endswith("orders.py") and ended["reason"] == "disconnect"
 
 
-@pytest.mark.requirement("R5.failure.launch", "R5.tool.errors")
-async def test_what_cannot_be_launched_is_told_with_what_to_do(desk: DebugDesk) -> None:
+@pytest.mark.requirement("debugger.failure.launch", "debugger.tool.errors")
+async def test_what_cannot_be_launched_is_reported_with_what_to_do(desk: DebugDesk) -> None:
     missing = await desk.refused("launch", runtime="python", script="missing.py")
     assert missing.code == "file_not_found"
     unknown = await desk.refused("launch", runtime="cobol", script="orders.py")
@@ -391,7 +399,7 @@ async def test_what_cannot_be_launched_is_told_with_what_to_do(desk: DebugDesk) 
     assert (await desk.refused("continue")).code == "dap_session_ended"
 
 
-@pytest.mark.requirement("R5.tool.launch")
+@pytest.mark.requirement("debugger.tool.launch")
 async def test_arguments_folder_and_variables_reach_the_program(desk: DebugDesk) -> None:
     (desk.root / "sub").mkdir()
     desk.put("tell.py", "import os, sys\nprint(sys.argv[1:], os.environ['GREETING'], os.getcwd())\n")
@@ -407,7 +415,7 @@ async def test_arguments_folder_and_variables_reach_the_program(desk: DebugDesk)
     assert told["output"] == f"['--port', '3000', 'a b'] good day {desk.root / 'sub'}\n"
 
 
-@pytest.mark.requirement("R5.tool.each")
+@pytest.mark.requirement("debugger.tool.each")
 async def test_each_action_can_be_left_out_and_ruled_by_itself(desk: DebugDesk) -> None:
     allowed = {"debug", "debug.launch", "debug.disconnect"}
     denied = await desk.call("debug", {"action": "evaluate", "expression": "1"}, allowed=allowed)
@@ -430,7 +438,7 @@ async def test_each_action_can_be_left_out_and_ruled_by_itself(desk: DebugDesk) 
     assert (await hidden.call("debug", {"action": "launch", **RUN})).code == "permission_denied"
 
 
-@pytest.mark.requirement("R5.tool.errors")
+@pytest.mark.requirement("debugger.tool.errors")
 async def test_limits_of_the_bridge_reach_the_caller(tmp_path: Path) -> None:
     limits = DebugLimits(breakpoints=1)
     async with debug_desk(tmp_path, copy_of("python", tmp_path), limits=limits) as desk:

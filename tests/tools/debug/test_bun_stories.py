@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.debug_adapters import adapter_path, copy_of, line_of
-from tests.tools.debug.debug_desk import DebugDesk, debug_desk, gone
+from tests.driver.debug_adapters import adapter_path, copy_of, line_of
+from tests.driver.debug_desk import DebugDesk, debug_desk, gone
 from tests.tools.debug.targets import asked, free_port, listening
 
 RUN = {"runtime": "bun", "stop_on_entry": False}
@@ -29,7 +29,7 @@ async def names(desk: DebugDesk, scope: str) -> set[str]:
     return {one["name"] for one in (await desk.debug("variables", scope=scope))["variables"]}
 
 
-@pytest.mark.requirement("R5.order.before")
+@pytest.mark.requirement("debugger.order.before")
 @pytest.mark.parametrize("above", ["", "\n", "\n\n", "// One.\n\ninterface None {}\n"])
 async def test_breakpoints_before_the_launch_are_met_wherever_lines_move_to(
     desk: DebugDesk, above: str
@@ -58,7 +58,7 @@ REQUIRES = (
 EXPORTS = "const one = 1;\nconst two = one + 1;\nmodule.exports = { two };\nconsole.log(two);\n"
 
 
-@pytest.mark.requirement("R5.order.before", "R5.real.js-debug")
+@pytest.mark.requirement("debugger.order.before", "debugger.real.js-debug")
 @pytest.mark.parametrize(
     ("name", "text", "place"),
     [
@@ -89,7 +89,7 @@ async def test_the_stop_on_entry_comes_before_the_breakpoints_of_the_program(
     assert (found["status"], "2" in found["output"]) == ("exited", True), found
 
 
-@pytest.mark.requirement("R5.order.before")
+@pytest.mark.requirement("debugger.order.before")
 async def test_a_breakpoint_on_the_first_line_is_the_stop_on_entry(desk: DebugDesk) -> None:
     desk.put("lines.ts", "const one: number = 1;\nconst two = one + 1;\nconsole.log(two);\n")
     await desk.debug("set_breakpoint", path="lines.ts", line=1)
@@ -106,7 +106,7 @@ async def test_a_breakpoint_on_the_first_line_is_the_stop_on_entry(desk: DebugDe
     assert (found["location"]["line"], found["breakpoint_id"]) == (3, 2)
 
 
-@pytest.mark.requirement("R5.order.before")
+@pytest.mark.requirement("debugger.order.before")
 async def test_breakpoints_in_a_class_are_met_though_bun_moves_it(desk: DebugDesk) -> None:
     desk.put(
         "classes.ts",
@@ -123,7 +123,7 @@ async def test_breakpoints_in_a_class_are_met_though_bun_moves_it(desk: DebugDes
     assert met == [10, 4, 7]
 
 
-@pytest.mark.requirement("R5.tool.steps")
+@pytest.mark.requirement("debugger.tool.steps")
 async def test_from_the_entry_steps_go_through_the_source_only(desk: DebugDesk) -> None:
     desk.put("steps.ts", "// None.\n\nconst one: number = 1;\nconst two = one + 1;\nconsole.log(two);\n")
     found = await desk.debug("launch", runtime="bun", script="steps.ts")
@@ -135,7 +135,7 @@ async def test_from_the_entry_steps_go_through_the_source_only(desk: DebugDesk) 
     assert len(seen) <= 4, seen
 
 
-@pytest.mark.requirement("R5.variables.scopes", "R5.stop.answer")
+@pytest.mark.requirement("debugger.variables.scopes", "debugger.stop.answer")
 async def test_what_a_function_declares_is_local_and_what_is_around_it_closure(desk: DebugDesk) -> None:
     """Bun calls all of these scopes closures."""
     await desk.debug("set_breakpoint", path="orders.ts", line=line_of(desk.root / "orders.ts", "loop"))
@@ -150,7 +150,7 @@ async def test_what_a_function_declares_is_local_and_what_is_around_it_closure(d
     assert await desk.value("currency + total") == "'EUR10'"
 
 
-@pytest.mark.requirement("R5.variables.scopes")
+@pytest.mark.requirement("debugger.variables.scopes")
 async def test_a_named_function_around_another_is_its_closure(desk: DebugDesk) -> None:
     desk.put(
         "nested.ts",
@@ -170,7 +170,7 @@ async def test_a_named_function_around_another_is_its_closure(desk: DebugDesk) -
     assert "word" in closure and "length" not in closure
 
 
-@pytest.mark.requirement("R5.capabilities.gate", "R5.capabilities.overrides")
+@pytest.mark.requirement("debugger.capabilities.gate", "debugger.capabilities.overrides")
 async def test_memory_that_js_debug_would_read_as_empty_is_refused(desk: DebugDesk) -> None:
     await desk.debug("launch", runtime="bun", script="orders.ts")
     read = await desk.refused("read_memory", memory_reference="0x10", count=4)
@@ -180,7 +180,7 @@ async def test_memory_that_js_debug_would_read_as_empty_is_refused(desk: DebugDe
     assert written.detail["capability"] == "supportsWriteMemoryRequest"
 
 
-@pytest.mark.requirement("R5.real.js-debug")
+@pytest.mark.requirement("debugger.real.js-debug")
 async def test_an_exception_that_ends_the_program_stops_where_it_is_thrown(desk: DebugDesk) -> None:
     found = await desk.debug("launch", script="orders.ts", args=["throw"], **RUN)
     assert found["stopped_reason"] == "exception"
@@ -214,7 +214,7 @@ async def test_a_child_process_runs_on_beside_the_debugger(desk: DebugDesk) -> N
     assert (await desk.debug("continue"))["status"] == "exited"
 
 
-@pytest.mark.requirement("R5.stories.server", "R5.session.detach")
+@pytest.mark.requirement("debugger.stories.server", "debugger.session.detach")
 async def test_a_running_server_is_attached_to_looked_at_and_left_running(desk: DebugDesk) -> None:
     port = free_port()
     command = [str(adapter_path("bun")), "--preload", "./inspector.ts", "server.ts", str(port)]
@@ -234,7 +234,7 @@ async def test_a_running_server_is_attached_to_looked_at_and_left_running(desk: 
         assert server.returncode is None
 
 
-@pytest.mark.requirement("R5.stories.endless", "R5.session.descendants")
+@pytest.mark.requirement("debugger.stories.endless", "debugger.session.descendants")
 async def test_a_program_that_never_stops_is_paused_and_gone_after_disconnect(desk: DebugDesk) -> None:
     found = await desk.debug("launch", script="never_stops.ts", timeout=3_000, **RUN)
     assert found["timed_out"]

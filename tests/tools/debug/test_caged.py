@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from app.bridges.dap.adapters import BEHAVIOURS, RUNTIMES
-from app.bridges.sandbox.manager import Tier
+from app.bridges.sandbox.tier import Tier
 from app.tools.contract.rules import PermissionRule
 from tests.bridges.conftest import until
-from tests.debug_adapters import adapter_path, built, copy_of, line_of, python_program
-from tests.tools.debug.debug_desk import DebugDesk, debug_desk, lives
+from tests.driver.debug_adapters import adapter_path, built, copy_of, line_of, python_program
+from tests.driver.debug_desk import DebugDesk, debug_desk, lives
 
 CAGE = {"capabilities": ["exec"]}
 RUN = {"runtime": "python", "script": "src/main.py"}
@@ -48,7 +48,7 @@ def put_program(opened: DebugDesk) -> None:
     )
 
 
-@pytest.mark.requirement("R5.cage.ptrace")
+@pytest.mark.requirement("debugger.cage.ptrace")
 async def test_default_seccomp_rejection(tmp_path: Path) -> None:
     """default seccomp rejection: subagent in default cage calls debug with action launch with
     ptrace-based debugger. Assert `dap_requires_relaxed_seccomp`."""
@@ -73,7 +73,7 @@ async def test_default_seccomp_rejection(tmp_path: Path) -> None:
         assert (await desk.debug("launch", **launch))["status"] == "stopped"
 
 
-@pytest.mark.requirement("R5.cage.inspector")
+@pytest.mark.requirement("debugger.cage.inspector")
 @pytest.mark.parametrize(
     ("runtime", "adapter", "script"), [("bun", "bun", "orders.ts"), ("node", "js-debug", "orders.js")]
 )
@@ -92,7 +92,7 @@ async def test_inspect_works_under_default_seccomp(
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R5.cage.inspector", "R5.cage.inside")
+@pytest.mark.requirement("debugger.cage.inspector", "debugger.cage.inside")
 async def test_python_is_debugged_under_default_seccomp(desk: DebugDesk) -> None:
     caged = desk.caged(("ro", "."), **CAGE)
     begun = await caged.debug("launch", **RUN)
@@ -102,7 +102,7 @@ async def test_python_is_debugged_under_default_seccomp(desk: DebugDesk) -> None
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R5.cage.inside")
+@pytest.mark.requirement("debugger.cage.inside")
 async def test_a_cage_must_grant_exec_and_the_files(desk: DebugDesk) -> None:
     for capabilities in ([], ["shell"]):
         refused = await desk.caged(("rw", "."), capabilities=capabilities).refused("launch", **RUN)
@@ -110,7 +110,7 @@ async def test_a_cage_must_grant_exec_and_the_files(desk: DebugDesk) -> None:
     only_src = desk.caged(("ro", "src"), **CAGE)
     for call in (
         {"action": "launch", "runtime": "python", "script": "lib/secret.py", "cwd": "src"},
-        {"action": "launch", **RUN},
+        {"action": "launch", **RUN, "cwd": "."},
         {"action": "set_breakpoint", "path": "lib/secret.py", "line": 2},
         {"action": "set_breakpoint", "path": "src/../lib/secret.py", "line": 2},
     ):
@@ -125,7 +125,7 @@ async def test_a_cage_must_grant_exec_and_the_files(desk: DebugDesk) -> None:
     assert begun["location"]["path"] == "./src/main.py"
 
 
-@pytest.mark.requirement("R5.paths.outside")
+@pytest.mark.requirement("debugger.paths.outside")
 @pytest.mark.parametrize("outside", ["mark", "none"])
 async def test_sources_outside_the_cage_are_shown_by_path_only(open_desk: DebugDesk, outside: str) -> None:
     caged = open_desk.caged(("ro", "src"), ("deny", "src/no"), **CAGE, outside=outside)
@@ -153,7 +153,7 @@ async def test_sources_outside_the_cage_are_shown_by_path_only(open_desk: DebugD
     assert (own["path"], own["line"]) == ("./src/main.py", call)
 
 
-@pytest.mark.requirement("R5.paths.outside")
+@pytest.mark.requirement("debugger.paths.outside")
 async def test_rules_hide_sources_as_a_cage_does(desk: DebugDesk) -> None:
     ruled = desk.ruled(PermissionRule("fs.read", "lib", "deny", "project"))
     await ruled.debug("set_breakpoint", path="src/main.py", line=5)
@@ -163,7 +163,7 @@ async def test_rules_hide_sources_as_a_cage_does(desk: DebugDesk) -> None:
     assert "source_preview" not in stopped["location"]
 
 
-@pytest.mark.requirement("R5.paths.real")
+@pytest.mark.requirement("debugger.paths.real")
 async def test_a_project_behind_a_link_is_debugged_by_its_real_paths(tmp_path: Path) -> None:
     real = copy_of("python", tmp_path, name="real")
     link = tmp_path / "link"
@@ -199,7 +199,7 @@ def debugged_server(port: int) -> str:
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R5.cage.attach", "R5.tool.attach", "R8.where.debug")
+@pytest.mark.requirement("debugger.cage.attach", "debugger.tool.attach", "cages.where.debug")
 async def test_a_caged_agent_attaches_to_what_it_has_started_only(desk: DebugDesk) -> None:
     desk.put("server.py", SERVER)
     port, foreign_port = free_port(), free_port()
@@ -232,7 +232,7 @@ async def test_a_caged_agent_attaches_to_what_it_has_started_only(desk: DebugDes
     await stop_commands(desk)
 
 
-@pytest.mark.requirement("R5.cage.attach")
+@pytest.mark.requirement("debugger.cage.attach")
 async def test_without_a_sandbox_a_caged_agent_attaches_to_what_it_has_started_only(
     open_desk: DebugDesk,
 ) -> None:
@@ -250,7 +250,7 @@ async def test_without_a_sandbox_a_caged_agent_attaches_to_what_it_has_started_o
     await stop_commands(open_desk)
 
 
-@pytest.mark.requirement("R5.cage.attach")
+@pytest.mark.requirement("debugger.cage.attach")
 async def test_a_caged_agent_attaches_to_no_foreign_process(tmp_path: Path) -> None:
     adapter_path("lldb-dap")
     root = copy_of("c", tmp_path)

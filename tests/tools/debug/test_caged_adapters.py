@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.bridges.sandbox.manager import Tier
+from app.bridges.sandbox.tier import Tier
 from tests.bridges.conftest import started_from_here
-from tests.tools.debug.debug_desk import DebugDesk, command_of, debug_desk, is_for_others, lives
+from tests.driver.debug_desk import DebugDesk, command_of, debug_desk, is_for_others, lives
 from tests.tools.debug.test_matrix import SUBJECTS, at_work
 
 BY_PTRACE = frozenset({"lldb-dap", "gdb", "codelldb", "delve"})
@@ -49,7 +49,7 @@ def outside_of_cages(before: set[int]) -> dict[int, bytes]:
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R5.cage.inside", "R8.where.debug")
+@pytest.mark.requirement("debugger.cage.inside", "cages.where.debug")
 @pytest.mark.parametrize("name", SUBJECTS)
 async def test_each_adapter_and_its_program_run_in_the_cage(name: str, tmp_path: Path) -> None:
     before = started_from_here()
@@ -68,7 +68,7 @@ async def test_each_adapter_and_its_program_run_in_the_cage(name: str, tmp_path:
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R5.cage.inside", "R8.where.debug")
+@pytest.mark.requirement("debugger.cage.inside", "cages.where.debug")
 async def test_a_debugged_program_reaches_nothing_beyond_the_cage(
     tmp_path: Path,
 ) -> None:
@@ -91,7 +91,7 @@ async def test_a_debugged_program_reaches_nothing_beyond_the_cage(
         listener.close()
 
 
-@pytest.mark.requirement("R5.cage.inside", "R8.kernel.unavailable")
+@pytest.mark.requirement("debugger.cage.inside", "cages.kernel.unavailable")
 async def test_without_cages_nothing_is_started_for_a_caged_agent(tmp_path: Path) -> None:
     before = started_from_here()
     none = Tier("none", "namespaces are not allowed", "Allow them.")

@@ -13,8 +13,8 @@ import orjson
 import pytest
 
 from app.bridges.dap.manager import DebugLimits, Declared
-from tests.debug_adapters import ROOT
-from tests.tools.debug.debug_desk import DebugDesk, debug_desk
+from tests.driver.debug_adapters import ROOT
+from tests.driver.debug_desk import DebugDesk, debug_desk
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_debug_adapter.py"
 CAPABILITIES = (
@@ -96,7 +96,7 @@ async def told(desk: DebugDesk, action: str, params: dict[str, Any]) -> str:
     return text
 
 
-@pytest.mark.requirement("R5.hostile.answers")
+@pytest.mark.requirement("debugger.hostile.answers")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_nonsense_is_answered_within_bounds(tmp_path: Path, kind: str) -> None:
     async with nonsense(tmp_path, "--wrong-types", "all", "--wrong", kind) as desk, asyncio.timeout(60):
@@ -105,7 +105,7 @@ async def test_nonsense_is_answered_within_bounds(tmp_path: Path, kind: str) -> 
             await told(desk, action, params)
 
 
-@pytest.mark.requirement("R5.hostile.answers")
+@pytest.mark.requirement("debugger.hostile.answers")
 @pytest.mark.parametrize(
     "way", [("--odd-refusals",), ("--wrong-events",), ("--wrong-capabilities",), ("--huge", "3000")]
 )
@@ -116,7 +116,7 @@ async def test_odd_ways_are_answered_within_bounds(tmp_path: Path, way: tuple[st
             await told(desk, action, params)
 
 
-@pytest.mark.requirement("R5.hostile.answers")
+@pytest.mark.requirement("debugger.hostile.answers")
 @pytest.mark.parametrize(
     "way",
     [
@@ -139,7 +139,7 @@ async def test_much_nonsense_lets_others_have_the_loop(tmp_path: Path, way: tupl
             assert longest < 1.0, (action, params, longest)
 
 
-@pytest.mark.requirement("R5.capabilities.gate")
+@pytest.mark.requirement("debugger.capabilities.gate")
 @pytest.mark.parametrize("lacks", ["supportsDataBreakpoints", "supportsDataBreakpointBytes", None])
 async def test_an_address_is_sent_only_to_an_adapter_that_takes_it(tmp_path: Path, lacks: str | None) -> None:
     claimed = {*CAPABILITIES, "supportsDataBreakpointBytes"} - {lacks}
@@ -159,7 +159,7 @@ async def test_an_address_is_sent_only_to_an_adapter_that_takes_it(tmp_path: Pat
             assert envelope.detail["adapter"] in envelope.error_text
 
 
-@pytest.mark.requirement("R16.Z1")
+@pytest.mark.requirement("fresh_machine.probed")
 async def test_a_stop_at_a_removed_breakpoint_says_so_and_so_does_the_next_removal(tmp_path: Path) -> None:
     async with claiming(tmp_path, "--keeps-breakpoints", capabilities=()) as desk, asyncio.timeout(60):
         for line in (3, 5):

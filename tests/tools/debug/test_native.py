@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from app.bridges.dap.manager import Declared
-from tests.debug_adapters import adapter_path, built, copy_of, line_of
-from tests.tools.debug.debug_desk import DebugDesk, debug_desk, gone
+from tests.driver.debug_adapters import adapter_path, built, copy_of, line_of
+from tests.driver.debug_desk import DebugDesk, debug_desk, gone
 from tests.tools.debug.targets import Target, by_process
 
 _ARGUMENTS = {"gdb": ("--interpreter=dap", "--quiet", "--nx", "{script}"), "codelldb": ()}
@@ -66,13 +66,14 @@ def at(found: dict[str, Any], desk: DebugDesk, source: str, mark: str) -> bool:
     return (place.get("path"), place.get("line")) == (f"./{source}", line(desk, source, mark))
 
 
-@pytest.mark.requirement("R5.stories.crash", "R5.real.lldb", "R5.tool.memory")
+@pytest.mark.requirement("debugger.stories.crash", "debugger.real.lldb", "debugger.tool.memory")
 async def test_a_crash_is_explained_by_registers_memory_and_instructions(tmp_path: Path) -> None:
     async with project(tmp_path, "lldb-dap") as desk:
         program = await build(desk, "crash.c")
         found = await desk.debug("launch", runtime="c", script=program, **NO_STOP)
         assert (found["status"], found["stopped_reason"]) == ("stopped", "exception")
-        assert "SIGSEGV" in found["description"] and "0x8" in found["description"]
+        message = found["exception"]["message"]
+        assert "SIGSEGV" in message and "0x8" in message
         assert at(found, desk, "crash.c", "crash")
         assert found["output"].splitlines() == ["lives at 1000"]
         names = [frame["name"] for frame in (await desk.debug("stack_trace"))["frames"]]
@@ -113,7 +114,9 @@ async def test_a_crash_is_explained_by_registers_memory_and_instructions(tmp_pat
         assert found["output"].splitlines()[-1] == "lives at 1000"
 
 
-@pytest.mark.requirement("R5.stories.data", "R5.real.lldb", "R5.real.codelldb", "R5.tool.data")
+@pytest.mark.requirement(
+    "debugger.stories.data", "debugger.real.lldb", "debugger.real.codelldb", "debugger.tool.data"
+)
 @pytest.mark.parametrize("name", ["lldb-dap", "codelldb"])
 async def test_a_data_breakpoint_catches_the_write_that_nobody_meant(name: str, tmp_path: Path) -> None:
     async with project(tmp_path, name) as desk:
@@ -144,7 +147,13 @@ async def test_a_data_breakpoint_catches_the_write_that_nobody_meant(name: str, 
         assert (found["status"], found["output"].splitlines()[-1]) == ("exited", "balance -7")
 
 
-@pytest.mark.requirement("R5.real.lldb", "R5.real.codelldb", "R5.real.gdb", "R5.real.delve", "R5.stop.answer")
+@pytest.mark.requirement(
+    "debugger.real.lldb",
+    "debugger.real.codelldb",
+    "debugger.real.gdb",
+    "debugger.real.delve",
+    "debugger.stop.answer",
+)
 @pytest.mark.parametrize("name", NATIVE)
 async def test_the_everyday_course(name: str, tmp_path: Path) -> None:
     runtime = "go" if name == "delve" else "c"
@@ -189,7 +198,7 @@ async def test_the_everyday_course(name: str, tmp_path: Path) -> None:
         assert found["output"].startswith("alice of Lisbon owes 550")
 
 
-@pytest.mark.requirement("R5.capabilities.hits", "R5.capabilities.breakpoints")
+@pytest.mark.requirement("debugger.capabilities.hits", "debugger.capabilities.breakpoints")
 @pytest.mark.parametrize("name", NATIVE)
 async def test_a_hit_count_means_the_same_and_log_points_do_not_stop(name: str, tmp_path: Path) -> None:
     async with project(tmp_path, name, "go" if name == "delve" else "c") as desk:
@@ -223,9 +232,9 @@ async def test_a_hit_count_means_the_same_and_log_points_do_not_stop(name: str, 
             assert found["output"].count("only") == 1
 
 
-@pytest.mark.requirement("R5.breakpoints.shown")
+@pytest.mark.requirement("debugger.breakpoints.shown")
 @pytest.mark.parametrize("name", NATIVE)
-async def test_a_condition_that_is_none_is_told(name: str, tmp_path: Path) -> None:
+async def test_a_condition_that_is_none_is_reported(name: str, tmp_path: Path) -> None:
     async with project(tmp_path, name, "go" if name == "delve" else "c") as desk:
         launch, source = await orders(desk, name)
         await on_line(desk, source, "loop", condition="nonsense == 2")
@@ -237,11 +246,12 @@ async def test_a_condition_that_is_none_is_told(name: str, tmp_path: Path) -> No
         found = await desk.debug("continue")
         assert at(found, desk, source, "loop")
         further = await desk.debug("continue")
-        words = [one.get("output", "") + one.get("text", "") for one in (found, further)]
+        told = [one.get("exception", {}).get("message", "") for one in (found, further)]
+        words = [*told, *(one.get("output", "") + one.get("text", "") for one in (found, further))]
         assert "nonsense" in "".join(words)
 
 
-@pytest.mark.requirement("R5.session.detach", "R5.tool.attach")
+@pytest.mark.requirement("debugger.session.detach", "debugger.tool.attach")
 @pytest.mark.parametrize("name", NATIVE)
 async def test_a_process_is_attached_to_paused_and_left_running(name: str, tmp_path: Path) -> None:
     runtime, program = ("go", "forever/main") if name == "delve" else ("c", "never_stops")
@@ -261,7 +271,7 @@ async def test_a_process_is_attached_to_paused_and_left_running(name: str, tmp_p
         assert await target.runs()
 
 
-@pytest.mark.requirement("R5.session.descendants", "R5.stories.sigterm", "R5.stories.forks")
+@pytest.mark.requirement("debugger.session.descendants", "debugger.stories.sigterm", "debugger.stories.forks")
 @pytest.mark.parametrize("name", C_ADAPTERS)
 async def test_nothing_is_left_of_programs_that_do_not_want_to_end(name: str, tmp_path: Path) -> None:
     async with project(tmp_path, name) as desk:
@@ -278,7 +288,7 @@ async def test_nothing_is_left_of_programs_that_do_not_want_to_end(name: str, tm
         await gone(int(deaf["output"].split()[-1]), child)
 
 
-@pytest.mark.requirement("R5.paths.real")
+@pytest.mark.requirement("debugger.paths.real")
 @pytest.mark.parametrize("name", NATIVE)
 async def test_breakpoints_bind_in_a_project_behind_a_link(name: str, tmp_path: Path) -> None:
     runtime = "go" if name == "delve" else "c"
@@ -294,7 +304,7 @@ async def test_breakpoints_bind_in_a_project_behind_a_link(name: str, tmp_path: 
         assert at(found, desk, source, "loop")
 
 
-@pytest.mark.requirement("R5.adapters.compiled")
+@pytest.mark.requirement("debugger.adapters.compiled")
 @pytest.mark.parametrize(
     ("runtime", "source", "build"),
     [
@@ -315,7 +325,7 @@ async def test_a_source_is_no_program_and_how_to_build_one_is_said(
         assert refusal.code == "debug_launch_failed"
 
 
-@pytest.mark.requirement("R5.real.lldb", "R5.real.codelldb", "R5.real.gdb")
+@pytest.mark.requirement("debugger.real.lldb", "debugger.real.codelldb", "debugger.real.gdb")
 @pytest.mark.parametrize("name", C_ADAPTERS)
 @pytest.mark.parametrize(("runtime", "source"), [("cpp", "orders.cpp"), ("rust", "orders.rs")])
 async def test_programs_in_other_languages_stop_at_their_beginning(
@@ -337,8 +347,8 @@ async def test_programs_in_other_languages_stop_at_their_beginning(
         )
 
 
-@pytest.mark.requirement("R5.real.delve", "R5.failure.launch")
-async def test_a_go_package_is_built_and_what_the_compiler_says_is_told(tmp_path: Path) -> None:
+@pytest.mark.requirement("debugger.real.delve", "debugger.failure.launch")
+async def test_a_go_package_is_built_and_what_the_compiler_says_is_reported(tmp_path: Path) -> None:
     async with project(tmp_path, "delve", "go") as desk:
         before = sorted(desk.root.rglob("*"))
         await on_line(desk, "workers/main.go", "end")
@@ -354,12 +364,12 @@ async def test_a_go_package_is_built_and_what_the_compiler_says_is_told(tmp_path
         assert "undefined: nobody" in (refusal.error_text or "")
 
 
-@pytest.mark.requirement("R5.real.delve")
+@pytest.mark.requirement("debugger.real.delve")
 async def test_a_panic_is_a_stop_with_its_words_and_then_an_exit_code(tmp_path: Path) -> None:
     async with project(tmp_path, "delve", "go") as desk:
         found = await desk.debug("launch", runtime="go", script="main.go", args=["panic"], **NO_STOP)
-        assert (found["stopped_reason"], found["description"]) == ("exception", "panic")
-        assert "nil pointer dereference" in found["text"]
+        assert (found["stopped_reason"], found["exception"]["type"]) == ("exception", "panic")
+        assert "nil pointer dereference" in found["exception"]["message"]
         frames = (await desk.debug("stack_trace"))["frames"]
         here = next(number for number, frame in enumerate(frames) if frame["name"] == "main.main")
         assert frames[here]["line"] == line(desk, "main.go", "panic")

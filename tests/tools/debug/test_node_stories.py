@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.debug_adapters import adapter_path, copy_of, debug_environment, line_of
-from tests.tools.debug.debug_desk import DebugDesk, debug_desk, gone
+from tests.driver.debug_adapters import adapter_path, copy_of, debug_environment, line_of
+from tests.driver.debug_desk import DebugDesk, debug_desk, gone
 from tests.tools.debug.targets import asked, free_port, listening
 
 RUN = {"runtime": "node", "stop_on_entry": False}
@@ -24,7 +24,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[DebugDesk]:
         yield opened
 
 
-@pytest.mark.requirement("R5.stories.node", "R5.real.js-debug")
+@pytest.mark.requirement("debugger.stories.node", "debugger.real.js-debug")
 async def test_the_stack_goes_back_beyond_what_was_awaited(desk: DebugDesk) -> None:
     line = line_of(desk.root / "async_stack.js", "price")
     await desk.debug("set_breakpoint", path="async_stack.js", line=line, condition="name === 'pear'")
@@ -50,7 +50,7 @@ async def test_the_stack_goes_back_beyond_what_was_awaited(desk: DebugDesk) -> N
     assert "failed: Cannot read properties of undefined (reading 'toFixed')" in found["output"]
 
 
-@pytest.mark.requirement("R5.stories.child", "R5.order.children")
+@pytest.mark.requirement("debugger.stories.child", "debugger.order.children")
 async def test_a_child_process_stops_at_a_breakpoint_of_its_own(desk: DebugDesk) -> None:
     child, parent = (line_of(desk.root / "child_process.js", mark) for mark in ("child", "parent"))
     await desk.debug("set_breakpoint", path="child_process.js", line=child)
@@ -66,7 +66,7 @@ async def test_a_child_process_stops_at_a_breakpoint_of_its_own(desk: DebugDesk)
     assert "parent heard: from the child" in found["output"]
 
 
-@pytest.mark.requirement("R5.stories.server", "R5.session.detach")
+@pytest.mark.requirement("debugger.stories.server", "debugger.session.detach")
 async def test_a_running_server_is_attached_to_looked_at_and_left_running(desk: DebugDesk) -> None:
     node = re.search(r"[^:]*", debug_environment(desk.base / "home")["PATH"])
     assert node is not None
@@ -101,8 +101,8 @@ async def test_a_program_that_never_stops_is_paused(desk: DebugDesk) -> None:
     await gone(running)
 
 
-@pytest.mark.requirement("R5.stop.answer", "R5.order.before")
-async def test_breakpoints_from_before_and_after_the_launch_are_told_apart(desk: DebugDesk) -> None:
+@pytest.mark.requirement("debugger.stop.answer", "debugger.order.before")
+async def test_breakpoints_from_before_and_after_the_launch_are_distinguished(desk: DebugDesk) -> None:
     """js-debug numbers both from one on."""
     desk.put("lines.js", "let a = 1;\na = 2;\na = 3;\na = 4;\na = 5;\nconsole.log(a);\n")
     await desk.debug("set_breakpoint", path="lines.js", line=2)

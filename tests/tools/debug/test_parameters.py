@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from app.errors import ToolError
 from app.tools.contract.schema import parameters_schema
-from app.tools.debug.parameters import ACTIONS, LOOKS, DebugParams, check, effects_of
+from app.tools.debug.effects import effects_of
+from app.tools.debug.parameters import ACTIONS, LOOKS, DebugParams, check
 from tests.tools.conftest import Desk
 
 REFERENCE = {
@@ -26,17 +27,43 @@ REFERENCE = {
     "terminate_debuggee": "boolean",
 }  # fmt: skip
 """Every parameter of the reference, with its type in JSON."""
-BEYOND = {"pid": "integer", "depth": "integer", "start": "integer", "limit": "integer", "timeout": "integer"}
+BEYOND = {
+    "pid": "integer", "depth": "integer", "start": "integer", "limit": "integer", "timeout": "integer",
+    "input": "string", "value": "string", "exceptions": "string", "exception_types": "array",
+    "test": "string", "runner": "string", "show": "array", "at": "array", "max_hits": "integer",
+}  # fmt: skip
 ALL_ACTIONS = [
-    *("launch", "attach", "set_breakpoint", "remove_breakpoint", "list_breakpoints"),
+    *(
+        "launch",
+        "attach",
+        "why",
+        "trace",
+        "run_to",
+        "hang",
+        "set_breakpoint",
+        "remove_breakpoint",
+        "list_breakpoints",
+    ),
     *("set_instruction_breakpoint", "remove_instruction_breakpoint", "data_breakpoint_info"),
-    *("set_data_breakpoint", "remove_data_breakpoint", "step_into", "step_over", "step_out", "continue"),
-    *("pause", "stack_trace", "threads", "scopes", "variables", "evaluate", "disassemble", "read_memory"),
-    *("write_memory", "modules", "loaded_sources", "custom_request", "disconnect"),
+    *(
+        "set_data_breakpoint",
+        "remove_data_breakpoint",
+        "set_exceptions",
+        "step_into",
+        "step_over",
+        "step_out",
+        "continue",
+    ),
+    *("pause", "stack_trace", "threads", "scopes", "variables", "set_variable", "evaluate", "disassemble"),
+    *("read_memory", "write_memory", "modules", "loaded_sources", "custom_request", "disconnect"),
 ]
+RUN = {"runtime": "python", "script": "a.py"}
 NEEDED: dict[str, dict[str, Any]] = {
     "launch": {"runtime": "python", "script": "a.py"},
     "attach": {"runtime": "python", "port": 5678},
+    "why": {"runtime": "python", "script": "a.py"},
+    "trace": {**RUN, "at": [{"path": "a.py", "line": 1, "expressions": ["x"]}]},
+    "run_to": {"path": "a.py", "line": 3},
     "set_breakpoint": {"path": "a.py", "line": 3},
     "remove_breakpoint": {"path": "a.py", "line": 3},
     "set_instruction_breakpoint": {"instruction_reference": "0x10"},
@@ -44,6 +71,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "data_breakpoint_info": {"name": "total"},
     "set_data_breakpoint": {"data_id": "total"},
     "remove_data_breakpoint": {"data_id": "total"},
+    "set_exceptions": {"exceptions": "raised"},
+    "set_variable": {"name": "total", "value": "1"},
     "evaluate": {"expression": "1"},
     "disassemble": {"instruction_count": 5},
     "read_memory": {"memory_reference": "0x10", "count": 16},
@@ -63,14 +92,14 @@ def complaint(**given: Any) -> ToolError:
     return refused.value
 
 
-@pytest.mark.requirement("R5.tool.actions")
+@pytest.mark.requirement("debugger.tool.actions")
 def test_the_parameters_are_those_of_the_reference_and_a_few_more() -> None:
     schema = parameters_schema(DebugParams)
     types = {name: field["type"] for name, field in schema["properties"].items()}
     assert types == {**REFERENCE, **BEYOND}
     assert schema["required"] == ["action"] and schema["additionalProperties"] is False
     fields = schema["properties"]
-    assert fields["action"]["enum"] == list(ACTIONS) == ALL_ACTIONS and len(ACTIONS) == 27
+    assert fields["action"]["enum"] == list(ACTIONS) == ALL_ACTIONS
     assert fields["args"]["items"]["type"] == "string"
     assert {"local", "closure", "global"} <= set(fields["scope"]["enum"])
     assert fields["context"] == {**fields["context"], "enum": ["watch", "repl"], "default": "watch"}
@@ -79,10 +108,10 @@ def test_the_parameters_are_those_of_the_reference_and_a_few_more() -> None:
         assert fields[name]["minimum"] == 1, name
     defaults = {name: field["default"] for name, field in fields.items() if "default" in field}
     assert defaults["stop_on_entry"] is True and defaults["host"] == "localhost"
-    assert (defaults["levels"], defaults["frame_id"], defaults["cwd"]) == (20, 0, ".")
+    assert (defaults["levels"], defaults["frame_id"]) == (20, 0) and "cwd" not in defaults
 
 
-@pytest.mark.requirement("R5.tool.actions")
+@pytest.mark.requirement("debugger.tool.actions")
 @pytest.mark.parametrize("action", ALL_ACTIONS)
 def test_each_action_says_what_it_lacks(action: str) -> None:
     needed = NEEDED.get(action, {})
@@ -90,11 +119,11 @@ def test_each_action_says_what_it_lacks(action: str) -> None:
     for name in needed:
         fields = complaint(action=action, **{**needed, name: None}).detail["fields"]
         assert list(fields) == [name] and action in fields[name]
-        if isinstance(needed[name], str):
+        if isinstance(needed[name], str) and name != "exceptions":
             assert list(complaint(action=action, **{**needed, name: ""}).detail["fields"]) == [name]
 
 
-@pytest.mark.requirement("R5.tool.actions")
+@pytest.mark.requirement("debugger.tool.actions")
 @pytest.mark.parametrize(
     ("given", "field"),
     [
@@ -108,13 +137,14 @@ def test_each_action_says_what_it_lacks(action: str) -> None:
         ({"action": "variables", "depth": 6}, "depth"),
         ({"action": "variables", "limit": 1_001}, "limit"),
         ({"action": "launch", "runtime": "python", "script": "a.py", "cwd": ""}, "cwd"),
+        ({"action": "launch", "runtime": "python", "script": "a.py", "exception_types": ["A"]}, "exceptions"),
     ],
 )
 def test_parameters_that_contradict_or_exceed_are_refused(given: dict[str, Any], field: str) -> None:
     assert list(complaint(**given).detail["fields"]) == [field]
 
 
-@pytest.mark.requirement("R5.tool.actions")
+@pytest.mark.requirement("debugger.tool.actions")
 @pytest.mark.parametrize(
     "given",
     [
@@ -134,6 +164,7 @@ def test_parameters_that_contradict_or_exceed_are_refused(given: dict[str, Any],
         {"action": "evaluate", "expression": "x" * 20_001},
         {"action": "evaluate", "expression": "x", "context": "hover"},
         {"action": "threads", "unknown": 1},
+        {"action": "set_exceptions", "exceptions": "all"},
     ],
 )
 def test_values_out_of_bounds_are_no_parameters(given: dict[str, Any]) -> None:
@@ -141,13 +172,14 @@ def test_values_out_of_bounds_are_no_parameters(given: dict[str, Any]) -> None:
         params(**given)
 
 
-@pytest.mark.requirement("R5.tool.actions")
+@pytest.mark.requirement("debugger.tool.actions")
 @pytest.mark.parametrize(
     ("given", "seconds"),
     [
         ({"action": "launch"}, 60.0),
         ({"action": "attach"}, 60.0),
         ({"action": "continue"}, 30.0),
+        ({"action": "why"}, 120.0),
         ({"action": "continue", "timeout": 2_500}, 2.5),
         ({"action": "continue", "timeout": 1}, 0.1),
         ({"action": "continue", "timeout": -5}, 0.1),
@@ -158,7 +190,7 @@ def test_the_time_to_wait_is_bounded(given: dict[str, Any], seconds: float) -> N
     assert params(**given).seconds == seconds
 
 
-@pytest.mark.requirement("R5.tool.actions")
+@pytest.mark.requirement("debugger.tool.actions")
 @pytest.mark.parametrize(
     ("given", "command"),
     [
@@ -176,7 +208,7 @@ def test_a_launch_is_judged_like_a_command_line(given: dict[str, Any], command: 
     assert effects.environment == (("A", "b"),) and effects.exclusive
 
 
-@pytest.mark.requirement("R5.tool.actions")
+@pytest.mark.requirement("debugger.tool.actions")
 def test_what_a_call_touches() -> None:
     attach = effects_of(params(action="attach", runtime="python", port=5678, host="debug.example.org"))
     assert attach.hosts == ("debug.example.org:5678",) and attach.exclusive
@@ -187,7 +219,7 @@ def test_what_a_call_touches() -> None:
         assert effects_of(params(action=action, **given)).exclusive is (action not in LOOKS), action
 
 
-@pytest.mark.requirement("R5.tool.actions")
+@pytest.mark.requirement("debugger.tool.actions")
 async def test_without_debuggers_every_action_says_so(desk: Desk) -> None:
     desk.put("a.py", "x = 1\n")
     for action in ACTIONS:

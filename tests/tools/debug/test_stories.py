@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.debug_adapters import ROOT, copy_of, line_of, python_program
-from tests.tools.debug.debug_desk import DebugDesk, debug_desk, gone, lives
+from tests.driver.debug_adapters import ROOT, copy_of, line_of, python_program
+from tests.driver.debug_desk import DebugDesk, debug_desk, gone, lives
 from tests.tools.debug.targets import asked, free_port, listening
 
 RUN = {"runtime": "python", "stop_on_entry": False}
@@ -42,7 +42,7 @@ async def at_mark(desk: DebugDesk, script: str, mark: str, **params: Any) -> Any
     return found
 
 
-@pytest.mark.requirement("R5.stories.demo")
+@pytest.mark.requirement("debugger.stories.demo")
 async def test_the_bug_of_the_demo_package_is_found_and_mended(tmp_path: Path) -> None:
     root = tmp_path / "demo"
     shutil.copytree(ROOT / "examples" / "demo", root)
@@ -93,7 +93,7 @@ async def test_the_bug_of_the_demo_package_is_found_and_mended(tmp_path: Path) -
         assert "dozen discount" in found["output"]
 
 
-@pytest.mark.requirement("R5.stories.threads")
+@pytest.mark.requirement("debugger.stories.threads")
 async def test_each_thread_is_seen_where_it_stands(desk: DebugDesk) -> None:
     found = await at_mark(desk, "threads.py", "worker")
     threads = (await desk.debug("threads"))["threads"]
@@ -113,7 +113,7 @@ async def test_each_thread_is_seen_where_it_stands(desk: DebugDesk) -> None:
     assert "done [0, 1, 2]" in found["output"]
 
 
-@pytest.mark.requirement("R5.stories.child")
+@pytest.mark.requirement("debugger.stories.child")
 async def test_a_child_process_stops_at_a_breakpoint_of_its_own(desk: DebugDesk) -> None:
     found = await at_mark(desk, "child_process.py", "child")
     assert await desk.local("secret") == "'from the child'"
@@ -127,7 +127,7 @@ async def test_a_child_process_stops_at_a_breakpoint_of_its_own(desk: DebugDesk)
     assert "parent heard: from the child" in found["output"]
 
 
-@pytest.mark.requirement("R5.stories.server", "R5.tool.attach", "R5.session.detach")
+@pytest.mark.requirement("debugger.stories.server", "debugger.tool.attach", "debugger.session.detach")
 async def test_a_running_server_is_attached_to_looked_at_and_left_running(desk: DebugDesk) -> None:
     debug_port = free_port()
     command = [str(python_program()), "-m", "debugpy", "--listen", f"127.0.0.1:{debug_port}", "server.py"]
@@ -168,7 +168,7 @@ async def test_a_server_can_be_attached_to_again(desk: DebugDesk) -> None:
             assert await asking == "5"
 
 
-@pytest.mark.requirement("R5.stories.sigterm", "R5.session.descendants")
+@pytest.mark.requirement("debugger.stories.sigterm", "debugger.session.descendants")
 async def test_a_program_that_ignores_every_hint_is_gone_after_disconnect(desk: DebugDesk) -> None:
     found = await at_mark(desk, "ignores_sigterm.py", "loop")
     deaf = process_in(found["output"])
@@ -177,7 +177,7 @@ async def test_a_program_that_ignores_every_hint_is_gone_after_disconnect(desk: 
     await gone(deaf)
 
 
-@pytest.mark.requirement("R5.stories.forks", "R5.session.descendants")
+@pytest.mark.requirement("debugger.stories.forks", "debugger.session.descendants")
 async def test_a_child_with_a_session_of_its_own_is_gone_after_disconnect(desk: DebugDesk) -> None:
     found = await at_mark(desk, "forks.py", "forked")
     child = process_in(found["output"])
@@ -186,8 +186,8 @@ async def test_a_child_with_a_session_of_its_own_is_gone_after_disconnect(desk: 
     await gone(child)
 
 
-@pytest.mark.requirement("R5.stories.flood", "R5.stop.output", "R5.stop.progress")
-async def test_of_a_flood_of_output_the_end_is_told(desk: DebugDesk) -> None:
+@pytest.mark.requirement("debugger.stories.flood", "debugger.stop.output", "debugger.stop.progress")
+async def test_of_a_flood_of_output_the_end_is_reported(desk: DebugDesk) -> None:
     found = await at_mark(desk, "floods_output.py", "end", timeout=120_000)
     assert found["truncated"]
     assert len(found["output"]) < 64_000
@@ -200,7 +200,7 @@ async def test_of_a_flood_of_output_the_end_is_told(desk: DebugDesk) -> None:
     assert 0 < sum(map(len, desk.ports.shown)) < 2_000_000  # of 16 MiB
 
 
-@pytest.mark.requirement("R5.stories.exits")
+@pytest.mark.requirement("debugger.stories.exits")
 @pytest.mark.parametrize("stop_on_entry", [False, True])
 async def test_a_program_that_exits_at_once_has_exited(desk: DebugDesk, stop_on_entry: bool) -> None:
     found = await desk.debug(
@@ -218,7 +218,7 @@ async def test_a_program_that_exits_at_once_has_exited(desk: DebugDesk, stop_on_
     await desk.debug("disconnect")
 
 
-@pytest.mark.requirement("R5.stories.endless", "R5.stop.timeout")
+@pytest.mark.requirement("debugger.stories.endless", "debugger.stop.timeout")
 async def test_a_program_that_never_stops_is_paused(desk: DebugDesk) -> None:
     found = await desk.debug("launch", script="never_stops.py", timeout=1_500, **RUN)
     assert found["status"] == "running"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.bridges.dap.manager import Declared
-from tests.tools.debug.debug_desk import DebugDesk, debug_desk, gone, lives
+from tests.driver.debug_desk import DebugDesk, debug_desk, gone, lives
 
 PROGRAM = """\
 import os, sys
@@ -42,7 +42,7 @@ def told_pid(output: str) -> int:
     return int(found[1])
 
 
-@pytest.mark.requirement("R5.order.terminal")
+@pytest.mark.requirement("debugger.order.terminal")
 async def test_a_program_on_a_terminal_is_debugged_like_any_other(desk: DebugDesk) -> None:
     await desk.debug("set_breakpoint", path="tell it's.py", line=10)
     stopped = await desk.debug("launch", **RUN, stop_on_entry=False)
@@ -59,7 +59,7 @@ async def test_a_program_on_a_terminal_is_debugged_like_any_other(desk: DebugDes
     assert (await desk.ok("shell.background", action="list"))["commands"] == []
 
 
-@pytest.mark.requirement("R5.order.terminal", "R5.session.descendants")
+@pytest.mark.requirement("debugger.order.terminal", "debugger.session.descendants")
 async def test_what_runs_on_the_terminal_ends_with_the_debug_session(desk: DebugDesk) -> None:
     await desk.debug("set_breakpoint", path="tell it's.py", line=10)
     stopped = await desk.debug("launch", **RUN, stop_on_entry=False)

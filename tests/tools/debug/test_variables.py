@@ -9,8 +9,8 @@ import pytest
 import pytest_asyncio
 
 from app.tools.debug.values import Raw, name_within, step_into
-from tests.debug_adapters import copy_of, line_of
-from tests.tools.debug.debug_desk import DebugDesk, debug_desk
+from tests.driver.debug_adapters import copy_of, line_of
+from tests.driver.debug_desk import DebugDesk, debug_desk
 
 VALUES = """
 class Node:
@@ -84,7 +84,7 @@ async def rows(desk: DebugDesk, **params: object) -> dict[str, str]:
 
 @pytest.mark.asyncio(loop_scope="module")
 class TestOfOneStop:
-    @pytest.mark.requirement("R5.variables.expand")
+    @pytest.mark.requirement("debugger.variables.expand")
     @pytest.mark.parametrize(
         ("path", "name", "value"),
         [
@@ -108,7 +108,7 @@ class TestOfOneStop:
     async def test_a_path_leads_to_a_value(self, desk: DebugDesk, path: str, name: str, value: str) -> None:
         assert await rows(desk, expand=path) == {name: value}
 
-    @pytest.mark.requirement("R5.variables.expand")
+    @pytest.mark.requirement("debugger.variables.expand")
     async def test_what_is_in_a_value_has_its_path(self, desk: DebugDesk) -> None:
         assert await rows(desk, expand="few") == {"few[0]": "'zero'", "few[1]": "'one'", "few[2]": "'two'"}
         assert set(await rows(desk, expand="deep")) >= {"deep.name", "deep.inner"}
@@ -116,7 +116,7 @@ class TestOfOneStop:
         assert table["table['a.b']"] == "{'c': 1}" and table["table[7]"] == "'seven'"
         assert not {name for name in table if "len" in name or "special" in name}
 
-    @pytest.mark.requirement("R5.variables.expand")
+    @pytest.mark.requirement("debugger.variables.expand")
     @pytest.mark.parametrize(
         "path", ["nobody", "deep.inner.nome", "few[3]", "few[-1]", "many[2500]", "long.x"]
     )
@@ -126,7 +126,7 @@ class TestOfOneStop:
         if path == "deep.inner.nome":
             assert refused.detail["closest"] == ["name"]
 
-    @pytest.mark.requirement("R5.variables.paging")
+    @pytest.mark.requirement("debugger.variables.paging")
     async def test_long_lists_are_paged(self, desk: DebugDesk) -> None:
         first = await desk.debug("variables", expand="many")
         assert [one["value"] for one in first["variables"]] == [str(number) for number in range(100)]
@@ -146,21 +146,21 @@ class TestOfOneStop:
         local = await desk.debug("variables", start=1, limit=2)
         assert len(local["variables"]) == 2 and local["total"] == 9
 
-    @pytest.mark.requirement("R5.variables.paging")
-    async def test_what_the_debugger_leaves_out_is_told(self, desk: DebugDesk) -> None:
+    @pytest.mark.requirement("debugger.variables.paging")
+    async def test_what_the_debugger_leaves_out_is_reported(self, desk: DebugDesk) -> None:
         told = await desk.debug("variables", expand="wide", limit=1000)
         assert len(told["variables"]) == 500 and told["total"] == 900
         assert told["truncated"] is True and "evaluate" in told["note"]
         assert await desk.value("wide[899]") == "'899'"
 
-    @pytest.mark.requirement("R5.variables.filter")
+    @pytest.mark.requirement("debugger.variables.filter")
     async def test_a_filter_is_a_part_of_the_name(self, desk: DebugDesk) -> None:
         assert set(await rows(desk, filter="EE")) == {"deep"}
         assert set(await rows(desk, filter="lo")) == {"loop", "long"}
         assert set(await rows(desk, expand="table", filter="quote")) == {'table["quote\'d"]'}
         assert await rows(desk, filter="nothing like this") == {}
 
-    @pytest.mark.requirement("R5.variables.bounds")
+    @pytest.mark.requirement("debugger.variables.bounds")
     async def test_levels_below_are_bounded(self, desk: DebugDesk) -> None:
         flat = await desk.debug("variables", filter="deep")
         assert "children" not in flat["variables"][0] and flat["variables"][0]["expandable"] is True
@@ -177,14 +177,14 @@ class TestOfOneStop:
         all_of_it = await desk.answer("variables", depth=5, scope="global")
         assert all_of_it.type == "output" and len(all_of_it.model_text()) < 200_000
 
-    @pytest.mark.requirement("R5.variables.bounds")
+    @pytest.mark.requirement("debugger.variables.bounds")
     async def test_values_are_bounded_and_safe_to_show(self, desk: DebugDesk) -> None:
         found = await rows(desk)
         assert len(found["long"]) < 1_100
         assert "\x1b" not in found["strange"] and "\u202e" not in found["strange"]
         assert len(await desk.value("long")) < 21_000
 
-    @pytest.mark.requirement("R5.variables.scopes")
+    @pytest.mark.requirement("debugger.variables.scopes")
     async def test_global_variables_are_a_scope_of_their_own(self, desk: DebugDesk) -> None:
         found = await rows(desk, scope="global")
         assert "many" not in found
@@ -193,7 +193,7 @@ class TestOfOneStop:
         registers = await desk.debug("variables", scope="registers")
         assert registers["variables"] == [] and "Locals, Globals" in registers["note"]
 
-    @pytest.mark.requirement("R5.variables.watch")
+    @pytest.mark.requirement("debugger.variables.watch")
     @pytest.mark.parametrize(
         "expression", ["many = 1", "few[0] = 'x'", "del few", "(few := 1)", "import os", "many += [1]"]
     )
@@ -204,7 +204,7 @@ class TestOfOneStop:
         assert refused.code == "side_effects_refused" and "repl" in refused.error_text
         assert await desk.value("few") == "['zero', 'one', 'two']"
 
-    @pytest.mark.requirement("R5.variables.watch")
+    @pytest.mark.requirement("debugger.variables.watch")
     async def test_watch_warns_where_nobody_can_tell(self, desk: DebugDesk) -> None:
         told = await desk.debug("evaluate", expression="deep.name.upper()")
         assert told["result"] == "'TOP'" and "debugpy" in told["warning"]
@@ -215,7 +215,7 @@ class TestOfOneStop:
         assert await rows(desk, expand="deep.name") == {"deep.name": "'other'"}
         await desk.debug("evaluate", expression="deep.name = 'top'", context="repl")
 
-    @pytest.mark.requirement("R5.variables.bounds")
+    @pytest.mark.requirement("debugger.variables.bounds")
     async def test_an_evaluated_value_shows_as_many_levels(self, desk: DebugDesk) -> None:
         told = await desk.debug("evaluate", expression="deep", depth=2)
         assert told["expandable"] is True
@@ -223,7 +223,7 @@ class TestOfOneStop:
         assert "children" not in await desk.debug("evaluate", expression="deep")
 
 
-@pytest.mark.requirement("R5.variables.scopes")
+@pytest.mark.requirement("debugger.variables.scopes")
 async def test_captured_variables_are_the_closure(tmp_path: Path) -> None:
     async with debug_desk(tmp_path) as desk:
         desk.put("values.py", VALUES)
@@ -235,8 +235,8 @@ async def test_captured_variables_are_the_closure(tmp_path: Path) -> None:
         assert await rows(desk, scope="closure", frame_id=1) == {}
 
 
-@pytest.mark.requirement("R5.stop.answer")
-async def test_a_stop_tells_what_changed(tmp_path: Path) -> None:
+@pytest.mark.requirement("debugger.stop.answer")
+async def test_a_stop_shows_what_changed(tmp_path: Path) -> None:
     async with debug_desk(tmp_path, copy_of("python", tmp_path)) as desk:
         stopped = await run_to(desk, "loop", "orders.py")
         first = {one["name"]: one for one in stopped["changed"]}
@@ -253,7 +253,7 @@ async def test_a_stop_tells_what_changed(tmp_path: Path) -> None:
         assert [one["name"] for one in over["changed"]] == ["total"]
 
 
-@pytest.mark.requirement("R5.stop.answer")
+@pytest.mark.requirement("debugger.stop.answer")
 async def test_very_many_changes_are_cut_and_counted(tmp_path: Path) -> None:
     async with debug_desk(tmp_path) as desk:
         body = "".join(f"    name_{number} = {number}\n" for number in range(60))
@@ -266,7 +266,7 @@ def variable(name: str) -> Raw:
     return Raw(name, "v", "t", 0, None, None, None, lazy=False)
 
 
-@pytest.mark.requirement("R5.variables.expand")
+@pytest.mark.requirement("debugger.variables.expand")
 @pytest.mark.parametrize(
     ("rest", "names", "found", "left"),
     [
@@ -288,7 +288,7 @@ def test_names_are_found_as_adapters_write_them(
     assert (None if step is None else (step[0].name, step[1])) == (None if found is None else (found, left))
 
 
-@pytest.mark.requirement("R5.variables.expand")
+@pytest.mark.requirement("debugger.variables.expand")
 @pytest.mark.parametrize(
     ("name", "whole"),
     [("name", "x.name"), ("007", "x[7]"), ("[7]", "x[7]"), ("'key'", "x['key']"), ('"key"', 'x["key"]')],

@@ -40,13 +40,13 @@ def each(table: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(language, one) for language, expressions in table.items() for one in expressions]
 
 
-@pytest.mark.requirement("R5.variables.watch")
+@pytest.mark.requirement("debugger.variables.watch")
 @pytest.mark.parametrize(("language", "expression"), each(ASSIGNS))
 def test_assignments_are_refused(language: str, expression: str) -> None:
     assert certainly_changes(language, expression)
 
 
-@pytest.mark.requirement("R5.variables.watch")
+@pytest.mark.requirement("debugger.variables.watch")
 @pytest.mark.parametrize(("language", "expression"), each(LOOKS))
 def test_what_only_looks_is_neither_refused_nor_warned_of(language: str, expression: str) -> None:
     assert not certainly_changes(language, expression)
@@ -54,14 +54,14 @@ def test_what_only_looks_is_neither_refused_nor_warned_of(language: str, express
         assert not may_change(language, expression)
 
 
-@pytest.mark.requirement("R5.variables.watch")
+@pytest.mark.requirement("debugger.variables.watch")
 @pytest.mark.parametrize(("language", "expression"), each(CALLS))
 def test_calls_may_change_something(language: str, expression: str) -> None:
     assert not certainly_changes(language, expression)
     assert may_change(language, expression)
 
 
-@pytest.mark.requirement("R5.variables.watch")
+@pytest.mark.requirement("debugger.variables.watch")
 @pytest.mark.parametrize("expression", ["(", "x = = 1", "\0", "(" * 5_000, "1 +" * 3_000 + "1", "é" * 10_000])
 def test_what_is_no_expression_is_left_to_the_adapter(expression: str) -> None:
     for language in ("python", "node", "bash"):

@@ -1,0 +1,165 @@
+"""why: run a test or a program to its end, and answer with the exception that fails it.
+
+Owns: which of the exceptions of a run that is, its frames in the project with their locals, and an answer of
+at most 4 KB. Never: the agent's own session, which stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.bridges.dap.manager import LIBRARIES, ExceptionChoice, Mode
+from app.errors import ToolError
+from app.tools.debug.call import DebugCall
+from app.tools.debug.exception_stop import Thrown, first_of_project, locals_of, thrown
+from app.tools.debug.one_run import OneRun, prepared
+from app.tools.debug.results import DebugResult, ExceptionShown, ProjectFrame
+from app.tools.debug.small_answer import fitting
+from app.tools.debug.sources import Sources
+from app.tools.processes.foreign_text import clean, objects
+
+MAX_STOPS = 200
+MAX_FRAMES = 5
+FRAMES_WITH_LOCALS = 3
+MAX_BYTES = 4_000
+MAX_TAIL = 2_000
+MAX_KNOWN = 80
+_MARKED = "test failure"
+_GO_FAILS = "testing.(*common).Fail"
+"""What each failure of a Go test calls."""
+_CURRENT = " (Current frame)"
+"""What debugpy adds to a name."""
+_NO_FAILURES = frozenset({"Skipped", "XFailed", "Exit", "SkipTest", "SystemExit"})
+"""Exceptions by which Python's runners leave a test that has not failed."""
+_MODES: Mapping[str, Mode] = {"delve": "uncaught"}
+_PREFERRED: tuple[Mode, ...] = ("user", "raised", "uncaught")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One stop of the run: an exception, or a call that marks the test as failed."""
+
+    type: str | None
+    message: str | None
+    frames: list[ProjectFrame]
+
+
+async def why(call: DebugCall) -> DebugResult:
+    """Run it, and return why it fails; that it does not, when it does not."""
+    run_of = await prepared(call)
+    table = call.adapters.table(call.context.project_id, call.context.project_root)
+    behaviour = (await call.aside(table.resolve, run_of.request.runtime)).behaviour
+    if run_of.request.runtime == "go":
+        await run_of.breakpoints.set_function(_GO_FAILS)
+    offered = behaviour.exception_modes
+    usual: Mode = next((one for one in _PREFERRED if offered is None or one in offered), "none")
+    mode = _MODES.get(behaviour.name, usual)
+    failures: list[Failure] = []
+    async with run_of.started(ExceptionChoice(mode)) as run:
+        while run.stop.status == "stopped" and len(failures) < MAX_STOPS and not run.is_late:
+            failures.append(await _failure(run))
+            await run.go_on()
+        late = run.is_late
+        return await call.aside(_answer, run, late, failures)
+
+
+async def _failure(run: OneRun) -> Failure:
+    found = await thrown(run.call, run.session, run.stop)
+    if found is None:
+        found = await _marked(run)
+    rows = await run.call.aside(_frames, run.call, found)
+    shown: list[ProjectFrame] = []
+    for row, frame in rows:
+        local = await locals_of(run.call, frame) if len(shown) < FRAMES_WITH_LOCALS else None
+        shown.append(row.model_copy(update={"locals": local}))
+    return Failure(found.type, found.message, shown)
+
+
+async def _marked(run: OneRun) -> Thrown:
+    """A stop that is no exception: a test is marked as failed, and says why when it ends."""
+    try:
+        answer = await run.call.ask("stackTrace", threadId=run.stop.thread_id, startFrame=0, levels=40)
+    except ToolError:
+        return Thrown(None, None, None, 0, [])
+    frames = [one for one in objects(answer.get("stackFrames")) if type(one.get("id")) is int]
+    number = await run.call.aside(first_of_project, run.call, frames)
+    return Thrown(_MARKED, None, None if number is None else frames[number], number or 0, frames)
+
+
+def _frames(call: DebugCall, found: Thrown) -> list[tuple[ProjectFrame, dict[str, Any]]]:
+    """Return the frames of the project, the innermost first. Blocking."""
+    sources, rows = Sources(call), []
+    for frame in found.frames:
+        seen = sources.of(frame.get("source"))
+        if seen is None or seen.parts is None or not LIBRARIES.isdisjoint(seen.parts[:-1]):
+            continue
+        place = sources.location(frame)
+        if place is None or "`" in seen.parts[-1]:
+            continue
+        function = (place.function or "").removesuffix(_CURRENT) or None
+        row = ProjectFrame(function=function, path=place.path, line=place.line, source=place.source_preview)
+        rows.append((row, frame))
+        if len(rows) == MAX_FRAMES:
+            break
+    return rows
+
+
+def _answer(run: OneRun, late: bool, failures: Sequence[Failure]) -> DebugResult:
+    """Blocking."""
+    stop, output = run.stop, clean(run.output, len(run.output) + 1)
+    counted = [one for one in failures if one.type not in _NO_FAILURES]
+    of_output = [one for one in counted if _is_printed(one, output)]
+    # Errors of a Go test add up; of exceptions the last one ends it.
+    at = 0 if of_output and of_output[0].type == _MARKED else -1
+    reported = of_output[at] if of_output else None
+    code = stop.exit_code if stop.status == "exited" else None
+    failed = code != 0 if code is not None else (reported is not None or stop.status != "exited")
+    if stop.status != "exited" and late:
+        outcome = "timed_out"
+    else:
+        outcome = "failed" if failed and (counted or code) else "passed"
+    chosen = (reported or (counted[-1] if counted else None)) if outcome != "passed" else None
+    result = DebugResult(
+        outcome=outcome,
+        runtime=run.session.runtime,
+        adapter=run.session.adapter,
+        exit_code=code,
+        output=output[-MAX_TAIL:] or None,
+        note=_NOTES.get(outcome) if chosen is None else None,
+    )
+    if chosen is not None:
+        message = chosen.message or _said_by_go(chosen, output)
+        fields = {
+            "exception": ExceptionShown(type=chosen.type, message=message),
+            "project_frames": chosen.frames,
+        }
+        result = result.model_copy(update=fields)
+    return fitting(result, MAX_BYTES)
+
+
+_NOTES: Mapping[str, str] = {
+    "passed": "It ran to its end, and nothing failed.",
+    "failed": "It failed, and not by an exception that comes from the project's code; see output.",
+    "timed_out": "It did not end within `timeout` and was ended.",
+}
+
+
+def _is_printed(failure: Failure, output: str) -> bool:
+    """Tell whether the program or its runner wrote of a failure."""
+    first = (failure.message or "").strip().partition("\n")[0][:MAX_KNOWN]
+    return (bool(first) and first in output) or (
+        not failure.message and _said_by_go(failure, output) is not None
+    )
+
+
+def _said_by_go(failure: Failure, output: str) -> str | None:
+    """Return what a Go test said in the line in which it failed."""
+    if not failure.frames or failure.message:
+        return None
+    place = failure.frames[0]
+    name = (place.path or "").rpartition("/")[2]
+    found = re.search(rf"^\s*{re.escape(name)}:{place.line}: (.*)$", output, re.MULTILINE)
+    return found[1] if found else None

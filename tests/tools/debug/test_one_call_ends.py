@@ -1,0 +1,61 @@
+"""Calls that run a program of their own, given up at random moments: nothing is left of any of them."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.driver.debug_adapters import adapter_path, built, copy_of
+from tests.driver.debug_desk import DebugDesk, debug_desk
+from tests.driver.rounds import rounds
+
+ROUNDS = rounds(8, 40)
+LONGEST_SECONDS = 3.0
+PYTHON = {"command": "python locks.py"}
+CPP = {"command": "./locks", "runtime": "cpp"}
+CALLS: tuple[dict[str, Any], ...] = tuple(
+    {"action": action, **program, **more}
+    for program, source in ((PYTHON, "locks.py"), (CPP, "locks.cpp"))
+    for action, more in (
+        ("why", {}),
+        ("trace", {"at": [{"path": source, "line": 10, "expressions": ["1"]}]}),
+        ("run_to", {"path": source, "line": 17}),
+    )
+)
+
+
+async def given_up(desk: DebugDesk, chance: random.Random) -> None:
+    """Begin a call, and cancel it, or end its run, at some moment."""
+    call = {**chance.choice(CALLS), "timeout": 60_000}
+    agent = desk.context
+    task = asyncio.create_task(desk.call("debug", call))
+    await asyncio.wait({task}, timeout=chance.uniform(0, LONGEST_SECONDS))
+    if chance.random() < 0.5:
+        task.cancel()
+    await desk.debuggers.end_run(agent.session_id, agent.agent_path)
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("debugger.why", "debugger.trace", "debugger.run_to", "debugger.session.run_end")
+@pytest.mark.parametrize("caged", [False, True], ids=["free", "caged"])
+async def test_calls_that_are_given_up_leave_nothing(tmp_path: Path, caged: bool) -> None:
+    """The desk sees to it that no process is left."""
+    adapter_path("lldb-dap")
+    chance = random.Random(18)
+    root = copy_of("hanging", tmp_path)
+    built(root / "locks.cpp")
+    async with debug_desk(tmp_path, root) as desk:
+        agent: Any = desk
+        if caged:
+            agent = desk.caged(("rw", "."), capabilities=["exec"], seccomp="relaxed")
+        for _ in range(ROUNDS):
+            await given_up(agent, chance)
+            await agent.answer("disconnect")
+            assert desk.debuggers.active == 0

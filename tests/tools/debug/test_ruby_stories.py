@@ -1,0 +1,46 @@
+"""A running Ruby program under the debugger, and after it."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.bridges.conftest import until
+from tests.driver.debug_adapters import adapter_path
+from tests.driver.debug_desk import debug_desk
+from tests.tools.debug.targets import by_port
+
+COUNTS = """rounds = 0
+loop do
+  rounds += 1
+  File.write("next.txt", rounds.to_s)
+  File.rename("next.txt", "rounds.txt")
+  sleep 0.001
+end
+"""
+
+
+@pytest.mark.requirement("debugger.detach.running", "debugger.real.rdbg")
+async def test_a_program_that_stands_when_it_is_let_go_runs_on(tmp_path: Path) -> None:
+    rdbg = str(adapter_path("rdbg"))
+    async with debug_desk(tmp_path) as desk, AsyncExitStack() as stack:
+        desk.put("counts.rb", COUNTS)
+        listens = ("--open", "--host", "127.0.0.1", "--port", "{port}", "--nonstop")
+        target = await by_port(rdbg, *listens, "counts.rb")(desk.root, stack)
+        rounds = desk.root / "rounds.txt"
+
+        def has_gone_on_from(seen: str) -> bool:
+            return not target.lives() or rounds.read_text() != seen
+
+        await until(rounds.exists, 20)
+        for _ in range(4):
+            begun = await desk.debug("attach", runtime="ruby", **target.where)
+            assert begun["status"] == "stopped"
+            left = await desk.debug("disconnect")
+            assert left["debuggee_terminated"] is False
+            before = rounds.read_text()
+            await until(partial(has_gone_on_from, before), 20)
+            assert target.lives()
