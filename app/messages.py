@@ -1,8 +1,7 @@
 """The conversation's words: content blocks, usage, and the messages a model is sent.
 
-Owns: the closed unions every floor shares. Never: a provider's wire format (adapters do that)
-or storage columns. All models are frozen; rows written by older versions must keep loading, so
-new fields always have defaults and unknown fields are ignored when loading.
+Owns: the closed unions that every floor shares; frozen, and old rows keep loading: new fields have defaults,
+unknown ones are ignored. Never: a provider's wire format, or columns.
 """
 
 from __future__ import annotations
@@ -113,13 +112,7 @@ class Usage(Frozen):
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
-            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
-            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
-        )
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
 
 
 class Cost(Frozen):

@@ -100,7 +100,7 @@ RUN_MOVES: Mapping[RunState, frozenset[RunState]] = {
 
 class ToolCallState(StrEnum):
     """One tool call. `waiting`: a person is asked, and no run waits for it; the call has a result once that
-    is answered, or a later run goes on with it."""
+    is answered, or a later run resumes it."""
 
     PENDING = "pending"
     RUNNING = "running"

@@ -28,6 +28,7 @@ class PermissionRequested(EventPayload):
     the rules that the answer `always` stores."""
 
     TYPE = "permission.requested"
+    GLOBAL = True
     interaction_id: str
     tool_call_id: str
     tool: str
@@ -45,6 +46,7 @@ class PermissionAnswered(EventPayload):
     answer stored; `covered_by` is the interaction or rule that answered this question as well."""
 
     TYPE = "permission.answered"
+    GLOBAL = True
     SPARSE = True
     interaction_id: str
     tool_call_id: str
@@ -61,6 +63,7 @@ class InteractionRequested(EventPayload):
     (null), and `request_ref` is the address of the question."""
 
     TYPE = "interaction.requested"
+    GLOBAL = True
     interaction_id: str
     tool_call_id: str
     kind: Literal["ask", "form", "question"]
@@ -70,10 +73,11 @@ class InteractionRequested(EventPayload):
 
 class InteractionAnswered(EventPayload):
     """A question is not open any more. `state` is `answered`, `cancelled` (its session went on or ended
-    without an answer) or `expired` (whoever waited is gone); only the first has an `answer`, which stands at
+    without an answer) or `expired` (its waiter is gone); only the first has an `answer`, which stands at
     `answer_ref` when it is above 64 KB."""
 
     TYPE = "interaction.answered"
+    GLOBAL = True
     SPARSE = True
     interaction_id: str
     tool_call_id: str

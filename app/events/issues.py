@@ -67,7 +67,7 @@ class WireTodo(Frozen):
 
 class TodoChanged(EventPayload):
     """The checklist of an issue has changed: `todos` are its entries after that, without what was
-    abandoned. Of more than 64 KB they are left out, and `todos_ref` is the address of the list. It goes
+    abandoned. Above 64 KB they are left out, and `todos_ref` is the address of the list. It goes
     where `issue.changed` goes."""
 
     TYPE = "todo.changed"

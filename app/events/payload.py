@@ -1,15 +1,28 @@
-"""What every event's payload is: its type, its channel, whether it is kept.
+"""What every event's payload is: its type, its channel, its reach, whether it is kept.
 
-Owns: the base class. Never: an event (its siblings).
+Owns: the base class, and where an event comes from. Never: an event (its siblings).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 Channel = Literal["output", "events", "pty"]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where in a session an event comes from: a run, its agent, and the call that a child's run answers."""
+
+    run_id: str | None = None
+    agent_path: str | None = None
+    parent_tool_call_id: str | None = None
+
+
+NO_ORIGIN = Origin()
 
 
 class EventPayload(BaseModel):
@@ -20,6 +33,8 @@ class EventPayload(BaseModel):
     TYPE: ClassVar[str]
     CHANNEL: ClassVar[Channel] = "events"
     DURABLE: ClassVar[bool] = True
+    GLOBAL: ClassVar[bool] = False
+    """Whether those who listen to all sessions are sent it, too."""
     SPARSE: ClassVar[bool] = False
     """Whether fields without a value are left out instead of being null."""
 

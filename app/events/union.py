@@ -1,8 +1,7 @@
 """Every event that a client can be sent, as a closed union in one envelope.
 
-Owns: the payload of each type, its channel, whether it is durable. Never: delivery (the event
-hub) or storage. The `message.*` payloads keep the camelCase names of their published contract;
-all others are snake_case. `openapi/events.schema.json` is generated from this file.
+Owns: the payload of each type, its channel, whether it is durable; `openapi/events.schema.json` is made from
+it. Never: delivery or storage. Only `message.*` payloads have camelCase names, by their published contract.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from app.events.interactions import (
     PermissionRequested,
 )
 from app.events.issues import ISSUE_EVENTS
-from app.events.payload import EventPayload
+from app.events.payload import NO_ORIGIN, EventPayload, Origin
 from app.events.sessions import QUEUE_EVENTS, PromptFailed, PromptReloaded, RollbackUndone, SessionRolledBack
 from app.events.workflows import WORKFLOW_EVENTS
 from app.messages import Cost, Frozen, StopReason, Usage
@@ -150,7 +149,7 @@ class MessageSnapshot(EventPayload):
 class MessagePosted(EventPayload):
     """A message entered the conversation from outside the model: operator, system or a steer.
 
-    It is told once more, with `queued` false, when one that waited gets its place. Of a content
+    It is published once more, with `queued` false, when one that waited gets its place. Of a content
     above 64 KB only the head is here, and `content_ref` is the address of the whole message."""
 
     TYPE = "message.posted"
@@ -182,6 +181,7 @@ class Resync(EventPayload):
 
 class RunQueued(EventPayload):
     TYPE = "run.queued"
+    GLOBAL = True
     message_id: str
     position: int
     reason: Literal["busy", "capacity"]
@@ -189,6 +189,7 @@ class RunQueued(EventPayload):
 
 class RunStarted(EventPayload):
     TYPE = "run.started"
+    GLOBAL = True
     run_id: str
     model: str
     trigger_message_id: str | None
@@ -206,6 +207,7 @@ class RunStarted(EventPayload):
 
 class RunEnded(EventPayload):
     TYPE = "run.ended"
+    GLOBAL = True
     run_id: str
     state: str
     reason: str
@@ -233,8 +235,8 @@ class StepEnded(EventPayload):
 
 
 class ModelRetry(EventPayload):
-    """A model call failed and will be tried again, here or elsewhere. The next attempt begins the answer
-    anew."""
+    """A model call failed and will be tried again, here or elsewhere. The next attempt starts the answer
+    again."""
 
     TYPE = "model.retry"
     step: int
@@ -249,6 +251,7 @@ class ModelRetry(EventPayload):
 
 class SessionStateChanged(EventPayload):
     TYPE = "session.state"
+    GLOBAL = True
     state: str
     previous: str
     reason: str | None = None
@@ -259,6 +262,7 @@ class SessionUpdated(EventPayload):
     model from its next run on (null: its agent's)."""
 
     TYPE = "session.updated"
+    GLOBAL = True
     title: str
     issue_number: int | None = None
     model: str | None = None
@@ -266,6 +270,7 @@ class SessionUpdated(EventPayload):
 
 class CheckpointCreated(EventPayload):
     TYPE = "checkpoint.created"
+    GLOBAL = True
     checkpoint_id: str
     created_by: str
     reason: str
@@ -285,6 +290,7 @@ class BudgetWarning(EventPayload):
     `unpriced_model` it does not hold: what calls of that model cost is not known, nor in `used`."""
 
     TYPE = "budget.warning"
+    GLOBAL = True
     unit: Literal["tokens", "usd", "seconds", "steps"]
     limit: float
     used: float
@@ -358,9 +364,7 @@ def encode_frame(
     *,
     session_id: str,
     created_at: int,
-    run_id: str | None = None,
-    agent_path: str | None = None,
-    parent_tool_call_id: str | None = None,
+    origin: Origin = NO_ORIGIN,
 ) -> bytes:
     """Return the JSON of one frame; `created_at` is milliseconds since the epoch.
 
@@ -371,12 +375,12 @@ def encode_frame(
         "type": payload.TYPE,
         "session_id": session_id,
     }
-    if run_id is not None:
-        envelope["run_id"] = run_id
-    if agent_path is not None and agent_path != ROOT_AGENT:
-        envelope["agent_path"] = agent_path
-    if parent_tool_call_id is not None:
-        envelope["parent_tool_call_id"] = parent_tool_call_id
+    if origin.run_id is not None:
+        envelope["run_id"] = origin.run_id
+    if origin.agent_path is not None and origin.agent_path != ROOT_AGENT:
+        envelope["agent_path"] = origin.agent_path
+    if origin.parent_tool_call_id is not None:
+        envelope["parent_tool_call_id"] = origin.parent_tool_call_id
     envelope["ts"] = rfc3339(created_at)
     envelope["payload"] = payload.wire()
     try:

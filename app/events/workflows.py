@@ -14,8 +14,8 @@ WorkflowEnd = Literal["succeeded", "failed", "cancelled"]
 
 
 class WorkflowQueued(EventPayload):
-    """A run is stored. It has no session before its turn comes, so only who listens to all sessions is
-    told."""
+    """A run is stored. It has no session before its turn comes, so only subscribers to all sessions get
+    this event."""
 
     TYPE = "workflow.queued"
     DURABLE = False
@@ -31,6 +31,7 @@ class WorkflowStarted(EventPayload):
     """The session of a run works for the first time."""
 
     TYPE = "workflow.started"
+    GLOBAL = True
     workflow_run_id: str
     workflow: str
     project_id: str
@@ -41,6 +42,7 @@ class WorkflowEnded(EventPayload):
     """A run is over. `error` is `{code, message}` of one that failed."""
 
     TYPE = "workflow.ended"
+    GLOBAL = True
     workflow_run_id: str
     workflow: str
     project_id: str

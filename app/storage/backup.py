@@ -1,7 +1,6 @@
-"""What an operator does to a database while no daemon runs: upgrade, backup, restore, check.
+"""Maintenance of a database: upgrade, backup, restore, check.
 
-Owns: the four commands of `kaged db`. Never: their output (the command line has that). A backup
-may be taken while the daemon runs; upgrade and restore refuse then.
+Owns: the commands of `kaged db`. Never: their output. Upgrade and restore refuse while a daemon runs.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ from app.storage.schema_version import (
     migrate_with_copy,
     migration_transaction,
     require_known,
+    require_whole,
     run_migrations,
 )
 
@@ -41,7 +41,7 @@ _SQLITE_FILES = ("", "-wal", "-shm")
 
 @dataclass(frozen=True, slots=True)
 class UpgradeReport:
-    """`before` is None for an empty database; `copy` is the file that was kept of an embedded one."""
+    """`before` is None for an empty database; `copy` is the backup of an embedded file."""
 
     database: str
     before: str | None
@@ -74,16 +74,14 @@ class CheckReport:
 
 
 async def upgrade(url: str | None, data_dir: Path) -> UpgradeReport:
-    """Bring the schema to the one of this version, all of it or nothing.
+    """Migrate the schema to this version, completely or not at all.
 
     Raises StorageError, or Conflict while a daemon uses the data folder or the database."""
     return await asyncio.to_thread(_upgrade, open_database(url, data_dir), data_dir)
 
 
 async def backup(url: str | None, data_dir: Path, target: Path) -> BackupReport:
-    """Write every row to a portable file; a running daemon goes on.
-
-    Raises StorageError, also when the target exists."""
+    """Write every row to a portable file, also while a daemon runs. Raises StorageError."""
     return await asyncio.to_thread(_backup, open_database(url, data_dir), target)
 
 
@@ -96,14 +94,12 @@ async def restore(url: str | None, data_dir: Path, source: Path) -> BackupReport
 
 
 async def check(url: str | None, data_dir: Path) -> CheckReport:
-    """Look for damage, broken references and a wrong schema. Raises StorageError when the
-    database cannot be opened at all."""
+    """Look for damage, broken references and a wrong schema. Raises StorageError."""
     return await asyncio.to_thread(_check, open_database(url, data_dir))
 
 
 async def trusted_by_upgrade(url: str | None, data_dir: Path) -> list[str]:
-    """Return the roots of the projects that are trusted because they were loaded before there was trust;
-    none while there is no database of this version. Raises StorageError."""
+    """Return the roots of the projects that the upgrade trusted. Raises StorageError."""
     return await asyncio.to_thread(_trusted_by_upgrade, open_database(url, data_dir))
 
 
@@ -111,6 +107,7 @@ def _upgrade(database: Database, data_dir: Path) -> UpgradeReport:
     with DataFolderLock(data_dir), _connected(database) as connection:
         with connection.begin():
             before = current_revision(connection)
+            require_whole(connection, before)
         require_known(before)
         copy = None
         if before != HEAD:
@@ -148,7 +145,7 @@ def _restore(database: Database, data_dir: Path, source: Path) -> BackupReport:
 
 
 def _restore_file(path: Path, dump: Dump) -> dict[str, int]:
-    """Fill a new file beside the old one, then take its place."""
+    """Fill a new file, then replace the old one."""
     fresh = path.with_name(path.name + ".restoring")
     try:
         _remove(fresh)
@@ -164,13 +161,11 @@ def _restore_file(path: Path, dump: Dump) -> dict[str, int]:
 
 
 def _take_the_place(fresh: Path, path: Path) -> None:
-    """Keep the old files under another name, then put the new one in their place.
-
-    Whenever the process is killed here, a whole database is at `path`: an empty one would be made there by
-    the next start. The old log goes before the new file comes, which it would damage."""
+    """Keep the old files under another name, then put the new one in their place. A kill at any moment leaves
+    a complete database at `path`; the old log, which would damage the new file, is removed first."""
     kept = _name_to_keep(path)
     for suffix in _SQLITE_FILES:
-        # Not opened to fold its log in: it may be the damage that one restores from.
+        # Not opened to fold its log in: it may be damaged.
         old = path.with_name(path.name + suffix)
         if old.exists():
             try:
@@ -193,7 +188,7 @@ def _name_to_keep(path: Path) -> Path:
 
 
 def _fill(connection: Connection, dump: Dump) -> dict[str, int]:
-    """Make the dump's schema in an empty database, load the rows, and migrate to ours."""
+    """Create the schema of the dump in an empty database, load the rows, and migrate."""
     run_migrations(connection, dump.revision)
     rows = dump.load(connection)
     if dump.revision != HEAD:
@@ -215,7 +210,8 @@ def _check(database: Database) -> CheckReport:
     rows: dict[str, int] = {}
     with _reading(database) as connection:
         revision = current_revision(connection)
-        if revision != HEAD:
+        problems += _losses(connection, revision)
+        if revision != HEAD and not problems:
             problems.append(f"the schema is {revision or 'missing'}, this version needs {HEAD}")
         if isinstance(database, SqliteDatabase):
             problems += _damage(connection)
@@ -233,13 +229,22 @@ def _trusted_by_upgrade(database: Database) -> list[str]:
         return [row.root for row in ProjectTrustRepository(connection).upgraded()]
 
 
+def _losses(connection: Connection, revision: str | None) -> Iterator[str]:
+    try:
+        require_whole(connection, revision)
+    except StorageError as loss:
+        yield loss.message
+    except DBAPIError as failure:
+        yield f"the file is damaged: {failure.orig}"
+
+
 def _damage(connection: Connection) -> Iterator[str]:
     try:
         for (finding,) in connection.execute(text("PRAGMA integrity_check(20)")):
             if finding != "ok":
                 yield f"the file is damaged: {finding}"
         for table, row, parent, _ in connection.execute(text("PRAGMA foreign_key_check")):
-            yield f"the row {row} of {table} belongs to a row of {parent} that does not exist"
+            yield f"row {row} of {table} refers to a row of {parent} that does not exist"
     except DBAPIError as failure:  # so damaged that it cannot be read to the end
         yield f"the file is damaged: {failure.orig}"
 
@@ -247,10 +252,10 @@ def _damage(connection: Connection) -> Iterator[str]:
 @contextmanager
 def _connected(database: Database) -> Iterator[Connection]:
     """A connection for writing that no other daemon has."""
-    with _told():
+    with _translated():
         connection = database.connect(exclusive=True)
     try:
-        with _told():
+        with _translated():
             yield connection
             database.before_close(connection)
     finally:
@@ -259,17 +264,17 @@ def _connected(database: Database) -> Iterator[Connection]:
 
 @contextmanager
 def _reading(database: Database) -> Iterator[Connection]:
-    """A connection whose one transaction sees one state, whoever writes meanwhile."""
+    """A connection whose transaction sees one state."""
     engine = database.readers()
     try:
-        with _told(), engine.connect() as connection:
+        with _translated(), engine.connect() as connection:
             yield connection
     finally:
         engine.dispose()
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translated() -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as failure:

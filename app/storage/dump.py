@@ -1,8 +1,9 @@
 """A portable copy of every row: gzip of JSON lines, the same for both databases.
 
-Owns: the format. Never: which database is read or filled, or when. The first line names the format
-and the schema revision; then, for each table, a line with its columns and one line for each row.
-Columns come from the database, not from the models, so that an older dump stays readable.
+Owns: the format. Never: which database is read or filled, or when.
+
+The first line names the format and the schema revision. Each table has a line with its columns, then one line
+per row. Columns come from the database, not from the models, so that older dumps stay readable.
 """
 
 from __future__ import annotations
@@ -34,10 +35,8 @@ _BYTES_INSERTED = 4 * 1024 * 1024
 
 
 def write_dump(connection: Connection, revision: str, target: Path) -> dict[str, int]:
-    """Write every row that the connection's transaction sees; return the rows by table.
-
-    The file appears under its name only when it is whole, and on the disk. Raises StorageError when it
-    cannot be written."""
+    """Write every row that the transaction sees; return the rows by table. The file appears once it is
+    complete and on disk. Raises StorageError."""
     partial = target.with_name(target.name + ".partial")
     counts: dict[str, int] = {}
     try:
@@ -101,12 +100,12 @@ class Dump:
             if isinstance(line, dict) and "table" in line:
                 table, columns = tables.get(line["table"]), line["columns"]
                 if table is None:
-                    raise StorageError(f"{self._source} has a table this schema has not: {line['table']}")
+                    raise StorageError(f"{self._source} has a table that this schema lacks: {line['table']}")
                 counts[str(table.name)] = 0
             elif isinstance(line, dict) and "end" in line:
                 ended = line["counts"]
         if ended != counts:
-            raise StorageError(f"{self._source} is cut short: it lacks rows that it announces")
+            raise StorageError(f"{self._source} is truncated: rows are missing")
         _advance_sequences(connection, tables.values())
         return counts
 
@@ -129,7 +128,7 @@ def count_rows(connection: Connection) -> dict[str, int]:
 
 
 def _tables(connection: Connection) -> list[Table]:
-    """Return kaged's tables, each after those that it refers to; none that is made from others."""
+    """Return kaged's tables, each after those that it refers to, without derived ones."""
     metadata = MetaData()
     metadata.reflect(connection, only=lambda name, _: is_own_table(name) and not is_search_table(name))
     return [table for table in metadata.sorted_tables if table.name != _VERSION_TABLE]
@@ -150,7 +149,7 @@ def _rows(connection: Connection, table: Table) -> Iterator[Any]:
 
 
 def _advance_sequences(connection: Connection, tables: Any) -> None:
-    """Make generated keys go on after the rows that were loaded."""
+    """Let generated keys continue after the loaded rows."""
     if connection.dialect.name != "postgresql":
         return
     for table in tables:

@@ -1,7 +1,6 @@
-"""The two databases, SQLite and PostgreSQL, behind one small interface.
+"""The two databases, SQLite and PostgreSQL, behind one interface.
 
-Owns: connections, their settings, how a transaction begins, and how one tells that it was lost.
-Never: SQL about the tables, commits, threads.
+Owns: connections, their settings, how a transaction begins, and whether it is lost. Never: tables, commits.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _ARGUMENTS: dict[str, Any] = {
 
 
 class Database(ABC):
-    """One database. `connect` gives connections for writing, `readers` an engine for reading."""
+    """One database. `connect` returns connections for writing, `readers` an engine for reading."""
 
     name: Literal["sqlite", "postgresql"]
 
@@ -70,7 +69,7 @@ class Database(ABC):
 
     @abstractmethod
     def stands(self, connection: Connection) -> bool:
-        """Tell whether a connection that waited was not closed meanwhile by the other side."""
+        """Tell whether an idle connection is still open."""
 
     @abstractmethod
     def lost(self, connection: Connection) -> bool:
@@ -114,7 +113,7 @@ class SqliteDatabase(Database):
         return engine.connect()
 
     def _keep_private(self) -> None:
-        """The log and the index beside the file get its mode; conversations are in all of them."""
+        """SQLite gives the log and the index beside the file its mode."""
         try:
             make_private(self.path)
         except OSError as failure:
@@ -126,7 +125,7 @@ class SqliteDatabase(Database):
         event.listen(engine, "begin", _begin_deferred)
         return engine
 
-    def _engine(self, pool: type[NullPool] | None, **options: Any) -> Engine:
+    def _engine(self, pool: type[NullPool] | None, **options: object) -> Engine:
         return create_engine(
             URL.create("sqlite", database=str(self.path)),
             poolclass=pool,
@@ -198,7 +197,7 @@ class PostgresDatabase(Database):
         return engine
 
     def _arguments(self) -> dict[str, Any]:
-        """What the URL itself says counts."""
+        """Return the defaults that the URL does not override."""
         return {name: value for name, value in _ARGUMENTS.items() if name not in self._url.query}
 
     def _claim(self, connection: Connection) -> None:
@@ -263,9 +262,8 @@ _LOCK_HOLDER = f"""
 
 
 def open_database(url: str | None, data_dir: Path) -> Database:
-    """Return the database of the storage URL, or the file in the data folder when there is none.
-
-    Nothing is opened yet. Raises ConfigError when the URL is not one of PostgreSQL."""
+    """Return the database of the storage URL, by default the file in the data folder. Nothing is opened yet.
+    Raises ConfigError."""
     if url is None:
         return SqliteDatabase(data_dir / DATABASE_FILE)
     try:

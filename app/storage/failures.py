@@ -21,7 +21,7 @@ _SQLITE_HINTS = {
     sqlite3.SQLITE_CANTOPEN: "the database file cannot be opened: check the data folder",
     sqlite3.SQLITE_NOTADB: "the file is not a kaged database: restore a backup with `kaged db restore`",
     sqlite3.SQLITE_CORRUPT: "the database file is damaged: run `kaged db check`, then `kaged db restore`",
-    sqlite3.SQLITE_BUSY: "another process holds the database: stop it and try again",
+    sqlite3.SQLITE_BUSY: "another process locks the database: stop it, then retry",
     sqlite3.SQLITE_IOERR: "reading or writing the database file failed: check the disk",
 }
 
@@ -32,7 +32,7 @@ _POSTGRES_HINTS = {
     "25006": _READ_ONLY,
     "28P01": "PostgreSQL refused the password of the storage URL",
     "28000": "PostgreSQL refused the user of the storage URL",
-    "55P03": "another client of PostgreSQL holds a table of the database: let it finish, then try again",
+    "55P03": "another client locks a table of the PostgreSQL database: let it finish, then retry",
     "3D000": "the PostgreSQL database of the storage URL does not exist",
     "42501": "the PostgreSQL user of the storage URL lacks a privilege",
 }
@@ -42,8 +42,8 @@ _POSTGRES_PASSING = frozenset({"08", "40", "53", "57", "58"})
 
 
 def translate(error: Exception) -> Exception:
-    """Return the error to tell: broken constraints become Conflict, other database errors
-    StorageError; anything else is returned as it is."""
+    """Return Conflict for a broken constraint, StorageError for other database errors, and other errors as
+    they are."""
     if isinstance(error, IntegrityError):
         return _conflict(error)
     if isinstance(error, DBAPIError):
@@ -54,9 +54,7 @@ def translate(error: Exception) -> Exception:
 
 
 def storage_error(error: BaseException) -> StorageError:
-    """Return a StorageError that says what the operator can do about a driver's error.
-
-    It is a StorageOutage when the same write may work later."""
+    """Return a StorageError that says what to do; a StorageOutage when the write may work later."""
     hint = _hint(error)
     # Only the first line: the lines after it may quote the values of the row.
     said = (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,7 +1,7 @@
-"""What the operating system's errors about files of the daemon mean to the operator.
+"""Errors of the operating system about files of the daemon, in words for the operator. Imported by every
+command, so it imports nothing slow.
 
-Owns: their wording, and finding out whether there is room on the disk. Never: the database's own errors
-(`failures`), and nothing that is slow to import: every command of the command line looks at the data folder.
+Owns: their wording, and the check for free space. Never: errors of the database (`failures`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from app.errors import StorageError
 
 _FULL = "the disk is full; free space there"
 _DENIED = "permission is denied; check the owner and the mode"
-_NO_FOLDER = "something on the way is not a folder; name another place"
+_NO_FOLDER = "a part of the path is not a folder; choose another path"
 
 _HINTS = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: "the disk quota is used up; free space there",
     errno.EFBIG: "the file would be larger than is allowed (see `ulimit -f`)",
-    errno.EROFS: "the file system is mounted read-only; mount it writable, or name another place",
+    errno.EROFS: "the file system is mounted read-only; mount it writable, or choose another path",
     errno.EACCES: _DENIED,
     errno.EPERM: _DENIED,
     errno.ENOENT: "there is no such folder",
@@ -33,17 +33,17 @@ _HINTS = {
 
 
 def file_error(problem: OSError, cannot: str) -> StorageError:
-    """Return the error to tell; `cannot` says which file it is about and what cannot be done with it."""
+    """Return the error; `cannot` says which file and what failed."""
     hint = _HINTS.get(problem.errno or 0) or problem.strerror or type(problem).__name__
     return StorageError(f"{cannot}: {hint}")
 
 
 LEAST_ROOM = 1 << 20
-"""Bytes. With less the database cannot even make the files beside it, and tries for half a minute."""
+"""Bytes that the database needs for the files beside it."""
 
 
 def check_room(folder: Path) -> None:
-    """Raise StorageError that says why nothing can be stored in the folder now. Blocks."""
+    """Raise StorageError when nothing can be stored in the folder. Blocks."""
     import tempfile  # not for the command line, which never asks
 
     try:

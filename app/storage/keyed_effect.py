@@ -1,10 +1,10 @@
-"""A request with an idempotency key: its answer is stored in the unit of work that has its effect.
+"""Idempotency keys: the answer of a request is stored in the unit of work that has its effect.
 
-Owns: the row of the key until that unit has stored it, and which unit that is. Never: what an answer
-looks like (the route says that with `answer_with`), or what a repeat is told (`api.idempotency`).
+Owns: the row of the key until a unit stores it. Never: answers (`answer_with` of a route) or repeats
+(`api.idempotency`).
 
-A route says of which kind the result of its effect is. The first unit that is marked with `effect` and
-has such a result stores the key as well, so that without the row nothing has happened.
+A route names the type of its effect's result. The first unit marked with `effect` that returns such a result
+also stores the key: without the row nothing has happened.
 """
 
 from __future__ import annotations
@@ -28,19 +28,18 @@ class KeyedEffect:
 
     def __init__(self, row: IdempotencyKey) -> None:
         self.stored: IdempotencyKey | None = None
-        self.over = False
+        self.ended = False
         self._row = row
         self._kind: type = type(self)  # no unit has such a result
         self._answer: Callable[[Any], tuple[int, BaseModel]] | None = None
 
     def answer_with(self, kind: type[T], answer: Callable[[T], tuple[int, BaseModel]]) -> None:
-        """Set what the effect's result is, and how the answer is made of it."""
+        """Set the type of the effect's result, and how to make the answer."""
         self._kind, self._answer = kind, answer
 
     def store(self, uow: UnitOfWork, result: object) -> None:
-        """Store the key with the answer, when this is the result of the effect.
-
-        Raises `Conflict` when another request with the key has had its effect meanwhile."""
+        """Store the key with the answer if this is the result of the effect. Raises `Conflict` when another
+        request with the key came first."""
         if self._answer is None or not isinstance(result, self._kind):
             return
         status, body = self._answer(result)
@@ -57,21 +56,20 @@ _PRESENT: ContextVar[KeyedEffect | None] = ContextVar("keyed_effect", default=No
 
 @contextmanager
 def keyed(row: IdempotencyKey) -> Iterator[KeyedEffect]:
-    """Let what runs in the block, and the tasks that it starts, store their effect with the key of `row`.
-
-    Tasks that go on after the block store nothing with it."""
+    """Store the effect of the block, and of tasks started in it, with the key of `row`, until the block
+    ends."""
     present = KeyedEffect(row)
     token = _PRESENT.set(present)
     try:
         yield present
     finally:
         _PRESENT.reset(token)
-        present.over = True
+        present.ended = True
 
 
 def answer_with(kind: type[T], answer: Callable[[T], tuple[int, BaseModel]]) -> None:
-    """Say how the present request is answered: by the status and body that `answer` makes of the result of
-    its effect, which is of `kind`. `answer` is called on the writer's thread and must be pure."""
+    """Answer the present request with the status and body that `answer` makes of its effect's result, an
+    instance of `kind`. `answer` runs on the writer's thread and must be pure."""
     present = _PRESENT.get()
     if present is not None:
         present.answer_with(kind, answer)
@@ -80,12 +78,10 @@ def answer_with(kind: type[T], answer: Callable[[T], tuple[int, BaseModel]]) -> 
 def effect(
     statements: Callable[[UnitOfWork], T], result: Callable[[T], object] = lambda done: done
 ) -> Callable[[UnitOfWork], T]:
-    """Mark a unit of work as what a request may have asked for: a key that is present is stored with it.
-
-    `result` makes what the route answers from of the return value of `statements`. Call it at the
-    submission."""
+    """Return a unit of work that also stores the key of the present request. `result` maps its return value
+    to what the route answers. Call it at the submission."""
     present = _PRESENT.get()
-    if present is None or present.over:
+    if present is None or present.ended:
         return statements
 
     def unit(uow: UnitOfWork) -> T:

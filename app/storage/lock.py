@@ -1,7 +1,7 @@
-"""The lock on the data folder: at most one daemon for each, and how clients find it.
+"""The lock on the data folder: at most one daemon per folder, and its address for clients. An flock ends with
+its process; the content of the file counts only while it is held.
 
-Owns: the file `daemon.lock`. Never: the database. The lock is the operating system's (flock), so
-that it ends with its process, however that ends; what the file says counts only while it is held.
+Owns: the file `daemon.lock`. Never: the database.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import threading
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,12 +22,14 @@ from app.ids import now_ms
 from app.storage.file_failures import file_error
 
 LOCK_FILE = "daemon.lock"
+LEFT_SECONDS = 2.0
+"""How long the lock of a dead daemon may stay held."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """The process that holds a data folder. `started_at` is in milliseconds since the epoch;
-    `url` is None until the daemon listens, and for commands that are not a daemon."""
+    """The process that holds a data folder. `started_at` is in milliseconds; `url` is None until the daemon
+    listens, and for commands."""
 
     pid: int
     url: str | None
@@ -42,9 +46,8 @@ class DataFolderLock:
         self._started_at = now_ms()
 
     def acquire(self) -> None:
-        """Claim the folder, which is made when missing; Conflict names the process that has it.
-
-        Raises StorageError when nothing can be written there."""
+        """Claim the folder, which is created if missing. Raises Conflict, or StorageError when it is not
+        writable."""
         try:
             self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._descriptor = self._locked()
@@ -56,7 +59,7 @@ class DataFolderLock:
     def _locked(self) -> int:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _claim(descriptor)
         except OSError as failure:
             holder = _parse(os.pread(descriptor, 4096, 0))
             os.close(descriptor)
@@ -70,12 +73,12 @@ class DataFolderLock:
         assert self._descriptor is not None, "acquire the lock first"
         holder = LockHolder(pid=os.getpid(), url=url, started_at=self._started_at)
         content = orjson.dumps(asdict(holder)) + b"\n"
-        # One write over the old content, then the cut: a reader sees JSON at any moment.
+        # Written before it is truncated: a reader sees JSON at any moment.
         os.pwrite(self._descriptor, content, 0)
         os.ftruncate(self._descriptor, len(content))
 
     def release(self) -> None:
-        """Give the folder up; nothing happens when it is not held."""
+        """Release the folder, if it is held."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             with suppress(OSError):  # what it says counts for nothing once the lock is gone
@@ -104,6 +107,31 @@ def read_lock(data_dir: Path) -> LockHolder | None:
     finally:
         os.close(descriptor)
     return None
+
+
+def _claim(descriptor: int) -> None:
+    """Take the lock. A child that a killed daemon was just starting holds that daemon's lock until it runs
+    its program: the lock of a dead daemon is waited for. Blocks for `LEFT_SECONDS`. Raises OSError."""
+    end = time.monotonic() + LEFT_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            holder = _parse(os.pread(descriptor, 4096, 0))
+            if holder is None or _is_alive(holder.pid) or time.monotonic() > end:
+                raise
+        threading.Event().wait(0.02)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def _parse(content: bytes) -> LockHolder | None:

@@ -1,7 +1,6 @@
-"""Pages of lists: an opaque cursor that stays right while rows are added.
+"""Pages of lists. A cursor holds the sort key of the last row, so that it stays right while rows are added.
 
-Owns: the shape of a page and of its cursor. Never: a query (repositories have those).
-A cursor holds the sort key of the last row that was given, not an offset.
+Owns: the shape of a page and of its cursor. Never: a query.
 """
 
 from __future__ import annotations
@@ -48,6 +47,6 @@ def decode_cursor(cursor: str, kind: str, types: Sequence[type]) -> list[Any]:
         or any(isinstance(value, int) and abs(value) >= 2**63 for value in found[1:])
     ):
         raise ValidationFailed(
-            "the cursor is not valid", fields={"cursor": "is not a cursor of this list; start without one"}
+            "the cursor is not valid", fields={"cursor": "is not a cursor of this list; omit it to start"}
         )
     return found[1:]

@@ -16,15 +16,14 @@ _OTHERS = 0o077
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file for `open(..., opener=private)`: made for its owner alone, and never by way of a
-    link that somebody else put in its place."""
+    """Open a file for `open(..., opener=private)`: readable by its owner only, and never through a link."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, MODE)
 
 
 def make_private(path: Path) -> None:
-    """Make an empty private file, or take away what others may do with the one that is there.
+    """Create an empty private file, or remove the permissions of others from an existing one.
 
-    A file that is there is not opened: to close it again would end SQLite's locks on it."""
+    An existing file is not opened: closing it would end SQLite's locks."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE))
     except FileExistsError:

@@ -1,9 +1,8 @@
-"""Which schema a database has, and making it the one that this version needs.
+"""The schema of a database, and migrating it to that of this version. Alembic is imported only for a
+migration; a new database is created from the models, and a test holds them equal to the migrations.
 
-Owns: the list of schema revisions, the check at start, creating and migrating. Never: what a
-migration does (those are in `migrations/`). Alembic is imported only when a migration runs: a
-database that is up to date costs one query, a new one is made from the models, which a test
-holds equal to the migrations.
+Owns: the revisions, the check at start, creating and migrating. Never: what a migration does
+(`migrations/`).
 """
 
 from __future__ import annotations
@@ -60,6 +59,30 @@ def is_own_table(name: str) -> bool:
     return name in SQLModel.metadata.tables or name == "alembic_version" or is_search_table(name)
 
 
+def require_whole(connection: Connection, revision: str | None) -> None:
+    """Raise StorageError when a database has lost its revision, or a table or column of this version's
+    schema. What an older schema has lost its migrations find out."""
+    inspector, tables = inspect(connection), SQLModel.metadata.tables
+    present = set(inspector.get_table_names())
+    lost: list[str] = []
+    if revision is None and tables.keys() & present:
+        lost = ["the row of alembic_version"]
+    elif revision == HEAD:
+        lost = sorted(tables.keys() - present)
+    if revision == HEAD and not lost:
+        found = inspector.get_multi_columns(filter_names=list(tables))
+        names = {table: {column["name"] for column in columns} for (_, table), columns in found.items()}
+        lost = [
+            f"{table}.{name}" for table in tables for name in {*tables[table].columns.keys()} - names[table]
+        ]
+    if lost:
+        raise StorageError(
+            f"the database has lost parts ({', '.join(lost[:3])}): stop the daemon and restore a "
+            "backup with `kaged db restore FILE`",
+            reason="parts_missing",
+        )
+
+
 def require_known(revision: str | None) -> None:
     """Raise StorageError when a newer version of kaged has written the database."""
     if revision is not None and revision not in REVISIONS:
@@ -70,10 +93,10 @@ def require_known(revision: str | None) -> None:
 
 
 def open_at_head(database: Database) -> Connection:
-    """Return a connection for writing to a database whose schema is up to date; blocking.
+    """Return a connection for writing to a database at the current schema; blocking.
 
-    An embedded file is created or, after a copy of it, migrated. A PostgreSQL database is only
-    checked. Raises StorageError, and Conflict when another daemon has the database."""
+    An embedded file is created, or copied and migrated; PostgreSQL is only checked. Raises StorageError, and
+    Conflict when another daemon has the database."""
     if isinstance(database, SqliteDatabase):
         database.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _refuse_emptied(database.path)
@@ -95,8 +118,8 @@ def _bring_to_head(database: Database, connection: Connection) -> None:
     with connection.begin():
         revision = current_revision(connection)
         require_known(revision)
+        require_whole(connection, revision)
         if revision == HEAD:
-            _require_tables(connection)
             return
         if revision is None and isinstance(database, SqliteDatabase):
             create_at_head(connection)
@@ -111,7 +134,7 @@ def _bring_to_head(database: Database, connection: Connection) -> None:
 
 
 def _refuse_emptied(path: Path) -> None:
-    """Raise StorageError for a file without content beside what a daemon that had a database has left."""
+    """Raise StorageError for an empty file in a data folder that was used before."""
     if not path.exists() or path.stat().st_size:
         return
     left = [name for name in _LEFT_BY_USE if (path.parent / name).exists()]
@@ -122,16 +145,6 @@ def _refuse_emptied(path: Path) -> None:
             "restore a backup with `kaged db restore FILE`, or delete the empty file to begin without "
             "the earlier sessions",
             reason="database_emptied",
-        )
-
-
-def _require_tables(connection: Connection) -> None:
-    missing = sorted(SQLModel.metadata.tables.keys() - set(inspect(connection).get_table_names()))
-    if missing:
-        raise StorageError(
-            f"the database has lost tables ({', '.join(missing[:3])}): stop the daemon and restore a backup "
-            "with `kaged db restore FILE`",
-            reason="tables_missing",
         )
 
 
@@ -155,9 +168,8 @@ def migrate(connection: Connection) -> None:
 
 
 def migrate_with_copy(database: SqliteDatabase, connection: Connection, revision: str | None) -> Path:
-    """Copy an embedded file, then migrate it; return the copy. Raises StorageError.
-
-    Where nothing was changed nothing is kept: a service manager would fill the disk with copies."""
+    """Copy an embedded file, then migrate it; return the copy. Raises StorageError, and removes the copy
+    then: restarts would fill the disk."""
     copy = copy_before_migration(database.path, revision)
     try:
         migrate(connection)
@@ -204,9 +216,8 @@ def migrations_folder() -> Path:
 
 
 def copy_before_migration(path: Path, revision: str | None) -> Path:
-    """Copy a database file, WAL included, to `kaged.db.backup-<revision>-<time>`; return its path.
-
-    Raises StorageError; nothing of the copy is left then."""
+    """Copy a database file, WAL included, to `kaged.db.backup-<revision>-<time>`; return its path. Raises
+    StorageError."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     target = path.with_name(f"{path.name}.backup-{revision or 'empty'}-{stamp}")
     partial = target.with_name(target.name + ".partial")
@@ -215,7 +226,7 @@ def copy_before_migration(path: Path, revision: str | None) -> Path:
         needed = path.stat().st_size
         if shutil.disk_usage(path.parent).free < needed:
             raise StorageError(
-                f"no room for the backup before the migration: {needed} bytes are needed in {path.parent}"
+                f"no space for the backup before the migration: {needed} bytes are needed in {path.parent}"
             )
         make_private(partial)
         with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(partial)) as copy:

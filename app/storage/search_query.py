@@ -1,8 +1,7 @@
-"""What a search asks for, and the same question in the language of each database.
+"""A search question, and its translation for each database. Its words have letters and digits only
+(`search_words`), so nothing needs quoting.
 
-Owns: the form of a question, and its translations. Never: reading what somebody typed
-(`harness.issues.search_text`) or running a query. Every word in here was made by `search_words`, which
-leaves letters and digits only: nothing has to be quoted against the grammars of the databases.
+Owns: the form of a question, and its translations. Never: parsing (`harness.issues.search_text`) or queries.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""The words that a search looks for, the same for both databases.
+"""The words of a text for the search, the same for both databases.
 
-Owns: which words a text has, and the form in which they are indexed. Never: a query or SQL.
+Owns: which words a text has, and their indexed form. Never: a query or SQL.
 
-A word is a run of letters and digits, without regard to case and marks; its first 40 characters count.
-Indexed words are kept as one text, words separated by blanks. A gap in it keeps the words around it from
-being neighbours in a phrase: between two comments, and around a word that the positions of PostgreSQL's
-`tsvector` cannot hold, so that both databases find the same phrases.
+A word is a run of letters and digits, without case and marks, cut to 40 characters. Words are kept as one
+text, separated by blanks. A gap keeps two words from being neighbours in a phrase: between two comments, and
+around a word whose position PostgreSQL's `tsvector` cannot hold.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The front door of the storage: open, write, read, close.
+"""The storage of one daemon: open, write, read, close. Called on the event loop, which it does not block.
 
 Owns: the life of the writer thread and of the reader threads. Never: SQL, or what is stored.
-Everything here is called on the event loop and does not block it.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ class Storage:
     async def open(
         cls, settings_url: str | None, data_dir: Path, redactor: Redactor | None = None
     ) -> Storage:
-        """Open the PostgreSQL database of the URL, or the SQLite file in the data folder. `redactor` knows
-        the secrets that no audit row may hold; without one, those with the shape of a secret are found.
+        """Open the PostgreSQL database of the URL, or the SQLite file in the data folder. `redactor` removes
+        secrets from audit rows; the default knows secrets by their shape.
 
-        The file is created, or copied and migrated, as needed; PostgreSQL is only checked.
-        Raises ConfigError, StorageError, or Conflict when another daemon has the database."""
+        The file is created, or copied and migrated, as needed; PostgreSQL is only checked. Raises
+        ConfigError, StorageError, or Conflict when another daemon has the database."""
         database = open_database(settings_url, data_dir)
         connection = await asyncio.to_thread(open_at_head, database)
         redactor = redactor if redactor is not None else Redactor()
@@ -76,12 +75,12 @@ class Storage:
         lane: Lane | None = None,
         reopens: bool = False,
     ) -> asyncio.Future[T]:
-        """Queue a unit of work behind those queued before; the future is done when it is committed.
+        """Queue a unit of work; the future is done when it is committed. Cancelling it does not stop the
+        unit.
 
-        A unit of a `lane` fails after one before it in that lane met an outage, unless it `reopens` it.
-        `durable` waits until the disk has it (what a client was told must be). Cancelling the
-        future does not stop the unit. The unit is run once; it must let database errors pass.
-        Raises StorageError after `close`."""
+        After an outage the later units of a `lane` fail, until one `reopens` it. `durable` waits for the
+        disk, as acknowledged data must. The unit runs once and must let database errors pass. Raises
+        StorageError after `close`."""
         return self._writer.submit(statements, durable=durable, lane=lane, reopens=reopens)
 
     async def write(self, statements: Callable[[UnitOfWork], T], *, durable: bool = False) -> T:
@@ -89,16 +88,14 @@ class Storage:
         return await self._writer.submit(statements, durable=durable)
 
     async def read(self, statements: Callable[[UnitOfWork], T]) -> T:
-        """Run a unit that only reads, in one transaction that sees one state of the database.
-
-        It sees every write that was committed before this call. It may run twice when a
-        PostgreSQL connection turns out to be gone. Raises StorageError after `close`."""
+        """Run a unit that only reads, in one transaction that sees every write committed before. It runs
+        again when a PostgreSQL connection is lost. Raises StorageError after `close`."""
         if self._closing is not None:
             raise StorageError("the storage is closed: the daemon is stopping")
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, statements)
 
     async def close(self) -> None:
-        """Run what is queued, end the threads, close the connections. May be called again."""
+        """Run queued units, end the threads, close the connections. May be called again."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._close())
         await asyncio.shield(self._closing)

@@ -1,7 +1,6 @@
-"""The one place that makes text storable.
+"""Storable text: NUL, which PostgreSQL refuses, and lone surrogates, which no encoder takes, are replaced.
 
-Owns: replacing what PostgreSQL refuses (NUL) and what no encoder takes (lone surrogates), so that
-both databases hold the same text. Never: any other change to what was said.
+Owns: that replacement, the same for both databases. Never: any other change.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def storable(text: str) -> str:
 def storable_values(values: dict[str, Any]) -> dict[str, Any]:
     """Return the same mapping with every text made storable."""
     for name, value in values.items():
-        # Most are plain ASCII: told apart here, without a call for each.
+        # Most are plain ASCII: recognised here, without a call for each.
         if type(value) is str and ("\0" in value or not value.isascii()):
             values[name] = storable(value)
     return values

@@ -1,8 +1,7 @@
-"""The column type for JSON values.
+"""The column type for JSON values. They are stored as plain text: PostgreSQL's JSON types refuse an escaped
+NUL and do not keep the order of keys.
 
-Owns: how a JSON value becomes text in the database and back. Never: what the value means.
-Stored as plain text on both databases: PostgreSQL's own JSON types refuse an escaped NUL and do
-not keep the order of keys.
+Owns: the conversion to text and back. Never: what the value means.
 """
 
 from __future__ import annotations

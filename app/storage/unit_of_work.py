@@ -1,8 +1,7 @@
-"""What one unit of work may touch: every repository, on one connection.
+"""One unit of work: every repository, on one connection. A unit must let database errors pass.
 
-Owns: putting the repositories together. Never: the end of a transaction; the writer commits a
-group of units, a reader rolls back. A unit lets database errors pass: one that swallows them
-would go on in a transaction that PostgreSQL has given up.
+Owns: putting the repositories together. Never: the end of a transaction (the writer commits, a reader rolls
+back).
 """
 
 from __future__ import annotations
@@ -33,11 +32,7 @@ from app.storage.repositories.messages import MessageRepository
 from app.storage.repositories.permissions import PermissionRuleRepository
 from app.storage.repositories.plugin_values import PluginValueRepository
 from app.storage.repositories.projects import ProjectRepository, ProjectTrustRepository
-from app.storage.repositories.rollbacks import (
-    PromptEditRepository,
-    RollbackRepository,
-    WorktreeRepository,
-)
+from app.storage.repositories.rollbacks import PromptEditRepository, RollbackRepository, WorktreeRepository
 from app.storage.repositories.runs import RunRepository
 from app.storage.repositories.sessions import SessionRepository, TodoListRepository
 from app.storage.repositories.tool_calls import ToolCallRepository

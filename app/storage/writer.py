@@ -1,9 +1,7 @@
-"""The one thread that writes: a queue, groups of units, one commit for each group.
+"""The one thread that writes. Everything queued runs as one group in one transaction; each unit of a group
+has a savepoint, so a unit that fails is undone alone. Futures are resolved after the commit.
 
-Owns: the writing connection, the order of writes, the commit, and the answers to those who wait.
-Never: what a unit does. Everything queued when the thread is free runs as one group in one
-transaction; it never waits for more. In a group of several units each has a savepoint, so that
-one that fails is undone alone. Answers are given after the commit, with one call to the loop.
+Owns: the writing connection, the order of writes, the commit, and the futures. Never: what a unit does.
 """
 
 from __future__ import annotations
@@ -47,8 +45,7 @@ class Statistics:
 
 @dataclass(slots=True, eq=False)
 class Lane:
-    """Units that build on each other, in the order submitted: after one that an outage kept from being
-    stored those behind it fail as well, until one is submitted that reopens the lane."""
+    """Units that depend on each other. After an outage all later ones fail, until one reopens the lane."""
 
     outage: StorageOutage | None = None
 
@@ -87,7 +84,6 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="kaged-writer", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def submit(
@@ -112,7 +108,6 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many units are queued."""
         return self._queue.qsize()
 
     async def close(self) -> None:
@@ -164,10 +159,8 @@ class Writer:
         return units, True
 
     def _run_group(self, units: list[_Unit]) -> list[_Unit]:
-        """Run the units in one transaction, which is over after it; return those not run.
-
-        Every unit that was run has its result or its error afterwards. Units are left over only
-        when one before them lost the transaction (a full disk, a closed connection)."""
+        """Run the units in one transaction; return those not run, because a unit before them lost the
+        transaction. Every other unit has its result or its error."""
         durable = any(unit.durable for unit in units)
         rest: list[_Unit] = []
         try:
@@ -180,7 +173,7 @@ class Writer:
                 self.statistics.commit_seconds += time.perf_counter() - began
                 self.statistics.commits += 1
                 self.statistics.durable_commits += durable
-        except Exception as failure:  # noqa: BLE001 - the edge of a group: its units are told
+        except Exception as failure:  # noqa: BLE001 - the edge of a group: its units get the error
             _fail(units[: len(units) - len(rest)], translate(failure))
         self._roll_back()
         for unit in units[: len(units) - len(rest)]:
@@ -203,7 +196,7 @@ class Writer:
                     raise StorageError("the unit went on after a database error; nothing of it is stored")
                 if several:
                     mark("RELEASE SAVEPOINT unit")
-            except Exception as failure:  # noqa: BLE001 - the edge of a unit: its caller is told
+            except Exception as failure:  # noqa: BLE001 - the edge of a unit: its caller gets the error
                 unit.error = translate(failure)
                 _close_lane(unit)
                 if several and not self._undo_unit(connection):

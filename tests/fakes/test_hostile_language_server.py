@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from app.bridges.processes.process import Child, ChildProcesses
+from app.bridges.processes.child import Child
+from app.bridges.processes.process import ChildProcesses
 from app.bridges.rpc.message_stream import PeerClosed
 from app.bridges.rpc.peer import JsonRpcPeer
 
@@ -92,7 +93,7 @@ def talk(tmp_path: Path) -> Any:
     return start
 
 
-async def test_unless_told_otherwise_it_is_a_good_server(talk: Any) -> None:
+async def test_by_default_it_is_a_good_server(talk: Any) -> None:
     async with talk() as it:
         await it.begin()
         assert (await it.request("textDocument/hover", AT_WORD))["contents"]["value"] == "word"

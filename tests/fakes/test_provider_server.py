@@ -12,7 +12,7 @@ import pytest
 from app.config import ProviderSettings
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import Finished, TextDelta, ToolCallReady
-from app.harness.providers.openai import OpenAIProvider
+from app.harness.providers.drivers.openai.adapter import OpenAIProvider
 from app.harness.providers.provider import ModelRequest
 from app.messages import TextBlock, ToolSpec, UserMessage
 from tests.fakes.provider_script import RecordedRequest, Text, ToolCall, text_reply

@@ -14,10 +14,9 @@ from app.errors import ToolError
 from app.tools.catalog import build_registry
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import ToolDefinition, ToolParams, ToolResult
-from app.tools.contract.rules import ConsentRequest, PermissionRule
-from app.tools.contract.subject import Subject, plain
+from app.tools.contract.rules import ConsentRequest, PermissionRule, Subject, plain
 from app.tools.dispatch.registry import ToolRegistry
-from tests.harness.driving import PROJECT_YAML, Driver, Frame, Watch
+from tests.driver.sessions import PROJECT_YAML, Driver, Frame, Watch
 
 ASKING_YAML = (
     PROJECT_YAML

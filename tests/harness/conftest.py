@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.daemon import Daemon, running_daemon
+from tests.driver.daemon import Daemon, running_daemon
+from tests.driver.sessions import Driver, driven, write_project
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven, write_project
 from tests.harness.laboratory import LAB_YAML, Laboratory
 
 

@@ -15,7 +15,7 @@ from app.tools.catalog import build_registry
 from app.tools.contract.call import ToolCallContext
 from app.tools.contract.definition import Effects, ToolDefinition, ToolParams, ToolResult
 from app.tools.dispatch.registry import ToolRegistry
-from tests.harness.driving import PROJECT_YAML
+from tests.driver.sessions import PROJECT_YAML
 
 LAB_YAML = PROJECT_YAML + '    "lab.*": { enabled: true }\n'
 

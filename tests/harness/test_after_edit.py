@@ -11,10 +11,10 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.driver.language_servers import ROOT, server_path
+from tests.driver.sessions import check_stream, driven, restarted, write_project
 from tests.fakes.provider_script import Delay, RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import check_stream, driven, restarted, write_project
-from tests.language_servers import ROOT, server_path
 
 HOSTILE = ROOT / "tests" / "fakes" / "hostile_language_server.py"
 LATE = ("--late-diagnostics", "2.8")
@@ -87,7 +87,8 @@ async def until_hanging(log: Path) -> None:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.requirement("R4.after_edit.run")
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("language_servers.after_edit.run")
 async def test_the_model_is_sent_the_new_errors_with_the_result(
     tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
 ) -> None:
@@ -108,7 +109,8 @@ async def test_the_model_is_sent_the_new_errors_with_the_result(
         assert (found["status"], found["fresh"], len(found["errors"])) == ("errors", True, 1)
 
 
-@pytest.mark.requirement("R4.after_edit.run")
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("language_servers.after_edit.run")
 async def test_the_late_answer_is_a_note_at_the_next_step_and_stays_where_it_is(
     tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
 ) -> None:
@@ -146,7 +148,8 @@ async def test_the_late_answer_is_a_note_at_the_next_step_and_stays_where_it_is(
         assert [has_note(one) for one in sent(fake, -1)].count(True) == 1
 
 
-@pytest.mark.requirement("R4.after_edit.run")
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("language_servers.after_edit.run")
 async def test_a_note_that_comes_after_the_run_waits_for_the_next_one(
     tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
 ) -> None:
@@ -160,7 +163,7 @@ async def test_a_note_that_comes_after_the_run_waits_for_the_next_one(
         assert has_note(note) and "./a.hos:1:0 this is bad (bad)" in note["content"]
 
 
-@pytest.mark.requirement("R4.after_edit.robust")
+@pytest.mark.requirement("language_servers.after_edit.robust")
 async def test_a_run_that_is_cancelled_while_it_waits_keeps_the_result_of_the_edit(
     tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
 ) -> None:
@@ -182,7 +185,7 @@ async def test_a_run_that_is_cancelled_while_it_waits_keeps_the_result_of_the_ed
         assert (root / "a.hos").read_text() == "bad two\nbad one\n"
 
 
-@pytest.mark.requirement("R4.after_edit.off")
+@pytest.mark.requirement("language_servers.after_edit.off")
 async def test_the_project_file_turns_it_off(
     tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
 ) -> None:
@@ -193,7 +196,8 @@ async def test_the_project_file_turns_it_off(
         assert "\n" not in sent(fake, 2)[-1]["content"]
 
 
-@pytest.mark.requirement("R4.after_edit.run", "R4.after_edit.real")
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("language_servers.after_edit.run", "language_servers.after_edit.real")
 async def test_python_works_as_it_is_installed(
     tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
 ) -> None:

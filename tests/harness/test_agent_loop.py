@@ -7,9 +7,9 @@ from pathlib import Path
 import orjson
 
 from app.messages import Usage
+from tests.driver.sessions import Driver
 from tests.fakes.provider_script import Reply, Text, Thinking, ToolCall
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver
 
 
 async def test_text_and_thinking_are_streamed_and_stored(driver: Driver, fake: FakeProvider) -> None:

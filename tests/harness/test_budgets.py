@@ -11,9 +11,7 @@ import pytest
 
 from app.harness.run.limits import Limits, Spent, judge
 from app.messages import Usage
-from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
-from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import (
+from tests.driver.sessions import (
     DRIVERS,
     PROJECT_YAML,
     Driver,
@@ -22,6 +20,8 @@ from tests.harness.driving import (
     provider_settings,
     write_project,
 )
+from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
+from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import LAB_YAML, Laboratory
 
 
@@ -43,7 +43,7 @@ def read(number: int, usage: Usage | None = None) -> Reply:
     return Reply((call,), usage=usage or Usage(input_tokens=10, output_tokens=5))
 
 
-@pytest.mark.requirement("R2.5.2")
+@pytest.mark.requirement("loop.stops")
 async def test_a_run_ends_after_max_steps_and_continue_gives_it_as_many_again(
     fake: FakeProvider, driven_with: Any
 ) -> None:
@@ -62,7 +62,7 @@ async def test_a_run_ends_after_max_steps_and_continue_gives_it_as_many_again(
         assert (await driver.last_run())["reason"] == "stop"
 
 
-@pytest.mark.requirement("R2.5.2")
+@pytest.mark.requirement("loop.stops")
 async def test_an_agents_own_max_steps_come_before_the_projects_and_the_daemons_bound_holds(
     fake: FakeProvider, driven_with: Any
 ) -> None:
@@ -73,7 +73,7 @@ async def test_an_agents_own_max_steps_come_before_the_projects_and_the_daemons_
         assert (await driver.last_run())["step_count"] == 2
 
 
-@pytest.mark.requirement("R2.5.2")
+@pytest.mark.requirement("loop.stops")
 @pytest.mark.parametrize("wire", DRIVERS)
 async def test_max_output_tokens_reach_the_wire_and_the_stop_reason_length_comes_back(
     fake: FakeProvider, driven_with: Any, wire: str
@@ -94,7 +94,7 @@ async def test_max_output_tokens_reach_the_wire_and_the_stop_reason_length_comes
         assert (await driver.last_run())["reason"] == "length"
 
 
-@pytest.mark.requirement("R2.5.2")
+@pytest.mark.requirement("loop.stops")
 async def test_without_a_limit_none_is_sent(fake: FakeProvider, driven_with: Any) -> None:
     async with driven_with() as driver:
         fake.script(text_reply("Hi"))
@@ -102,7 +102,7 @@ async def test_without_a_limit_none_is_sent(fake: FakeProvider, driven_with: Any
         assert not {"max_tokens", "max_completion_tokens"} & fake.requests[0].json.keys()
 
 
-@pytest.mark.requirement("R2.5.2")
+@pytest.mark.requirement("loop.stops")
 async def test_a_sessions_overrides_come_before_the_projects_limits(
     fake: FakeProvider, driven_with: Any
 ) -> None:
@@ -115,7 +115,7 @@ async def test_a_sessions_overrides_come_before_the_projects_limits(
         assert body.get("max_tokens", body.get("max_completion_tokens")) == 33
 
 
-@pytest.mark.requirement("R2.5.3")
+@pytest.mark.requirement("loop.budgets")
 async def test_a_token_budget_warns_at_80_percent_and_pauses_the_session_when_reached(
     fake: FakeProvider, driven_with: Any
 ) -> None:
@@ -143,8 +143,8 @@ async def test_a_token_budget_warns_at_80_percent_and_pauses_the_session_when_re
         assert fake.request_count == 4
 
 
-@pytest.mark.requirement("R2.5.3", "R2.4.9")
-async def test_a_cost_budget_that_cannot_hold_is_told_once_and_the_sums_say_what_is_not_in_them(
+@pytest.mark.requirement("loop.budgets", "providers.prices")
+async def test_a_cost_budget_that_cannot_hold_is_reported_once_and_the_sums_say_what_is_not_in_them(
     fake: FakeProvider, driven_with: Any
 ) -> None:
     yaml = "limits: { cost_usd: 5 }\n"
@@ -165,7 +165,7 @@ async def test_a_cost_budget_that_cannot_hold_is_told_once_and_the_sums_say_what
         assert (await driver.session_call("GET"))["cost_usd"]["incomplete"]
 
 
-@pytest.mark.requirement("R2.5.3", "R2.4.9")
+@pytest.mark.requirement("loop.budgets", "providers.prices")
 async def test_a_cost_budget_counts_by_the_price_table(fake: FakeProvider, driven_with: Any) -> None:
     prices = {"fake:model-a": {"input": 1000.0, "output": 2000.0}}
     async with driven_with("limits: { cost_usd: 0.049 }\n", prices=prices) as driver:
@@ -181,7 +181,7 @@ async def test_a_cost_budget_counts_by_the_price_table(fake: FakeProvider, drive
         assert watch.of("message.end")[0]["payload"]["stats"]["cost"]["total"] == pytest.approx(0.02)
 
 
-@pytest.mark.requirement("R2.5.3")
+@pytest.mark.requirement("loop.budgets")
 async def test_a_cost_budget_does_not_stop_a_model_whose_price_is_not_known(
     fake: FakeProvider, driven_with: Any
 ) -> None:
@@ -192,7 +192,7 @@ async def test_a_cost_budget_does_not_stop_a_model_whose_price_is_not_known(
         assert watch.of("message.end")[0]["payload"]["stats"]["cost"] is None
 
 
-@pytest.mark.requirement("R2.5.3")
+@pytest.mark.requirement("loop.budgets")
 async def test_the_time_of_a_run_ends_also_in_the_middle_of_a_stalled_stream(
     fake: FakeProvider, driven_with: Any
 ) -> None:
@@ -213,7 +213,7 @@ async def test_the_time_of_a_run_ends_also_in_the_middle_of_a_stalled_stream(
         assert checkpoint["reason"] == "budget"
 
 
-@pytest.mark.requirement("R2.5.3")
+@pytest.mark.requirement("loop.budgets")
 async def test_the_time_of_a_run_ends_also_while_a_tool_runs(
     fake: FakeProvider, lab: Laboratory, driven_with: Any
 ) -> None:
@@ -227,7 +227,7 @@ async def test_the_time_of_a_run_ends_also_while_a_tool_runs(
         assert (await driver.last_run())["reason"] == "budget_seconds"
 
 
-@pytest.mark.requirement("R2.5.2", "R16.B11")
+@pytest.mark.requirement("loop.stops", "durability.stuck_run")
 async def test_a_model_that_asks_for_the_same_thing_again_and_again_is_stopped(
     driver: Driver, fake: FakeProvider
 ) -> None:
@@ -246,7 +246,7 @@ async def test_a_model_that_asks_for_the_same_thing_again_and_again_is_stopped(
     assert (await driver.last_run())["state"] == "succeeded"
 
 
-@pytest.mark.requirement("R2.5.3")
+@pytest.mark.requirement("loop.budgets")
 def test_the_smaller_of_two_limits_holds_and_nothing_is_judged_before_80_percent() -> None:
     mine, theirs = Limits(tokens=100, max_steps=3), Limits(tokens=50, cost_usd=1.0)
     both = mine.tightened(theirs)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from tests.driver.loop_watch import watched_loop
+from tests.driver.sessions import Driver, check_stream, driven
 from tests.fakes.provider_script import RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, check_stream, driven
-from tests.harness.loop_watch import watched_loop
 
 SESSIONS = 12
 LIMITS = {"sessions_per_project": SESSIONS, "sessions_per_operator": SESSIONS}

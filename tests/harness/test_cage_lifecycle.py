@@ -16,10 +16,10 @@ import pytest
 from app.bridges.sandbox.tier import Tier
 from app.daemon import cage_setup
 from app.harness.delegation import hooks
+from tests.driver.family import Cast, agent, calling, enabled, write_family
+from tests.driver.sessions import Driver, driven
 from tests.fakes.provider_script import Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.delegation.family import Cast, agent, calling, enabled, write_family
-from tests.harness.driving import Driver, driven
 
 CODER = "primary.subagents.coder"
 BASH = enabled("shell.bash")
@@ -73,7 +73,7 @@ def told(cast: Cast, name: str) -> str:
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R8.where.shell", "R8.kernel.holder")
+@pytest.mark.requirement("cages.where.shell", "cages.kernel.holder")
 async def test_what_an_agent_leaves_behind_ends_with_its_run(drive: Drive, cast: Cast) -> None:
     seen: list[int] = []
 
@@ -92,7 +92,7 @@ async def test_what_an_agent_leaves_behind_ends_with_its_run(drive: Drive, cast:
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R8.where.shell", "R8.kernel.holder")
+@pytest.mark.requirement("cages.where.shell", "cages.kernel.holder")
 async def test_a_cancelled_run_takes_its_cage_with_it(drive: Drive, cast: Cast) -> None:
     cast.script("primary", calling(("agent-coder", {"task": "Go"})))
     start = calling(("shell_bash", {"command": "sleep 98764 & sleep 0.1"}))
@@ -108,7 +108,7 @@ async def test_a_cancelled_run_takes_its_cage_with_it(drive: Drive, cast: Cast) 
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R8.where.shell", "R8.kernel.holder")
+@pytest.mark.requirement("cages.where.shell", "cages.kernel.holder")
 async def test_a_daemon_that_stops_leaves_no_cage(drive: Drive, cast: Cast) -> None:
     async with drive(family()) as driver:
         params = {"command": "sleep 98763 & sleep 0.1"}
@@ -119,7 +119,7 @@ async def test_a_daemon_that_stops_leaves_no_cage(drive: Drive, cast: Cast) -> N
     assert not running("sleep 98763")
 
 
-@pytest.mark.requirement("R8.policy.narrower")
+@pytest.mark.requirement("cages.policy.narrower")
 async def test_a_denial_above_is_a_denial_below(drive: Drive, cast: Cast) -> None:
     below = agent("tester", tools=BASH, cage=CAGE | {"fs": [{"mode": "rw", "path": "secret"}]})
     coder = agent("coder", tools=BASH, cage=CAGE, subagents={"tester": below})
@@ -131,7 +131,7 @@ async def test_a_denial_above_is_a_denial_below(drive: Drive, cast: Cast) -> Non
     assert "canary" not in told(cast, "tester")
 
 
-@pytest.mark.requirement("R8.policy.narrower")
+@pytest.mark.requirement("cages.policy.narrower")
 async def test_a_child_with_a_wider_cage_is_refused(
     drive: Drive, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,7 +156,7 @@ async def test_a_child_with_a_wider_cage_is_refused(
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R8.where.shell")
+@pytest.mark.requirement("cages.where.shell")
 async def test_two_runs_of_an_agent_at_once_have_cages_of_their_own(drive: Drive, cast: Cast) -> None:
     """The end of one is not the end of the other."""
     cast.script("primary", calling(*(("agent-coder", {"task": f"Task {n}"}) for n in (1, 2))))
@@ -172,7 +172,7 @@ async def test_two_runs_of_an_agent_at_once_have_cages_of_their_own(drive: Drive
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R16.A2")
+@pytest.mark.requirement("security.root_cage")
 async def test_commands_of_a_caged_root_agent_run_in_its_cage_and_commit_nothing(
     drive: Drive, cast: Cast, tmp_path: Path
 ) -> None:
@@ -196,7 +196,7 @@ async def test_commands_of_a_caged_root_agent_run_in_its_cage_and_commit_nothing
 
 
 @pytest.mark.needs("cages")
-@pytest.mark.requirement("R16.A2")
+@pytest.mark.requirement("security.root_cage")
 async def test_a_subagent_of_a_caged_root_agent_is_held_by_the_cage_of_the_root_agent(
     drive: Drive, cast: Cast
 ) -> None:
@@ -208,8 +208,8 @@ async def test_a_subagent_of_a_caged_root_agent_is_held_by_the_cage_of_the_root_
     assert "/home/agent" in told(cast, "coder") and "canary" not in told(cast, "coder")
 
 
-@pytest.mark.requirement("R16.A2")
-async def test_where_no_cage_can_be_held_the_root_agent_is_told_the_lines_that_do_without(
+@pytest.mark.requirement("security.root_cage")
+async def test_where_no_cage_can_be_held_the_error_gives_the_lines_that_do_without(
     drive: Drive, cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cage_setup._found, "auto", Tier("none", "bubblewrap is not installed", "Install it"))

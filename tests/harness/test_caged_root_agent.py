@@ -23,10 +23,10 @@ from app.bridges.sandbox.tier import Tier
 from app.cli.toolchains import hidden_toolchains
 from app.daemon import cage_setup
 from app.harness.dsl.starter import write_starter
-from tests.harness.driving import Driver, driven
-from tests.machine import TOOLS, Lack
+from tests.driver.machine import TOOLS, Lack
+from tests.driver.sessions import Driver, driven
 
-pytestmark = pytest.mark.requirement("R16.shown.root")
+pytestmark = pytest.mark.requirement("in_use.root")
 ROOT = Path(__file__).resolve().parents[2]
 COMPILERS = Path(os.path.realpath(ROOT / ".language-servers" / "bin"))
 ADAPTERS = Path(os.path.realpath(ROOT / ".debug-adapters" / "bin"))
@@ -220,6 +220,7 @@ async def debugged(driver: Driver, kind: Kind) -> str:
     return str(answer["data"]["variables"])
 
 
+@pytest.mark.needs("cages")
 async def test_it_installs_builds_tests_and_debugs(
     kind: Kind, root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -240,6 +241,7 @@ async def test_it_installs_builds_tests_and_debugs(
         assert "kept" in await shell(driver, "cat $HOME/kept")
 
 
+@pytest.mark.needs("cages")
 async def test_what_is_refused_names_the_line_that_would_allow_it(
     kind: Kind, root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.harness.loop.call_order import CallOrder
 from app.tools.contract.definition import Effects
 
-pytestmark = pytest.mark.requirement("R3.meta.effects")
+pytestmark = pytest.mark.requirement("tools.meta.effects")
 
 paths = st.lists(st.sampled_from(["", "a", "a/b", "a/b/c", "a/d", "ab", "e"]), max_size=3).map(tuple)
 effects = st.builds(Effects, reads=paths, writes=paths, exclusive=st.sampled_from([False] * 5 + [True]))

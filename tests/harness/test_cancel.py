@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from tests.driver.loop_watch import waited_for_processors
+from tests.driver.sessions import Driver, check_stream, driven, provider_settings
 from tests.fakes.provider_script import Document, Reply, Stall, Text, Thinking, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, check_stream, driven, provider_settings
 from tests.harness.laboratory import Laboratory
-from tests.harness.loop_watch import waited_for_processors
 
-pytestmark = pytest.mark.requirement("R2.5.4", "R2.7.4")
+pytestmark = pytest.mark.requirement("loop.cancel", "http.runs")
 
 
-@pytest.mark.requirement("R2.12.2")
+@pytest.mark.requirement("loop.stall")
 async def test_a_cancel_closes_the_connection_within_100_ms_and_keeps_what_was_said(
     driver: Driver, fake: FakeProvider
 ) -> None:
@@ -59,6 +59,7 @@ async def test_the_next_run_sees_what_was_said_before_the_stop(driver: Driver, f
     assert sent[2]["content"] == "Half an ans"
 
 
+@pytest.mark.requirement("durability.start_marks")
 async def test_a_running_tool_and_one_that_waits_for_it_are_stopped_and_both_answered(
     lab_driver: Driver, fake: FakeProvider, lab: Laboratory
 ) -> None:
@@ -87,6 +88,7 @@ async def test_a_running_tool_and_one_that_waits_for_it_are_stopped_and_both_ans
     results = {r["payload"]["toolCallId"]: r["payload"] for r in watch.of("message.tool_result")}
     assert not results["c3"]["isError"]
     assert "may have partly run" in results["c1"]["content"]
+    assert results["c2"]["content"] == "Error cancelled: The run was stopped before this call began."
     detail = await driver.call("GET", f"/runs/{(await driver.last_run())['id']}")
     assert {c["call_id"]: c["state"] for c in detail["tool_calls"]} == {
         "c1": "cancelled",
@@ -183,7 +185,7 @@ async def test_two_cancels_at_once_both_succeed_or_say_that_it_is_idle(
     check_stream(watch.frames)
 
 
-@pytest.mark.requirement("R2.13.2")
+@pytest.mark.requirement("bad_input.state")
 async def test_a_cancel_of_an_idle_session_names_its_state_and_what_is_legal(driver: Driver) -> None:
     refused = await driver.session_call("POST", "/cancel", status=409)
 

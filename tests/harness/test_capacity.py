@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from app.harness.sessions.capacity import Capacity, Claim
+from tests.driver.sessions import Driver, driven, write_project
 from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven, write_project
 
 
 class Gated:

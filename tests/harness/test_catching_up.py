@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from app.events.union import SessionUpdated
-from tests.api.daemon import close_code, next_frame
-from tests.e2e.ledger import TRANSIENT
+from tests.driver.daemon import close_code, next_frame
+from tests.driver.ledger import TRANSIENT
+from tests.driver.sessions import Driver
 from tests.fakes.provider_script import Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver
 
 
 async def caught_up(driver: Driver, after: int) -> dict[str, Any]:
@@ -46,7 +46,7 @@ async def test_a_long_log_is_caught_up_with_in_pieces(driver: Driver) -> None:
     assert numbers == list(range(1, 1204))
 
 
-async def test_who_is_ahead_of_the_log_or_behind_its_beginning_is_told_to_reload(driver: Driver) -> None:
+async def test_a_client_ahead_of_the_log_or_behind_its_beginning_has_to_reload(driver: Driver) -> None:
     events = driver.daemon.services.events
     stream = await events.stream(driver.session_id)
     await stream.record([SessionUpdated(title=f"title {number}") for number in range(5)])
@@ -61,7 +61,7 @@ async def test_who_is_ahead_of_the_log_or_behind_its_beginning_is_told_to_reload
     assert [frame["payload"]["title"] for frame in behind["frames"]] == ["after"]
 
 
-@pytest.mark.requirement("R2.8.5")
+@pytest.mark.requirement("websocket.closes")
 async def test_the_sockets_of_a_deleted_session_close_with_4404(driver: Driver) -> None:
     async with driver.daemon.websocket(f"/sessions/{driver.session_id}/ws") as socket:
         await next_frame(socket, "sync")

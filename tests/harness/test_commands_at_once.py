@@ -13,10 +13,10 @@ from app.harness.delegation import delegations
 from app.harness.loop.active_run import ActiveRun
 from app.harness.sessions import live_sessions, session_runs
 from app.harness.transfer import transfer
+from tests.driver.family import Cast, agent, calling, enabled, write_family
+from tests.driver.sessions import Driver, Watch, driven
 from tests.fakes.provider_script import Hold, Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.delegation.family import Cast, agent, calling, enabled, write_family
-from tests.harness.driving import Driver, Watch, driven
 from tests.harness.hooks.plugged import until
 
 FAMILY = agent("primary", tools=enabled("task"), subagents={"coder": agent("coder")})
@@ -56,7 +56,7 @@ async def at_work(driver: Driver) -> int:
     return len((await driver.session_call("GET"))["background_runs"])
 
 
-@pytest.mark.requirement("R6.delegation.background", "R6.checkpoint.rollback")
+@pytest.mark.requirement("delegation.background", "checkpoint.rollback")
 @pytest.mark.parametrize(
     ("body", "status"),
     [({"message_id": "msg_none"}, 404), ({"checkpoint_id": "ckp_none"}, 404), ({"files": True}, 409)],
@@ -75,7 +75,7 @@ async def test_a_rollback_that_is_refused_stops_no_task_in_the_background(
         assert await at_work(family) == 0
 
 
-@pytest.mark.requirement("R2.10.4")
+@pytest.mark.requirement("command_line.session")
 async def test_a_session_with_a_task_in_the_background_is_not_exported(family: Driver, cast: Cast) -> None:
     """Its file could not be imported: what a run is doing cannot be carried over."""
     held = Hold()
@@ -94,7 +94,7 @@ async def test_a_session_with_a_task_in_the_background_is_not_exported(family: D
     assert taken.status_code == 201, taken.text
 
 
-@pytest.mark.requirement("R2.10.4")
+@pytest.mark.requirement("command_line.session")
 async def test_an_export_that_a_new_run_overtakes_breaks_off(
     family: Driver, cast: Cast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -116,7 +116,7 @@ async def test_an_export_that_a_new_run_overtakes_breaks_off(
     assert "unhandled error" not in caplog.text
 
 
-@pytest.mark.requirement("R2.7.3")
+@pytest.mark.requirement("http.queue")
 async def test_a_session_that_is_let_go_of_while_a_command_holds_it_stays_one(
     family: Driver, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +139,7 @@ async def test_a_session_that_is_let_go_of_while_a_command_holds_it_stays_one(
         await watch.until_state("idle")
 
 
-@pytest.mark.requirement("R2.7.3")
+@pytest.mark.requirement("http.queue")
 async def test_a_queued_message_whose_run_breaks_down_leaves_an_idle_session(
     family: Driver, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,7 +165,7 @@ async def test_a_queued_message_whose_run_breaks_down_leaves_an_idle_session(
     assert shown == ["First", "One", "Second", "Third", "Two"]
 
 
-@pytest.mark.requirement("R2.7.4")
+@pytest.mark.requirement("http.runs")
 async def test_a_cancel_beats_a_pause_that_a_run_is_just_ending_in(
     family: Driver, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,13 +181,13 @@ async def test_a_cancel_beats_a_pause_that_a_run_is_just_ending_in(
     await family.post("Go")
     await ending.wait()
     cancelling = asyncio.create_task(family.session_call("POST", "/cancel"))
-    await until(lambda: runs_of(family).generation)
+    await until(lambda: runs_of(family).parts.inbox.stops)
     let_go.set()
     assert (await cancelling)["state"] == "idle"
     assert await family.state() == "idle"
 
 
-@pytest.mark.requirement("R6.delegation.parallel")
+@pytest.mark.requirement("delegation.parallel")
 async def test_children_that_are_called_at_once_are_no_more_than_may_be(
     family: Driver, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,7 +207,7 @@ async def test_children_that_are_called_at_once_are_no_more_than_may_be(
     assert len(refused) == 5
 
 
-@pytest.mark.requirement("R2.7.1", "R6.delegation.background")
+@pytest.mark.requirement("http.sessions", "delegation.background")
 @pytest.mark.parametrize(("method", "path"), [("POST", "/archive"), ("DELETE", "")])
 async def test_what_a_task_in_the_background_forbids_says_so(
     family: Driver, cast: Cast, method: str, path: str
@@ -220,7 +220,7 @@ async def test_what_a_task_in_the_background_forbids_says_so(
         assert refused["details"] == {"reason": "run_in_progress", "state": "idle"}
 
 
-@pytest.mark.requirement("R6.delegation.background", "R2.7.4")
+@pytest.mark.requirement("delegation.background", "http.runs")
 async def test_a_task_that_is_just_ending_when_it_is_cancelled_starts_no_run(
     family: Driver, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,7 +238,7 @@ async def test_a_task_that_is_just_ending_when_it_is_cancelled_starts_no_run(
         await watch.until_state("idle")
         await ending.wait()
         cancelling = asyncio.create_task(family.session_call("POST", "/cancel"))
-        await until(lambda: runs_of(family).generation)
+        await until(lambda: runs_of(family).parts.inbox.stops)
         let_go.set()
         assert (await cancelling)["state"] == "idle"
         await family.rename("What was set going before has had its turn")

@@ -11,11 +11,11 @@ import pytest
 
 from app.config import Settings, load_settings
 from app.observability import MASK, Redactor
+from tests.driver.sessions import Driver, driven, provider_settings
 from tests.fakes.provider_script import Hold, Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven, provider_settings
 
-pytestmark = pytest.mark.requirement("R2.4.1", "R2.4.2")
+pytestmark = pytest.mark.requirement("providers.routes", "providers.credentials")
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ async def driver(
         told = {"daemon.data_dir": str(data_dir), "projects.trusted": [str(tmp_path)]}
         return load_settings(config_file=config, environ={}, overrides=told)
 
-    monkeypatch.setattr("tests.api.daemon.settings_for", settings_for)
+    monkeypatch.setattr("tests.driver.daemon.settings_for", settings_for)
     async with driven(tmp_path / "data", project_root) as driver:
         yield driver
 

@@ -11,12 +11,12 @@ import pytest
 
 from app.harness.projects.permissions import RuleScope
 from app.storage.unit_of_work import UnitOfWork
+from tests.driver.sessions import PROJECT_YAML, Driver, check_stream, driven, restarted, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.asking import ASKING_YAML, AskingTool, answer, results, until_asked
-from tests.harness.driving import PROJECT_YAML, Driver, check_stream, driven, restarted, write_project
 
-pytestmark = pytest.mark.requirement("R3.permit.ask")
+pytestmark = pytest.mark.requirement("authorisation.ask")
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def call(*commands: str, suggest: tuple[str, ...] = (), number: int = 1) -> Tool
     return ToolCall("lab_ask", arguments, id=f"call_{number}")
 
 
-async def test_a_question_is_told_stored_and_answered_and_the_call_goes_on(
+async def test_a_question_is_published_stored_and_answered_and_the_call_goes_on(
     asked: Driver, fake: FakeProvider, tool: AskingTool
 ) -> None:
     fake.script(
@@ -218,7 +218,7 @@ async def test_a_rule_made_meanwhile_answers_what_it_allows_and_only_in_its_own_
     assert tool.done == ["git push"]
 
 
-async def test_of_two_answers_at_once_one_counts_and_the_other_is_told_which(
+async def test_of_two_answers_at_once_one_counts_and_the_other_learns_which(
     asked: Driver, fake: FakeProvider, tool: AskingTool
 ) -> None:
     fake.script(*asks(call("git push")))
@@ -284,7 +284,7 @@ async def test_an_answer_that_cannot_be_stored_leaves_the_question_open(
     assert tool.done == ["git push"]
 
 
-async def test_a_very_long_command_is_told_by_its_beginning_and_kept_whole(
+async def test_a_very_long_command_is_shown_by_its_beginning_and_kept_whole(
     asked: Driver, fake: FakeProvider
 ) -> None:
     command = "echo " + "ä" * 60_000
@@ -361,7 +361,7 @@ async def test_a_daemon_that_stops_in_good_order_does_not_wait_for_the_human(
 async def test_the_rules_of_a_call_are_read_once_and_again_after_a_change(
     asked: Driver, fake: FakeProvider, tool: AskingTool
 ) -> None:
-    permissions = asked.daemon.services.permissions
+    permissions = asked.daemon.services.sessions.questions.rules
     reads: list[str] = []
     real = asked.daemon.services.storage.read
 
@@ -385,7 +385,7 @@ async def test_the_rules_of_a_call_are_read_once_and_again_after_a_change(
 
 async def test_a_change_while_the_rules_are_read_is_not_missed(asked: Driver) -> None:
     """What was read before the change must not be kept after it."""
-    permissions = asked.daemon.services.permissions
+    permissions = asked.daemon.services.sessions.questions.rules
     storage = asked.daemon.services.storage
     real, late = storage.read, asyncio.Event()
 

@@ -20,7 +20,7 @@ from app.messages import (
     UserMessage,
 )
 
-pytestmark = pytest.mark.requirement("R16.B24.gates")
+pytestmark = pytest.mark.requirement("operations.gates")
 KEY, WORD = 'API_KEY = "k-1234567890-abcdef"', "correct horse battery staple"
 NOTE = note_of("secrets/key.py")
 

@@ -10,13 +10,9 @@ from typing import Any
 import pytest
 
 from app.harness.conversation.content_gate import ContentGate, note_of
-from tests.api.daemon import running_daemon
-from tests.fakes.provider_script import Reply, ToolCall, text_reply
-from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.conversations import traffic
-from tests.harness.compaction.scene import LIMITS, SUMMARIZE, reads, small, texts, to, verified
-from tests.harness.compaction.test_summarize import both
-from tests.harness.driving import (
+from tests.driver.conversations import traffic
+from tests.driver.daemon import running_daemon
+from tests.driver.sessions import (
     DRIVERS,
     PROJECT_YAML,
     Driver,
@@ -25,11 +21,15 @@ from tests.harness.driving import (
     restarted,
     write_project,
 )
+from tests.driver.small_window import LIMITS, SUMMARIZE, reads, small, texts, to, verified
+from tests.fakes.provider_script import Reply, ToolCall, text_reply
+from tests.fakes.provider_server import FakeProvider
+from tests.harness.compaction.test_summarize import both
 from tests.harness.interactions.asking import NAME, answer, ask, until_asked
 from tests.harness.test_pipeline import audit_rows
 from tests.harness.test_sent_request import body_in, every_request
 
-pytestmark = pytest.mark.requirement("R16.B24.gates")
+pytestmark = pytest.mark.requirement("operations.gates")
 TOKEN = "k-1234567890-abcdef"
 LINE = f"API_KEY = {TOKEN}"
 NOTE = note_of("secrets/key.py")

@@ -12,9 +12,7 @@ import pytest
 
 from app.events.union import SessionStateChanged
 from app.harness.stream.session_stream import SessionStream
-from tests.fakes.provider_script import Document, Reply, ToolCall, text_reply
-from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import (
+from tests.driver.sessions import (
     DRIVERS,
     FEW_TOOLS_YAML,
     Driver,
@@ -23,6 +21,8 @@ from tests.harness.driving import (
     provider_settings,
     write_project,
 )
+from tests.fakes.provider_script import Document, Reply, ToolCall, text_reply
+from tests.fakes.provider_server import FakeProvider
 
 LONG = "word " * 3_000
 
@@ -85,7 +85,7 @@ async def overflowing(
         yield driver
 
 
-@pytest.mark.requirement("R2.5.5")
+@pytest.mark.requirement("loop.pipeline")
 async def test_a_request_above_the_window_is_not_sent_and_the_session_is_flagged_until_a_larger_model(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -105,7 +105,7 @@ async def test_a_request_above_the_window_is_not_sent_and_the_session_is_flagged
         assert (await driver.session_call("GET"))["context_overflow"] is False
 
 
-@pytest.mark.requirement("R2.5.5")
+@pytest.mark.requirement("loop.pipeline")
 async def test_with_truncate_older_messages_are_left_out_and_pairs_stay_together(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -135,7 +135,7 @@ async def test_with_truncate_older_messages_are_left_out_and_pairs_stay_together
         assert len(await driver.messages()) == 1 + 2 * 4 + 1  # nothing is deleted
 
 
-@pytest.mark.requirement("R2.12.4", "R2.4.10")
+@pytest.mark.requirement("loop.context_length", "providers.errors")
 @pytest.mark.parametrize("wire", DRIVERS)
 async def test_a_providers_own_refusal_of_the_length_fails_the_run_and_flags_the_session(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], wire: str
@@ -155,7 +155,7 @@ async def test_a_providers_own_refusal_of_the_length_fails_the_run_and_flags_the
         assert (await driver.session_call("GET"))["context_overflow"] is False
 
 
-@pytest.mark.requirement("R2.12.4")
+@pytest.mark.requirement("loop.context_length")
 async def test_with_truncate_a_refusal_of_the_length_is_answered_once_with_a_shorter_request(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -177,7 +177,7 @@ async def test_with_truncate_a_refusal_of_the_length_is_answered_once_with_a_sho
         assert (await driver.last_run())["reason"] == "context_overflow"
 
 
-@pytest.mark.requirement("R16.B10")
+@pytest.mark.requirement("durability.overflow_flag")
 async def test_a_session_is_seen_idle_only_together_with_its_flag(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,10 +13,10 @@ import pytest
 from app.config import load_settings
 from app.daemon.debug_adapters import debug_declarations
 from app.harness.dsl.spec_sections import DapSection
+from tests.driver.debug_desk import gone, lives
+from tests.driver.sessions import PROJECT_YAML, Driver, Watch, check_stream, driven, write_project
 from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import PROJECT_YAML, Driver, Watch, check_stream, driven, write_project
-from tests.tools.debug.debug_desk import gone, lives
 
 ENDLESS = """\
 import os, signal, time
@@ -71,7 +71,7 @@ async def audited(driver: Driver, event: str) -> list[dict[str, Any]]:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.requirement("R5.session.run_end", "R5.stop.progress")
+@pytest.mark.requirement("debugger.session.run_end", "debugger.stop.progress")
 async def test_auto_cleanup_on_run_end(driver: Driver, fake: FakeProvider) -> None:
     """Auto-cleanup on run end: cancel a run while a debug session is active. Assert debug session is
     cleaned up."""
@@ -91,7 +91,7 @@ async def test_auto_cleanup_on_run_end(driver: Driver, fake: FakeProvider) -> No
     assert started["caller"] == "primary"
 
 
-@pytest.mark.requirement("R5.session.run_end")
+@pytest.mark.requirement("debugger.session.run_end")
 async def test_a_cancel_during_the_launch_leaves_nothing(driver: Driver, fake: FakeProvider) -> None:
     fake.script(Reply((ToolCall("debug", {**LAUNCH, "timeout": 60_000}),)))
     async with driver.watching() as watch:
@@ -103,7 +103,7 @@ async def test_a_cancel_during_the_launch_leaves_nothing(driver: Driver, fake: F
     check_stream(watch.frames)
 
 
-@pytest.mark.requirement("R5.session.run_end")
+@pytest.mark.requirement("debugger.session.run_end")
 @pytest.mark.parametrize("how", ["completes", "fails"])
 async def test_a_run_that_ends_by_itself_ends_its_debug_session(
     driver: Driver, fake: FakeProvider, how: str
@@ -121,8 +121,10 @@ async def test_a_run_that_ends_by_itself_ends_its_debug_session(
     assert told == ("succeeded" if how == "completes" else "failed")
 
 
-@pytest.mark.requirement("R5.session.run_end")
-async def test_the_next_run_begins_anew_with_the_breakpoints_kept(driver: Driver, fake: FakeProvider) -> None:
+@pytest.mark.requirement("debugger.session.run_end")
+async def test_the_next_run_starts_again_with_the_breakpoints_kept(
+    driver: Driver, fake: FakeProvider
+) -> None:
     short = {**LAUNCH, "script": "short.py"}
     place = {"action": "set_breakpoint", "path": "short.py", "line": 2}
     fake.script(
@@ -152,7 +154,7 @@ async def launched_directly(driver: Driver) -> list[int]:
     return pids
 
 
-@pytest.mark.requirement("R5.session.end")
+@pytest.mark.requirement("debugger.session.end")
 @pytest.mark.parametrize("end", ["archive", "delete"])
 async def test_the_end_of_the_session_ends_its_debug_sessions(driver: Driver, end: str) -> None:
     pids = await launched_directly(driver)
@@ -165,7 +167,7 @@ async def test_the_end_of_the_session_ends_its_debug_sessions(driver: Driver, en
     assert ended["reason"] == "session_ended"
 
 
-@pytest.mark.requirement("R5.session.end")
+@pytest.mark.requirement("debugger.session.end")
 async def test_the_end_of_the_daemon_ends_all_debug_sessions(
     tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -187,7 +189,7 @@ smartStep = false
 """
 
 
-@pytest.mark.requirement("R5.adapters.declared")
+@pytest.mark.requirement("debugger.adapters.declared")
 def test_every_key_of_a_declared_adapter_is_taken_over(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text(CONFIG)

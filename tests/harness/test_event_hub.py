@@ -24,12 +24,13 @@ from app.events.union import (
 from app.harness.stream import event_hub, frames
 from app.harness.stream.event_hub import EventHub
 from app.harness.stream.frames import HubClosed, SessionDeleted
-from app.harness.stream.session_stream import RESERVATION, SessionStream
+from app.harness.stream.session_stream import SessionStream
+from app.harness.stream.stream_records import RESERVATION
 from app.harness.stream.subscription import PAGE
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
+from tests.driver import rows
 from tests.harness.listening import Listener
-from tests.storage import rows
 
 SESSION = "ses_00001"
 
@@ -73,7 +74,7 @@ def fail(_: UnitOfWork) -> None:
     raise StorageError("broken on purpose")
 
 
-@pytest.mark.requirement("R2.8.1")
+@pytest.mark.requirement("websocket.order")
 async def test_sync_is_first_and_says_the_range_that_follows(hub: EventHub, stream: SessionStream) -> None:
     for number in range(3):
         await stream.record([title(number)])
@@ -95,7 +96,7 @@ async def test_a_replay_of_many_pages_has_every_frame_once(hub: EventHub, stream
     assert listener.numbers() == list(range(1, count + 1))
 
 
-@pytest.mark.requirement("R2.8.2")
+@pytest.mark.requirement("websocket.snapshot")
 async def test_who_joins_in_the_middle_of_a_message_gets_a_snapshot_and_then_the_rest(
     hub: EventHub, stream: SessionStream
 ) -> None:
@@ -228,7 +229,7 @@ async def test_a_caller_that_gives_up_waiting_hides_nothing_from_the_others(
         await listener.until_type("session.updated")
 
 
-@pytest.mark.requirement("R2.8.3")
+@pytest.mark.requirement("websocket.resume")
 async def test_numbers_go_on_rising_after_a_restart_also_over_transient_frames(
     hub: EventHub, stream: SessionStream, storage: Storage
 ) -> None:
@@ -272,8 +273,8 @@ async def test_a_session_has_one_stream_as_long_as_anybody_holds_it(
     assert await hub.stream(SESSION) is stream
 
 
-@pytest.mark.requirement("R2.8.3")
-async def test_a_client_behind_the_trim_point_is_told_to_reload(
+@pytest.mark.requirement("websocket.resume")
+async def test_a_client_behind_the_trim_point_has_to_reload(
     hub: EventHub, stream: SessionStream, storage: Storage
 ) -> None:
     await stream.record([title(number) for number in range(5)])
@@ -293,7 +294,7 @@ async def test_a_client_behind_the_trim_point_is_told_to_reload(
     assert listener.frames[0]["type"] == "sync"
 
 
-async def test_a_client_from_the_future_is_told_to_reload_and_sees_the_message_in_flight(
+async def test_a_client_from_the_future_has_to_reload_and_sees_the_message_in_flight(
     hub: EventHub, stream: SessionStream
 ) -> None:
     await stream.record([start("m")])
@@ -310,7 +311,7 @@ async def test_a_client_from_the_future_is_told_to_reload_and_sees_the_message_i
     assert listener.texts["m"] == "One, two."
 
 
-@pytest.mark.requirement("R2.8.6")
+@pytest.mark.requirement("websocket.frames")
 async def test_a_heartbeat_goes_to_sessions_with_listeners_and_is_not_replayed(
     hub: EventHub, stream: SessionStream
 ) -> None:
@@ -326,7 +327,7 @@ async def test_a_heartbeat_goes_to_sessions_with_listeners_and_is_not_replayed(
     assert [frame["type"] for frame in later.frames[1:]] == ["session.updated"] * 2
 
 
-@pytest.mark.requirement("R2.8.7")
+@pytest.mark.requirement("websocket.fanout")
 async def test_a_frame_is_encoded_once_for_a_hundred_listeners(
     hub: EventHub, stream: SessionStream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,7 +350,7 @@ async def test_a_frame_is_encoded_once_for_a_hundred_listeners(
     assert len([name for name in encoded if name != "sync"]) == 52
 
 
-@pytest.mark.requirement("R2.8.5")
+@pytest.mark.requirement("websocket.closes")
 async def test_when_the_hub_closes_what_was_published_is_delivered_first(
     hub: EventHub, stream: SessionStream
 ) -> None:
@@ -419,8 +420,8 @@ class AnswerLost:
         return await self._storage.read(work)
 
 
-@pytest.mark.requirement("R16.B1")
-async def test_a_kept_record_whose_commit_worked_and_was_not_told_is_stored_and_published_once(
+@pytest.mark.requirement("durability.outage_at_end")
+async def test_a_kept_record_whose_commit_worked_and_was_not_reported_is_stored_and_published_once(
     storage: Storage,
 ) -> None:
     store = AnswerLost(storage)

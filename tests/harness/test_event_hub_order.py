@@ -17,8 +17,8 @@ from app.harness.stream.event_hub import EventHub
 from app.harness.stream.session_stream import SessionStream
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
+from tests.driver import rows
 from tests.harness.listening import Listener
-from tests.storage import rows
 
 TRANSIENT = {payload.TYPE for payload in EVENT_TYPES if not payload.DURABLE}
 
@@ -233,7 +233,7 @@ def runner() -> Iterator[asyncio.Runner]:
         yield runner
 
 
-@pytest.mark.requirement("R2.8.1", "R2.8.3")
+@pytest.mark.requirement("websocket.order", "websocket.resume")
 def test_every_listener_gets_every_durable_frame_once_and_in_order(
     runner: asyncio.Runner, tmp_path: Path
 ) -> None:

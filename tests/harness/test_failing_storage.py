@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.driver.sessions import Driver, check_stream, driven
 from tests.fakes.provider_script import Hold, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, check_stream, driven
 from tests.harness.laboratory import Laboratory
 
 REFUSE_RUNS = "CREATE TRIGGER refuse BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'no'); END"
@@ -66,7 +66,7 @@ async def test_a_queued_message_whose_run_cannot_be_stored_is_not_lost(
     assert said == ["First", "Second", "Third"]
 
 
-async def test_an_end_that_cannot_be_stored_frees_the_session_and_is_told_with_the_next_move(
+async def test_an_end_that_cannot_be_stored_frees_the_session_and_is_reported_with_the_next_move(
     driver: Driver, fake: FakeProvider
 ) -> None:
     hold = Hold()

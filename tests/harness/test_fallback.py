@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import Driver, driven
 from tests.fakes.provider_script import Document, Reply, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven
 
-pytestmark = pytest.mark.requirement("R2.4.1")
+pytestmark = pytest.mark.requirement("providers.routes")
 
 DOWN = Document(503, {"error": {"message": "down for repairs"}})
 
@@ -65,7 +65,7 @@ async def test_the_next_provider_answers_when_the_first_is_down_and_the_message_
         assert sorted(row["data"]["provider"] for row in sealed) == ["first", "second"]
 
 
-@pytest.mark.requirement("R16.B4")
+@pytest.mark.requirement("durability.broken_stream")
 async def test_after_the_first_delta_the_same_provider_is_tried_again_and_no_other(
     fake: FakeProvider, second: FakeProvider, project_root: Path, tmp_path: Path
 ) -> None:
@@ -94,7 +94,7 @@ async def test_when_all_are_down_the_error_names_each_of_them(
         assert await driver.state() == "idle"
 
 
-@pytest.mark.requirement("R2.4.2")
+@pytest.mark.requirement("providers.credentials")
 async def test_a_missing_credential_is_named_and_nothing_is_sent(
     fake: FakeProvider, project_root: Path, tmp_path: Path
 ) -> None:
@@ -108,7 +108,7 @@ async def test_a_missing_credential_is_named_and_nothing_is_sent(
         assert watch.of("message.end")[0]["payload"]["stopReason"] == "error"
 
 
-@pytest.mark.requirement("R2.4.2")
+@pytest.mark.requirement("providers.credentials")
 async def test_a_provider_without_a_credential_is_passed_over(
     fake: FakeProvider, second: FakeProvider, project_root: Path, tmp_path: Path
 ) -> None:

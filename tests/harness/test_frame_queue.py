@@ -31,7 +31,7 @@ def framed(seq: int, payload: EventPayload) -> Frame:
     return Frame.make(seq, payload, session_id=SESSION, created_at=1)
 
 
-@pytest.mark.requirement("R2.8.4")
+@pytest.mark.requirement("websocket.bounds")
 async def test_a_full_queue_merges_deltas_and_drops_nothing_else() -> None:
     queue = FrameQueue(max_frames=20)
     queue.push(framed(1, start("m")))
@@ -50,7 +50,7 @@ async def test_a_full_queue_merges_deltas_and_drops_nothing_else() -> None:
     assert spoken == "".join(f"{seq}," for seq in range(2, 60) if seq != 30)
 
 
-@pytest.mark.requirement("R2.8.4")
+@pytest.mark.requirement("websocket.bounds")
 @pytest.mark.parametrize("limit", [{"max_frames": 20}, {"max_bytes": 3000}])
 async def test_a_queue_full_of_durable_frames_gives_the_client_up(limit: dict[str, int]) -> None:
     queue = FrameQueue(**limit)

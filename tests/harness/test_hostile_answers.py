@@ -9,12 +9,12 @@ import pytest
 
 from app.harness.loop.turn import partial_save_pause
 from app.messages import Usage
+from tests.driver.sessions import Driver, driven, provider_settings
 from tests.fakes.provider_script import Reply, Stall, StreamError, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven, provider_settings
 
 
-async def test_a_call_with_an_endless_name_and_id_is_told_and_answered_with_short_ones(
+async def test_a_call_with_an_endless_name_and_id_is_reported_and_answered_with_short_ones(
     driver: Driver, fake: FakeProvider
 ) -> None:
     calls = tuple(ToolCall("n" * 50_000, {}, id="i" * 50_000) for _ in range(2))
@@ -42,9 +42,9 @@ async def test_calls_of_a_server_that_counts_each_answers_from_zero_have_differe
     assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == asked
 
 
-@pytest.mark.requirement("R2.5.7")
+@pytest.mark.requirement("loop.tool_errors")
 @pytest.mark.parametrize(("arrived", "place"), [("", ""), ('{"path": "a.t', "character 9")])
-async def test_a_call_that_the_limit_cut_off_is_not_run_and_the_model_is_told_why(
+async def test_a_call_that_the_limit_cut_off_is_not_run_and_the_model_learns_why(
     driver: Driver, fake: FakeProvider, arrived: str, place: str
 ) -> None:
     fake.script(Reply((ToolCall("file_read", arrived),), finish="length"), text_reply("Smaller, then."))
@@ -78,7 +78,7 @@ async def counted(
         yield driver
 
 
-@pytest.mark.requirement("R2.5.4")
+@pytest.mark.requirement("loop.cancel")
 async def test_a_cancelled_answer_costs_what_its_provider_had_counted_until_then(
     counted: Driver, fake: FakeProvider
 ) -> None:

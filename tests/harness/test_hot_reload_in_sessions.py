@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.driver.sessions import PROJECT_YAML, Driver, check_stream
 from tests.fakes.provider_script import Hold, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import PROJECT_YAML, Driver, check_stream
 from tests.harness.laboratory import Laboratory
 
-pytestmark = pytest.mark.requirement("R2.2.9")
+pytestmark = pytest.mark.requirement("project_file.reload")
 
 
 def system_of(fake: FakeProvider, request: int) -> str:
@@ -105,8 +105,8 @@ async def test_a_file_that_no_longer_compiles_leaves_the_last_good_version_also_
     assert shown["diagnostics"]
 
 
-@pytest.mark.requirement("R16.B7")
-async def test_a_prompt_that_changes_with_the_project_file_is_told_to_the_session(
+@pytest.mark.requirement("durability.prompt_events")
+async def test_a_prompt_that_changes_with_the_project_file_is_reported_to_the_session(
     driver: Driver, fake: FakeProvider, project_root: Path
 ) -> None:
     fake.script(text_reply("One."), text_reply("Two."))
@@ -121,8 +121,8 @@ async def test_a_prompt_that_changes_with_the_project_file_is_told_to_the_sessio
     assert "farm" in system_of(fake, 1)
 
 
-@pytest.mark.requirement("R16.B7")
-async def test_a_reload_by_request_tells_the_session_of_prompts_with_a_new_text(
+@pytest.mark.requirement("durability.prompt_events")
+async def test_a_reload_by_request_reports_prompts_with_a_new_text_to_the_session(
     driver: Driver, fake: FakeProvider, project_root: Path
 ) -> None:
     fake.script(text_reply("One."))
@@ -133,9 +133,9 @@ async def test_a_reload_by_request_tells_the_session_of_prompts_with_a_new_text(
         assert (await watch.until_type("prompt.reloaded"))["payload"] == {"agents": ["primary"]}
 
 
-@pytest.mark.requirement("R16.B7")
+@pytest.mark.requirement("durability.prompt_events")
 @pytest.mark.parametrize("gone", [False, True], ids=["emptied", "missing"])
-async def test_a_prompt_that_cannot_be_used_is_told_once_and_so_is_its_end(
+async def test_a_prompt_that_cannot_be_used_is_reported_once_and_so_is_its_end(
     driver: Driver, fake: FakeProvider, project_root: Path, *, gone: bool
 ) -> None:
     fake.script(text_reply("One."), text_reply("Two."))

@@ -30,7 +30,7 @@ def local(tmp_path: Path, text: str) -> LspSettings:
     return load_settings(config_file=file, environ={}).lsp
 
 
-@pytest.mark.requirement("R4.servers.declared")
+@pytest.mark.requirement("language_servers.servers.declared")
 def test_every_key_is_taken_over(tmp_path: Path) -> None:
     project = LspSection.model_validate(
         {
@@ -56,7 +56,7 @@ def test_every_key_is_taken_over(tmp_path: Path) -> None:
     assert declarations(None, LspSettings()).project == ()
 
 
-@pytest.mark.requirement("R4.servers.declared")
+@pytest.mark.requirement("language_servers.servers.declared")
 def test_the_project_decides_on_diagnostics_after_an_edit_when_it_says_so(tmp_path: Path) -> None:
     off, on = local(tmp_path, CONFIG), LspSettings()
     assert diagnostics_after_edit(None, on) and not diagnostics_after_edit(None, off)

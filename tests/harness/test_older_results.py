@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import PROJECT_YAML, driven, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import PROJECT_YAML, driven, write_project
 
 
-@pytest.mark.requirement("R6.delegation.own")
+@pytest.mark.requirement("delegation.own")
 async def test_results_of_earlier_turns_are_left_out_and_those_of_this_one_are_not(
     tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
 ) -> None:

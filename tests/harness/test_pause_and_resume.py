@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import Driver, Watch, check_stream, driven
 from tests.fakes.provider_script import Document, Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, Watch, check_stream, driven
 from tests.harness.hooks.plugged import until
 from tests.harness.laboratory import Laboratory
 
-pytestmark = pytest.mark.requirement("R2.7.4")
+pytestmark = pytest.mark.requirement("http.runs")
 
 
 async def stalled(driver: Driver, fake: FakeProvider, watch: Watch, text: str = "Half") -> None:
@@ -169,7 +169,7 @@ async def test_a_second_resume_and_one_of_an_unknown_checkpoint_are_refused(
         await driver.session_call("POST", "/resume", {"checkpoint_id": used}, status=404)
 
 
-@pytest.mark.requirement("R2.13.2")
+@pytest.mark.requirement("bad_input.state")
 async def test_commands_that_do_not_fit_the_state_are_refused_with_what_is_legal(
     driver: Driver, fake: FakeProvider
 ) -> None:

@@ -16,12 +16,12 @@ from app.harness.conversation.estimate import IMAGE_TOKENS, estimate_message
 from app.harness.conversation.history import History
 from app.harness.providers.catalog import Catalog
 from app.messages import ImageBlock, ToolResult, ToolResultsMessage
+from tests.driver.sessions import DRIVERS, Driver, check_stream, driven, provider_settings, write_project
 from tests.fakes.provider_script import Document, Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import DRIVERS, Driver, check_stream, driven, provider_settings, write_project
 from tests.tools import pictures
 
-pytestmark = pytest.mark.requirement("R3.file.read.image")
+pytestmark = pytest.mark.requirement("file.read.image")
 PNG = pictures.png(40, 30)
 DATA = base64.b64encode(PNG).decode()
 URL = f"data:image/png;base64,{DATA}"
@@ -92,7 +92,7 @@ async def prove_requests(driver: Driver) -> None:
         assert answer.json()["verified"] is True
 
 
-async def test_it_is_stored_with_its_message_and_told_by_its_size(
+async def test_it_is_stored_with_its_message_and_shown_by_its_size(
     driver: Driver, fake: FakeProvider, wire: str
 ) -> None:
     fake.script(LOOK, text_reply("A picture."))
@@ -121,7 +121,7 @@ async def test_what_was_sent_is_proved_and_a_session_comes_back_with_its_picture
     assert len(places_of(orjson.loads(fake.requests[2].body), DATA)) == 1
 
 
-async def test_a_model_without_eyes_that_takes_over_is_told_in_words(
+async def test_a_model_without_eyes_that_takes_over_gets_words(
     driver: Driver, fake: FakeProvider, wire: str
 ) -> None:
     fake.script(LOOK, Document(401, {"error": {"message": "no"}}), text_reply("I am told of a picture."))
@@ -157,7 +157,7 @@ async def test_a_model_without_eyes_gets_no_picture_from_the_tool(
         ("gpt-5-mini", False, False),
     ],
 )
-def test_who_takes_images_is_told_by_the_operator_or_by_the_name(
+def test_the_operator_or_the_name_says_which_model_takes_images(
     model: str, images: bool | None, sees: bool
 ) -> None:
     prices = {f"p:{model}": PriceSettings(images=images)}

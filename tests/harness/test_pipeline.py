@@ -15,11 +15,11 @@ from app.harness.providers.provider import ModelRequest, WireRequest
 from app.harness.run.processor import Generation, PolicyViolation, Processor, ProcessorPipeline
 from app.harness.run.run_context import RunContext
 from app.messages import SystemBlock
+from tests.driver.sessions import DRIVERS, Driver, driven, provider_settings
 from tests.fakes.provider_script import Document, Reply, Text, Thinking, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import DRIVERS, Driver, driven, provider_settings
 
-pytestmark = pytest.mark.requirement("R2.5.5")
+pytestmark = pytest.mark.requirement("loop.pipeline")
 
 
 async def audit_rows(driver: Driver, event: str) -> list[dict[str, Any]]:

@@ -13,12 +13,12 @@ import pytest
 from app.harness.workflows.schedule import start_due
 from app.ids import now_ms
 from app.storage.storage import Storage
-from tests.api.daemon import running_daemon
+from tests.driver.daemon import running_daemon
+from tests.driver.sessions import PROJECT_YAML, Driver, restarted, write_project
 from tests.fakes.provider_script import Hold, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import PROJECT_YAML, Driver, restarted, write_project
 
-pytestmark = pytest.mark.requirement("R16.A1")
+pytestmark = pytest.mark.requirement("security.trust")
 
 ACTING_YAML = (
     PROJECT_YAML
@@ -121,7 +121,7 @@ async def test_an_untrusted_project_is_parsed_and_shown_and_nothing_of_it_runs(
     refused(await stranger.call("GET", f"{at}/agents/primary/tools", status=409))
     services = stranger.daemon.services
     assert await start_due(services.management.workflows, now_ms() // 60_000 * 60_000) == []
-    assert await services.plugins.status() == []
+    assert await services.hooks.plugins.status() == []
 
 
 async def test_trust_lets_it_act_and_taking_it_back_ends_what_runs(
@@ -256,7 +256,7 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
-@pytest.mark.requirement("R16.shown.pull")
+@pytest.mark.requirement("in_use.pull")
 async def test_a_pull_that_changes_the_project_file_changes_nothing_for_a_session_that_runs(
     tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any]
 ) -> None:
@@ -329,3 +329,30 @@ async def test_what_waits_in_a_session_waits_on_when_trust_was_taken_back_withou
             return fake.request_count == 2
 
         await until(answered)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_session_of_a_version_whose_trust_was_taken_back_continues_with_the_one_that_is_trusted(
+    tmp_path: Path, fake: FakeProvider, settings_overrides: dict[str, Any], restarts: bool
+) -> None:
+    settings = {"projects": NO_TRUST, **settings_overrides}
+    root = write_project(tmp_path / "shop", MORE_YAML)
+    fake.script(text_reply("One."), text_reply("Two."))
+    async with restarted(tmp_path / "data", **settings) as driver:
+        await driver.load(root)
+        await trust(driver)
+        number, session = driver.project_id, await driver.new_session()
+        await driver.run("Go")
+        await driver.call("DELETE", f"/projects/{number}/trust")
+        (root / ".kaged" / "project.yaml").write_text(PROJECT_YAML)
+        if not restarts:
+            await driver.call("POST", f"/projects/{number}/reload")
+            await trust(driver)
+            await driver.run("Again")
+    if restarts:
+        async with restarted(tmp_path / "data", **settings) as driver:
+            driver.project_id, driver.session_id = number, session
+            await trust(driver)
+            await driver.run("Again")
+    offered = [{tool["function"]["name"] for tool in request.json["tools"]} for request in fake.requests]
+    assert ["shell_bash" in names for names in offered] == [True, False]

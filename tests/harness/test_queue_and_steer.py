@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import Driver, check_stream, driven
 from tests.fakes.provider_script import Hold, Reply, Stall, StreamError, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, check_stream, driven
 from tests.harness.laboratory import Laboratory
 
-pytestmark = pytest.mark.requirement("R2.7.3")
+pytestmark = pytest.mark.requirement("http.queue")
 
 
 def said_by_users(fake: FakeProvider, request: int) -> list[str]:
@@ -164,7 +164,7 @@ async def test_what_waits_is_bounded_in_bytes_also_when_it_is_pictures(
     assert [m["content"] for m in await driver.messages() if m["role"] == "operator"].count("Look") == 2
 
 
-@pytest.mark.requirement("R2.9.2")
+@pytest.mark.requirement("recovery.restart")
 async def test_queued_messages_survive_a_stop_of_the_daemon_and_run_after_one_resume(
     fake: FakeProvider, project_root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import Driver, Watch, check_stream, driven, restarted
 from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, Watch, check_stream, driven, restarted
 
 
 async def held_up(
@@ -27,7 +27,7 @@ def said(fake: FakeProvider) -> list[str]:
     return [m["content"] for m in fake.requests[-1].json["messages"] if m["role"] == "user"]
 
 
-@pytest.mark.requirement("R16.B24.queue")
+@pytest.mark.requirement("operations.queue")
 @pytest.mark.parametrize("mode", ["queue", "steer"])
 async def test_a_waiting_message_is_run_as_it_was_changed(
     driver: Driver, fake: FakeProvider, mode: str
@@ -53,7 +53,7 @@ async def test_a_waiting_message_is_run_as_it_was_changed(
     assert watch.of("message.removed")[0]["payload"] == {"message_id": third["id"]}
 
 
-@pytest.mark.requirement("R16.B24.queue")
+@pytest.mark.requirement("operations.queue")
 async def test_a_change_that_races_with_the_queue_is_whole_or_refused(
     driver: Driver, fake: FakeProvider
 ) -> None:
@@ -80,7 +80,7 @@ async def test_a_change_that_races_with_the_queue_is_whole_or_refused(
         assert [m["content"] for m in await driver.messages() if m["role"] == "operator"][-1] == expected
 
 
-@pytest.mark.requirement("R16.B24.queue")
+@pytest.mark.requirement("operations.queue")
 async def test_a_session_whose_only_message_is_taken_away_waits_for_no_place(
     fake: FakeProvider, tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -99,7 +99,7 @@ async def test_a_session_whose_only_message_is_taken_away_waits_for_no_place(
         assert watch.text() == "Later."
 
 
-@pytest.mark.requirement("R16.B24.queue")
+@pytest.mark.requirement("operations.queue")
 async def test_a_changed_message_is_stored_as_it_was_changed(
     fake: FakeProvider, tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -114,7 +114,7 @@ async def test_a_changed_message_is_stored_as_it_was_changed(
     assert waiting == ["new"]
 
 
-@pytest.mark.requirement("R16.B24.model")
+@pytest.mark.requirement("operations.model")
 async def test_the_model_of_a_session_is_changed_from_its_next_run_on(
     fake: FakeProvider, tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
 ) -> None:

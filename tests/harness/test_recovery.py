@@ -17,7 +17,7 @@ from app.messages import AssistantMessage, ToolCallBlock, ToolResultsMessage
 from app.storage.models import Message
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
 
 SESSION = "ses_00001"
 CALLS = ("call_1", "call_2", "call_3")
@@ -129,7 +129,7 @@ async def history_of(storage: Storage) -> tuple[list[Message], History]:
     return messages, History(messages)
 
 
-@pytest.mark.requirement("R2.9.2")
+@pytest.mark.requirement("recovery.restart")
 @pytest.mark.parametrize(("left", "closing"), WRECKS, ids=lambda value: getattr(value, "__name__", ""))
 async def test_everything_open_is_closed_and_the_session_pauses_with_a_checkpoint(
     storage: Storage, left: Callable[[UnitOfWork], None], closing: list[str]
@@ -162,7 +162,7 @@ async def test_everything_open_is_closed_and_the_session_pauses_with_a_checkpoin
     await storage.read(look)
 
 
-@pytest.mark.requirement("R16.B8")
+@pytest.mark.requirement("durability.start_marks")
 async def test_every_unfinished_call_gets_a_result_and_a_finished_one_keeps_its_own(storage: Storage) -> None:
     await storage.write(cut_off_between_calls_and_results)
     await recover(storage, EventHub(storage))
@@ -181,7 +181,7 @@ async def test_every_unfinished_call_gets_a_result_and_a_finished_one_keeps_its_
     assert {row.result_message_id for row in calls} <= {row.id for row in messages}
 
 
-@pytest.mark.requirement("R3.permit.ask", "R7.interactions.permission")
+@pytest.mark.requirement("authorisation.ask", "interactions.permission")
 async def test_a_call_of_the_root_agent_goes_on_waiting_for_consent(storage: Storage) -> None:
     await storage.write(cut_off_while_a_call_waited_for_consent)
     await recover(storage, EventHub(storage))
@@ -200,7 +200,7 @@ async def test_a_call_of_the_root_agent_goes_on_waiting_for_consent(storage: Sto
     assert states == ["pending", "answered"]
 
 
-@pytest.mark.requirement("R3.permit.ask")
+@pytest.mark.requirement("authorisation.ask")
 async def test_a_subagents_call_that_waited_for_consent_is_known_not_to_have_run(storage: Storage) -> None:
     await storage.write(cut_off_while_a_subagents_call_waited_for_consent)
     await recover(storage, EventHub(storage))
@@ -217,7 +217,7 @@ async def test_a_subagents_call_that_waited_for_consent_is_known_not_to_have_run
     assert state == "expired"
 
 
-@pytest.mark.requirement("R3.permit.ask")
+@pytest.mark.requirement("authorisation.ask")
 async def test_a_question_whose_run_had_ended_is_expired_too(storage: Storage) -> None:
     def left(uow: UnitOfWork) -> None:
         rows.family(uow)
@@ -230,7 +230,7 @@ async def test_a_question_whose_run_had_ended_is_expired_too(storage: Storage) -
     assert found.state == "expired"
 
 
-@pytest.mark.requirement("R16.B1")
+@pytest.mark.requirement("durability.outage_at_end")
 async def test_what_a_failed_run_left_open_is_closed_and_the_session_stays_idle(storage: Storage) -> None:
     def left(uow: UnitOfWork) -> None:
         cut_off_after_a_call_was_asked_for(uow)

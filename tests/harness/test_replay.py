@@ -15,7 +15,7 @@ from app.events.union import SessionUpdated
 from app.harness.stream import subscription
 from app.harness.stream.event_hub import EventHub
 from app.storage.storage import Storage
-from tests.storage import rows
+from tests.driver import rows
 
 SESSION = "ses_00001"
 
@@ -33,7 +33,7 @@ async def hub(storage: Storage) -> EventHub:
     return EventHub(storage)
 
 
-@pytest.mark.requirement("R2.8.1")
+@pytest.mark.requirement("websocket.order")
 async def test_a_page_of_large_frames_is_bounded_in_bytes(
     hub: EventHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,8 +54,8 @@ async def test_a_page_of_large_frames_is_bounded_in_bytes(
     listening.close()
 
 
-@pytest.mark.requirement("R2.8.1")
-async def test_a_client_that_the_retention_overtakes_is_told_so_and_goes_on_behind_it(
+@pytest.mark.requirement("websocket.order")
+async def test_a_client_that_the_retention_overtakes_gets_notice_and_goes_on_behind_it(
     hub: EventHub, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscription, "PAGE", 2)

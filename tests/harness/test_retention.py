@@ -15,11 +15,11 @@ from app.daemon.background import trim_once
 from app.harness.stream.event_hub import EventHub
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.api.daemon import Daemon, running_daemon
+from tests.driver import rows
+from tests.driver.daemon import Daemon, running_daemon
+from tests.driver.sessions import driven
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import driven
-from tests.storage import rows
 
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS
@@ -49,7 +49,7 @@ async def until_trimmed(daemon: Daemon, session_id: str) -> list[dict[str, Any]]
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.requirement("R2.8.1")
+@pytest.mark.requirement("websocket.order")
 @pytest.mark.parametrize(
     ("limits", "age_ms"),
     [({"event_retention_days": 2}, 3 * DAY_MS), ({"event_retention_mb": 1}, 10 * MINUTE_MS)],

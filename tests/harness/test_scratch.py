@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.driving import Driver
+from tests.driver.sessions import Driver
 from tests.harness.laboratory import Laboratory
 
 
-@pytest.mark.requirement("R2.6.5", "R2.7.1")
+@pytest.mark.requirement("tools.dispatch", "http.sessions")
 @pytest.mark.parametrize("close", [("POST", "/archive"), ("DELETE", "")], ids=["archived", "deleted"])
 async def test_what_was_cut_can_be_read_until_the_session_is_closed(
     lab_driver: Driver, lab: Laboratory, tmp_path: Path, close: tuple[str, str]

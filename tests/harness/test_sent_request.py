@@ -10,12 +10,12 @@ import orjson
 import pytest
 
 from app.ids import now_ms
-from tests.api.daemon import running_daemon
+from tests.driver.daemon import running_daemon
+from tests.driver.sessions import DRIVERS, FEW_TOOLS_YAML, Driver, driven, provider_settings, write_project
 from tests.fakes.provider_script import Document, Reply, Text, Thinking, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import DRIVERS, FEW_TOOLS_YAML, Driver, driven, provider_settings, write_project
 
-pytestmark = pytest.mark.requirement("R2.5.5", "R2.7.6")
+pytestmark = pytest.mark.requirement("loop.pipeline", "http.resources")
 
 
 def body_in(answer: httpx2.Response) -> bytes:
@@ -84,7 +84,7 @@ async def test_of_a_shortened_conversation_the_request_is_the_shortened_one(
     assert all(answer.json()["verified"] for answer in answers)
 
 
-async def test_a_provider_that_is_configured_otherwise_by_now_is_told(
+async def test_a_provider_that_is_configured_otherwise_by_now_is_reported(
     fake: FakeProvider, project_root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
     fake.script(text_reply("Yes."))

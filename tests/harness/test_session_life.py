@@ -11,11 +11,11 @@ import pytest
 
 from app.errors import StorageError
 from app.harness.conversation.session_rows import title_from
+from tests.driver.sessions import Driver, driven, restarted
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven, restarted
 
-pytestmark = pytest.mark.requirement("R2.7.1")
+pytestmark = pytest.mark.requirement("http.sessions")
 
 
 async def test_the_first_message_gives_a_session_its_title_and_an_operators_title_stays(
@@ -42,7 +42,7 @@ def test_a_long_first_line_is_cut_at_a_word() -> None:
     assert title_from(" \n\t\n") == ""
 
 
-@pytest.mark.requirement("R2.7.2", "R2.4.1")
+@pytest.mark.requirement("http.post", "providers.routes")
 async def test_a_model_is_chosen_for_one_message_for_the_session_or_by_the_project(
     fake: FakeProvider, tmp_path: Path, project_root: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -106,7 +106,7 @@ async def test_a_session_whose_project_has_gone_can_be_read_and_says_why_it_cann
         assert len(await driver.messages()) == 2
 
 
-@pytest.mark.requirement("R2.7.5", "R2.6.5")
+@pytest.mark.requirement("http.tools", "tools.dispatch")
 async def test_a_tool_called_by_hand_is_the_agents_call_in_permissions_memory_and_audit(
     driver: Driver, fake: FakeProvider, project_root: Path
 ) -> None:
@@ -150,7 +150,7 @@ async def test_what_tools_kept_for_a_session_goes_with_it(
     assert project_root.exists()
 
 
-@pytest.mark.requirement("R2.7.6")
+@pytest.mark.requirement("http.resources")
 async def test_the_prompts_in_force_are_shown_with_their_files(driver: Driver, project_root: Path) -> None:
     (prompt,) = (await driver.session_call("GET", "/prompts"))["prompts"]
     assert (prompt["agent_path"], prompt["file"]) == ("primary", "prompts/primary.md")
@@ -230,5 +230,5 @@ async def test_sessions_that_cannot_be_loaded_leave_nothing_in_memory(driver: Dr
     await driver.daemon.services.storage.close()
     for number in range(5):
         with pytest.raises(StorageError):
-            await sessions.change(f"ses_{number:026d}", title="Title")
+            await sessions.change(f"ses_{number:026d}", {"title": "Title"})
     assert not sessions._live._opening

@@ -21,7 +21,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from app.daemon.lifespan import Services, open_services
+from app.daemon.lifespan import open_services
+from app.daemon.services import Services
 from app.errors import Conflict
 from app.harness.questions.consent_rows import GivenAnswer
 from app.harness.run.answers import Answers
@@ -31,10 +32,10 @@ from app.states import (
     legal_for_operators,
 )
 from app.storage.models import Interaction
-from tests.api.daemon import settings_for
+from tests.driver.daemon import settings_for
+from tests.driver.sessions import PROJECT_YAML, write_project
 from tests.fakes.provider_script import Document, Hold, RecordedRequest, Reply, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import PROJECT_YAML, write_project
 
 T = TypeVar("T")
 
@@ -440,7 +441,7 @@ class SessionMachine(RuleBasedStateMachine):
 
 
 TestSessionMachine = pytest.mark.timeout(300)(SessionMachine.TestCase)
-TestSessionMachine = pytest.mark.requirement("R2.12.1", "R16.B6")(TestSessionMachine)
+TestSessionMachine = pytest.mark.requirement("loop.machine", "durability.waiting_session")(TestSessionMachine)
 SessionMachine.TestCase.settings = settings(
     max_examples=25,
     stateful_step_count=25,

@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 
 from app.config import StorageSettings
-from app.daemon.background import trim_once
-from app.harness.sessions.session_retention import trim_sessions
+from app.daemon.background import trim_once, trim_sessions
 from app.harness.stream.event_hub import EventHub
 from app.ids import now_ms
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
+from tests.driver import rows
+from tests.driver.sessions import Driver
 from tests.fakes.provider_script import Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver
-from tests.storage import rows
 
-pytestmark = pytest.mark.requirement("R16.B24.retention")
+pytestmark = pytest.mark.requirement("operations.retention")
 
 DAY_MS = 24 * 60 * 60 * 1000
 MEBIBYTE = 1024 * 1024

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.driver.sessions import Driver
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver
 
 READ = ToolCall("file_read", {"path": "README.md"})
 
@@ -15,7 +15,7 @@ def write(name: str) -> ToolCall:
     return ToolCall("file_write", {"path": name, "content": "hello\n"})
 
 
-@pytest.mark.requirement("R16.B8")
+@pytest.mark.requirement("durability.start_marks")
 async def test_the_start_of_a_call_survives_a_power_failure_unless_it_only_reads(
     driver: Driver, fake: FakeProvider
 ) -> None:

@@ -22,7 +22,7 @@ from app.states import (
 )
 
 
-@pytest.mark.requirement("R2.12.1")
+@pytest.mark.requirement("loop.machine")
 @pytest.mark.parametrize("state", SessionState)
 @pytest.mark.parametrize("event", SessionEvent)
 def test_every_event_in_every_state_moves_by_the_table_or_names_what_is_legal(
@@ -40,7 +40,7 @@ def test_every_event_in_every_state_moves_by_the_table_or_names_what_is_legal(
     }
 
 
-@pytest.mark.requirement("R2.12.1")
+@pytest.mark.requirement("loop.machine")
 @pytest.mark.parametrize("state", SessionState)
 def test_what_a_person_cannot_do_now_is_refused_in_words(state: SessionState) -> None:
     for event in OPERATOR_EVENTS:
@@ -51,7 +51,7 @@ def test_what_a_person_cannot_do_now_is_refused_in_words(state: SessionState) ->
             assert "Possible: " in refused.value.message or state is SessionState.ARCHIVED
 
 
-@pytest.mark.requirement("R2.12.1")
+@pytest.mark.requirement("loop.machine")
 @pytest.mark.parametrize(("kind", "table"), [(RunState, RUN_MOVES), (ToolCallState, TOOL_CALL_MOVES)])
 def test_runs_and_calls_end_once(kind: Any, table: Any) -> None:
     for current in kind:

@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.driver.sessions import PROJECT_YAML, Driver, driven, restarted, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import PROJECT_YAML, Driver, driven, restarted, write_project
 
-pytestmark = pytest.mark.requirement("R3.locked.todo")
+pytestmark = pytest.mark.requirement("locked.todo")
 
 FIRST = [{"content": "Größe prüfen", "status": "completed"}, {"content": "Fix it", "status": "in_progress"}]
 SECOND = [{"content": "Test it", "status": "pending"}]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.errors import ToolError
+from app.tools.catalog import build_registry
+from tests.driver.family import Cast, agent, calling, write_family
+from tests.driver.sessions import Driver, driven
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.delegation.family import Cast, agent, calling, write_family
-from tests.harness.driving import Driver, driven
 
 Drive = Callable[..., AbstractAsyncContextManager[Driver]]
 MANY = "i=0; while [ $i -lt 30000 ]; do echo line $i; i=$((i+1)); done; echo the error at the end"
@@ -42,12 +46,21 @@ def drive(tmp_path: Path, settings_overrides: dict[str, Any]) -> Drive:
     return drive
 
 
+def sleeping() -> bool:
+    """Tell whether the command of the call that ran out of time still runs."""
+    return any(
+        file.read_bytes() == b"sleep\x0098763\x00"
+        for file in Path("/proc").glob("[0-9]*/cmdline")
+        if file.exists()
+    )
+
+
 def told(cast: Cast) -> list[str]:
     """The results that the model was given."""
     return [str(one["content"]) for one in cast.messages("primary") if one["role"] == "tool"]
 
 
-@pytest.mark.requirement("R16.B25")
+@pytest.mark.requirement("durability.head_and_tail")
 async def test_a_model_is_given_beginning_and_end_of_a_commands_output(drive: Drive, cast: Cast) -> None:
     cast.script("primary", calling(("shell_bash", {"command": MANY})), text_reply("Seen."))
     async with drive(shell__bash={}) as driver:
@@ -61,7 +74,7 @@ async def test_a_model_is_given_beginning_and_end_of_a_commands_output(drive: Dr
         assert "line 15000\n" in whole["data"]["stdout"]
 
 
-@pytest.mark.requirement("R16.B25")
+@pytest.mark.requirement("durability.head_and_tail")
 async def test_the_end_of_an_output_beyond_the_tools_own_bound_is_there(drive: Drive, cast: Cast) -> None:
     command = "yes aaaaaaaaaaaaaaa | head -c 3000000; echo; echo the error at the end"
     cast.script("primary", calling(("shell_bash", {"command": command})), text_reply("Seen."))
@@ -70,7 +83,7 @@ async def test_the_end_of_an_output_beyond_the_tools_own_bound_is_there(drive: D
         assert told(cast)[0].rstrip().endswith("the error at the end")
 
 
-@pytest.mark.requirement("R16.B25")
+@pytest.mark.requirement("durability.head_and_tail")
 async def test_a_long_reading_says_where_it_goes_on(drive: Drive, cast: Cast) -> None:
     again: list[int] = []
 
@@ -89,7 +102,7 @@ async def test_a_long_reading_says_where_it_goes_on(drive: Drive, cast: Cast) ->
     assert f"{again[0]}: row {again[0] - 1}" in short
 
 
-@pytest.mark.requirement("R16.B25")
+@pytest.mark.requirement("durability.head_and_tail")
 async def test_a_long_list_is_given_by_its_head(drive: Drive, cast: Cast) -> None:
     search = ("search_grep", {"pattern": "row", "path": "long.txt", "output_mode": "content"})
     cast.script("primary", calling(search), text_reply("Seen."))
@@ -100,7 +113,37 @@ async def test_a_long_list_is_given_by_its_head(drive: Drive, cast: Cast) -> Non
     assert "row 0" in text and "left out" in text and "search.grep" in text
 
 
-@pytest.mark.requirement("R16.B24.limits", "R16.B25")
+class Refusing:
+    """A tool whose error is longer than what a model is given."""
+
+    TEXT = "first\n" + "".join(f"cause {n}\n" for n in range(9_000)) + "last"
+
+    def build_registry(self, **options: Any) -> Any:
+        async def fail(*_: Any) -> Any:
+            raise ToolError("refused", self.TEXT)
+
+        registry = build_registry(**options)
+        read = registry.get("file.read")
+        rest = [one for one in registry.definitions() if one.name != "file.read"]
+        return type(registry)((*rest, replace(read, run=fail)), registry.groups())
+
+
+@pytest.mark.requirement("durability.head_and_tail")
+async def test_a_long_error_is_kept_whole_in_a_file(
+    drive: Drive, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.daemon.lifespan.build_registry", Refusing().build_registry)
+    cast.script("primary", calling(("file_read", {"path": "long.txt"})), text_reply("Seen."))
+    async with drive(file__read={}) as driver:
+        await driver.run("Go")
+        (text,) = told(cast)
+        assert text.startswith("Error refused: first\n") and text.endswith("last")
+        path = re.search(r"the whole is in (\S+): read it with file\.read", text)
+        assert path is not None and Path(path[1]).read_text() == Refusing.TEXT
+    assert len(text.encode()) < 31_000
+
+
+@pytest.mark.requirement("operations.limits", "durability.head_and_tail")
 async def test_max_output_bytes_is_what_a_model_is_given(drive: Drive, cast: Cast) -> None:
     cast.script("primary", calling(("shell_bash", {"command": MANY})), text_reply("Seen."))
     async with drive(shell__bash={"max_output_bytes": 2_000}) as driver:
@@ -109,7 +152,7 @@ async def test_max_output_bytes_is_what_a_model_is_given(drive: Drive, cast: Cas
     assert len(text.encode()) < 2_500 and text.rstrip().endswith("the error at the end")
 
 
-@pytest.mark.requirement("R16.B24.limits")
+@pytest.mark.requirement("operations.limits")
 async def test_max_calls_bounds_the_calls_of_one_run(drive: Drive, cast: Cast) -> None:
     read = ("file_read", {"path": "long.txt", "limit": 1})
     cast.script(
@@ -123,15 +166,18 @@ async def test_max_calls_bounds_the_calls_of_one_run(drive: Drive, cast: Cast) -
         assert "1: row 0" in told(cast)[-1]
 
 
-@pytest.mark.requirement("R16.B24.limits")
+@pytest.mark.requirement("operations.limits")
 async def test_timeout_seconds_ends_a_call_with_what_it_started(drive: Drive, cast: Cast) -> None:
     cast.script("primary", calling(("shell_bash", {"command": "sleep 98763"})), text_reply("Seen."))
     async with drive(shell__bash={"timeout_seconds": 1}) as driver:
         await driver.run("Go")
-    assert told(cast)[0].startswith("Error timed_out: shell.bash was stopped after 1 seconds")
+        assert told(cast)[0].startswith("Error timed_out: shell.bash was stopped after 1 seconds")
+        async with asyncio.timeout(10):
+            while await asyncio.to_thread(sleeping):  # noqa: ASYNC110 - a process's end has no event
+                await asyncio.sleep(0.05)
 
 
-@pytest.mark.requirement("R16.B24.limits")
+@pytest.mark.requirement("operations.limits")
 async def test_limits_of_an_action_hold_for_that_action(drive: Drive, cast: Cast) -> None:
     listing = ("kaged_issue", {"action": "list"})
     cast.script("primary", calling(listing), calling(listing), text_reply("Seen."))

@@ -15,11 +15,11 @@ import pytest
 from app.errors import KagedError
 from app.harness.transfer.transfer_import import PIECE_BYTES
 from app.storage.unit_of_work import UnitOfWork
+from tests.driver.sessions import PROJECT_YAML, Driver, driven, write_project
 from tests.fakes.provider_script import Document, Reply, Stall, Text, Thinking, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import PROJECT_YAML, Driver, driven, write_project
 
-pytestmark = pytest.mark.requirement("R2.10.4")
+pytestmark = pytest.mark.requirement("command_line.session")
 
 Line = dict[str, Any]
 
@@ -110,7 +110,7 @@ async def test_a_session_moves_into_another_daemon_and_goes_on_there_with_the_pr
         assert [m["role"] for m in sent[1:4]] == ["user", "assistant", "tool"]
 
 
-@pytest.mark.requirement("R8.daemon.identity")
+@pytest.mark.requirement("daemon.identity")
 async def test_a_session_that_names_what_another_project_was_compiled_to_has_the_tools_of_its_own(
     driver: Driver, tmp_path: Path
 ) -> None:
@@ -275,7 +275,7 @@ async def test_a_file_with_a_mistake_is_refused_by_its_line_and_nothing_is_store
     await nothing_is_there(driver)
 
 
-@pytest.mark.requirement("R16.B2")
+@pytest.mark.requirement("durability.exports")
 async def test_an_export_that_is_cut_off_anywhere_is_refused(emptied: tuple[Driver, bytes]) -> None:
     driver, content = emptied
     lines = content.splitlines(keepends=True)
@@ -288,7 +288,7 @@ async def test_an_export_that_is_cut_off_anywhere_is_refused(emptied: tuple[Driv
     assert (await bring_in(driver, content))["warnings"] == []
 
 
-@pytest.mark.requirement("R16.B2")
+@pytest.mark.requirement("durability.exports")
 async def test_an_export_with_a_changed_byte_or_line_is_refused(emptied: tuple[Driver, bytes]) -> None:
     driver, content = emptied
     for place in range(7, len(content), len(content) // 40):
@@ -305,7 +305,7 @@ async def test_an_export_with_a_changed_byte_or_line_is_refused(emptied: tuple[D
     await bring_in(driver, content)
 
 
-@pytest.mark.requirement("R16.B2")
+@pytest.mark.requirement("durability.exports")
 async def test_an_export_of_an_earlier_version_is_imported_with_a_warning(driver: Driver) -> None:
     (warning,) = (await bring_in(driver, (EXPORTS / "format_1.jsonl").read_bytes()))["warnings"]
     assert "earlier version" in warning and "whole" in warning

@@ -12,13 +12,13 @@ import pytest
 
 from app.harness.checkpoints.worktrees import Worktrees
 from app.storage.backup import upgrade
+from tests.driver.outages import StoppedServer
+from tests.driver.sessions import Driver, driven, write_project
 from tests.fakes.provider_script import Hold, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven, write_project
 from tests.harness.laboratory import LAB_YAML, Laboratory
-from tests.outages import StoppedServer
 
-pytestmark = pytest.mark.requirement("R16.B18")
+pytestmark = pytest.mark.requirement("durability.task_exceptions")
 
 
 @pytest.fixture

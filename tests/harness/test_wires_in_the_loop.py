@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.messages import Usage
+from tests.driver.sessions import DRIVERS, Driver, check_stream, driven, provider_settings, write_project
 from tests.fakes.provider_script import (
     Disconnect,
     Document,
@@ -22,7 +23,6 @@ from tests.fakes.provider_script import (
     text_reply,
 )
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import DRIVERS, Driver, check_stream, driven, provider_settings, write_project
 from tests.harness.laboratory import LAB_YAML, Laboratory
 
 pytestmark = pytest.mark.parametrize("wire", DRIVERS)
@@ -42,7 +42,15 @@ async def driver(wire: str, fake: FakeProvider, lab: Laboratory, tmp_path: Path)
         yield driven_here
 
 
-@pytest.mark.requirement("R2.4.3", "R2.4.4", "R2.4.5", "R2.4.6", "R2.4.7", "R2.5.6", "R2.4.8")
+@pytest.mark.requirement(
+    "providers.openai",
+    "providers.responses",
+    "providers.anthropic",
+    "providers.google",
+    "providers.streams",
+    "loop.messages",
+    "providers.usage",
+)
 async def test_thinking_and_text_are_streamed_with_all_statistics(driver: Driver, fake: FakeProvider) -> None:
     usage = Usage(input_tokens=100, output_tokens=20, cache_read_tokens=30, reasoning_tokens=8)
     parts = (Thinking("Let me ", None), Text("Hello "), Text("there."))
@@ -68,7 +76,7 @@ async def test_thinking_and_text_are_streamed_with_all_statistics(driver: Driver
     assert [b["type"] for b in blocks] == ["thinking", "text"]
 
 
-@pytest.mark.requirement("R2.4.7", "R2.5.1")
+@pytest.mark.requirement("providers.streams", "loop.steps")
 async def test_parallel_calls_run_and_their_results_go_back_in_the_order_asked(
     driver: Driver, fake: FakeProvider, lab: Laboratory
 ) -> None:
@@ -97,7 +105,7 @@ async def test_parallel_calls_run_and_their_results_go_back_in_the_order_asked(
     assert body.index('\\"one\\"') < body.rindex('\\"two\\"') < body.rindex("alpha")
 
 
-@pytest.mark.requirement("R2.5.7")
+@pytest.mark.requirement("loop.tool_errors")
 async def test_malformed_arguments_unknown_tools_and_broken_tools_are_errors_the_model_reads(
     driver: Driver, fake: FakeProvider, wire: str
 ) -> None:
@@ -131,7 +139,7 @@ def broken_off(ending: str) -> Reply:
     return Reply((Text("Half an "), Text("answer")), finish=None)
 
 
-@pytest.mark.requirement("R2.4.15", "R16.B4")
+@pytest.mark.requirement("providers.disconnect", "durability.broken_stream")
 @pytest.mark.parametrize("ending", ["disconnect", "no finish reason"])
 async def test_a_stream_that_breaks_off_is_tried_again_as_the_next_attempt_of_the_same_message(
     driver: Driver, fake: FakeProvider, ending: str
@@ -150,7 +158,7 @@ async def test_a_stream_that_breaks_off_is_tried_again_as_the_next_attempt_of_th
     assert "Half" not in fake.requests[1].body.decode()
 
 
-@pytest.mark.requirement("R16.B4")
+@pytest.mark.requirement("durability.broken_stream")
 @pytest.mark.parametrize("ending", ["disconnect", "no finish reason"])
 async def test_a_stream_that_breaks_off_and_cannot_be_tried_again_keeps_what_was_said(
     driver: Driver, fake: FakeProvider, ending: str
@@ -169,7 +177,7 @@ async def test_a_stream_that_breaks_off_and_cannot_be_tried_again_keeps_what_was
     assert "Half an answer" in fake.requests[2].body.decode()
 
 
-@pytest.mark.requirement("R16.B4")
+@pytest.mark.requirement("durability.broken_stream")
 async def test_a_call_of_an_attempt_that_broke_off_is_closed_and_not_run(
     driver: Driver, fake: FakeProvider
 ) -> None:
@@ -203,8 +211,8 @@ async def test_an_error_inside_a_stream_is_an_error_of_the_run(driver: Driver, f
     assert (await driver.messages())[-1]["content"] == "Half"
 
 
-@pytest.mark.requirement("R2.12.3", "R2.4.11")
-async def test_a_429_with_retry_after_is_waited_for_and_told_and_the_message_starts_once(
+@pytest.mark.requirement("loop.rate_limit", "providers.retry")
+async def test_a_429_with_retry_after_is_waited_for_and_reported_and_the_message_starts_once(
     driver: Driver, fake: FakeProvider
 ) -> None:
     fake.script(
@@ -227,7 +235,7 @@ async def test_a_429_with_retry_after_is_waited_for_and_told_and_the_message_sta
     assert fake.requests[0].body == fake.requests[1].body
 
 
-@pytest.mark.requirement("R2.12.3")
+@pytest.mark.requirement("loop.rate_limit")
 async def test_a_500_and_then_success_is_one_message(driver: Driver, fake: FakeProvider) -> None:
     fake.script(Document(500, {"error": {"message": "oops"}}), text_reply("Now."))
     watch = await driver.run("Go")
@@ -237,7 +245,7 @@ async def test_a_500_and_then_success_is_one_message(driver: Driver, fake: FakeP
     assert (await driver.last_run())["state"] == "succeeded"
 
 
-@pytest.mark.requirement("R2.4.10")
+@pytest.mark.requirement("providers.errors")
 @pytest.mark.parametrize("status", [400, 401, 404])
 async def test_an_error_that_no_second_try_can_mend_fails_at_once(
     driver: Driver, fake: FakeProvider, status: int
@@ -254,7 +262,7 @@ async def test_an_error_that_no_second_try_can_mend_fails_at_once(
     assert not watch.of("model.retry")
 
 
-@pytest.mark.requirement("R2.12.2")
+@pytest.mark.requirement("loop.stall")
 async def test_a_stalled_stream_is_cancelled_within_100_ms(driver: Driver, fake: FakeProvider) -> None:
     fake.script(Reply((Text("Hm"), Stall())))
     async with driver.watching() as watch:
@@ -268,7 +276,7 @@ async def test_a_stalled_stream_is_cancelled_within_100_ms(driver: Driver, fake:
     assert (await driver.messages())[-1]["content"] == "Hm"
 
 
-async def test_calls_with_the_same_id_are_told_apart(driver: Driver, fake: FakeProvider) -> None:
+async def test_calls_with_the_same_id_are_distinguished(driver: Driver, fake: FakeProvider) -> None:
     twice = (
         ToolCall("file_read", {"path": "a.txt"}, id="same"),
         ToolCall("file_read", {"path": "b.txt"}, id="same"),

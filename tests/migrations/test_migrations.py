@@ -25,7 +25,7 @@ from app.storage.engine import close_connection, open_database
 from app.storage.repositories.issue_search import is_search_table
 from app.storage.schema_version import HEAD
 from app.storage.storage import Storage
-from tests.storage import rows
+from tests.driver import rows
 
 assert app.storage.models.__all__
 
@@ -91,7 +91,7 @@ def later_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[.
     return become
 
 
-@pytest.mark.requirement("R2.3.1")
+@pytest.mark.requirement("storage.migrations")
 def test_models_and_migrations_agree(empty_database: str | None, tmp_path: Path) -> None:
     with connected(empty_database, tmp_path) as connection:
         schema_version.migrate(connection)
@@ -133,7 +133,7 @@ def test_a_new_file_has_to_the_letter_the_schema_that_the_migrations_make(tmp_pa
     assert schema(from_models, tmp_path / "a") == schema(schema_version.migrate, tmp_path / "b")
 
 
-@pytest.mark.requirement("R2.3.5")
+@pytest.mark.requirement("storage.backup")
 async def test_an_embedded_file_is_copied_then_migrated_at_start(
     tmp_path: Path, later_release: Callable[..., None]
 ) -> None:

@@ -21,7 +21,7 @@ from app.storage.lock import DataFolderLock
 from app.storage.models import AccessToken, IdempotencyKey, ProjectTrust
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
 
 
 def fill(unit: UnitOfWork) -> None:
@@ -244,7 +244,7 @@ async def test_check_finds_rows_that_belong_to_nothing_and_a_damaged_file(tmp_pa
         raw.commit()
     problems = (await check(None, tmp_path)).problems
     assert problems
-    assert all("belongs to a row of projects that does not exist" in problem for problem in problems)
+    assert all("refers to a row of projects that does not exist" in problem for problem in problems)
 
 
 @pytest.mark.parametrize("table", ["messages", "projects"])

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from app.storage.storage import Storage
-from tests.storage import rows
+from tests.driver import rows
 
 # Keeps fifty writes in flight and prints the number of each one that was answered.
 _WRITER = """
 import asyncio, sys
 from pathlib import Path
 from app.storage.storage import Storage
-from tests.storage import rows
+from tests.driver import rows
 
 async def main():
     storage = await Storage.open(sys.argv[1] or None, Path(sys.argv[2]))

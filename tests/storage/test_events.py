@@ -14,7 +14,7 @@ from app.errors import Conflict
 from app.storage.models import AccessToken, IdempotencyKey
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
 
 
 async def test_events_are_replayed_between_two_marks(storage: Storage) -> None:

@@ -21,7 +21,7 @@ from app.storage.backup import backup, restore
 from app.storage.lock import DataFolderLock
 from app.storage.schema_version import copy_before_migration
 from app.storage.storage import Storage
-from tests.storage import rows
+from tests.driver import rows
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,8 +14,8 @@ from app.ids import now_ms
 from app.storage.lock import DataFolderLock, read_lock
 
 
-@pytest.mark.requirement("R2.13.8")
-def test_a_second_daemon_is_refused_and_told_about_the_first(tmp_path: Path) -> None:
+@pytest.mark.requirement("bad_input.second_daemon")
+def test_a_second_daemon_is_refused_and_learns_of_the_first(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "data"
     first = DataFolderLock(folder)
     first.acquire()
@@ -85,3 +85,33 @@ def test_a_held_lock_with_damaged_content_is_still_held(tmp_path: Path) -> None:
         assert read_lock(tmp_path) is None
         with pytest.raises(Conflict, match="another process"):
             DataFolderLock(tmp_path).acquire()
+
+
+_LEFT = """
+import fcntl, os, sys, time
+file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)
+fcntl.flock(file, fcntl.LOCK_EX)
+daemon = os.fork()
+if daemon == 0:
+    os._exit(0)
+os.waitpid(daemon, 0)
+os.pwrite(file, b'{"pid": %d, "url": null, "started_at": 1}\\n' % daemon, 0)
+print("held", flush=True)
+sys.stdin.readline()
+time.sleep(0.3)
+"""
+
+
+def test_the_lock_that_a_child_of_a_dead_daemon_holds_for_a_moment_is_waited_for(tmp_path: Path) -> None:
+    left = subprocess.Popen(
+        [sys.executable, "-c", _LEFT, str(tmp_path / "daemon.lock")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with left:
+        assert left.stdout is not None and left.stdin is not None
+        assert left.stdout.readline() == b"held\n"
+        left.stdin.write(b"go on\n")
+        left.stdin.flush()
+        with DataFolderLock(tmp_path):
+            assert read_lock(tmp_path) is not None

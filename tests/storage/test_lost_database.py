@@ -10,11 +10,11 @@ import psycopg
 import pytest
 
 from app.errors import StorageError
-from app.storage.backup import backup, restore, upgrade
+from app.storage.backup import backup, check, restore, upgrade
 from app.storage.storage import Storage
-from tests.storage import rows
+from tests.driver import rows
 
-pytestmark = pytest.mark.requirement("R16.B16")
+pytestmark = pytest.mark.requirement("durability.emptied_database")
 
 
 async def used(folder: Path) -> Path:
@@ -72,8 +72,30 @@ async def test_a_database_without_one_of_its_tables_is_refused(tmp_path: Path) -
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("DROP TABLE messages")
         connection.commit()
-    with pytest.raises(StorageError, match=r"lost tables \(messages\).*kaged db restore"):
+    with pytest.raises(StorageError, match=r"lost parts \(messages\).*kaged db restore"):
         await Storage.open(None, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "lost"),
+    [
+        ("DROP TABLE messages", "messages"),
+        ("ALTER TABLE messages DROP COLUMN content", "messages.content"),
+        ("DELETE FROM alembic_version", "the row of alembic_version"),
+    ],
+)
+async def test_what_a_database_has_lost_is_named_at_start_and_by_a_check(
+    tmp_path: Path, statement: str, lost: str
+) -> None:
+    file = await used(tmp_path)
+    assert (await check(None, tmp_path)).problems == ()
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(statement)
+        connection.commit()
+    with pytest.raises(StorageError, match=rf"has lost .*\({lost}\).*kaged db restore"):
+        await Storage.open(None, tmp_path)
+    (problem,) = (await check(None, tmp_path)).problems
+    assert "has lost" in problem and f"({lost})" in problem
 
 
 async def test_a_postgresql_database_without_one_of_its_tables_is_refused(
@@ -82,5 +104,5 @@ async def test_a_postgresql_database_without_one_of_its_tables_is_refused(
     await upgrade(postgres_url, tmp_path)
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("DROP TABLE messages CASCADE")
-    with pytest.raises(StorageError, match=r"lost tables \(messages\)"):
+    with pytest.raises(StorageError, match=r"lost parts \(messages\)"):
         await Storage.open(postgres_url, tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
 
 
 async def test_history_is_one_agents_conversation_in_order(storage: Storage) -> None:

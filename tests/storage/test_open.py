@@ -22,11 +22,11 @@ from app.storage.engine import driver_of
 from app.storage.schema_version import HEAD
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.postgres import PostgresServer
-from tests.storage import rows
+from tests.driver import rows
+from tests.driver.postgres import PostgresServer
 
 
-@pytest.mark.requirement("R2.3.2")
+@pytest.mark.requirement("storage.sqlite")
 async def test_without_a_url_a_sqlite_file_is_made_in_the_data_folder(tmp_path: Path) -> None:
     folder = tmp_path / "not" / "there" / "yet"
     storage = await Storage.open(None, folder)
@@ -51,7 +51,7 @@ async def test_without_a_url_a_sqlite_file_is_made_in_the_data_folder(tmp_path: 
     await again.close()
 
 
-@pytest.mark.requirement("R2.3.5")
+@pytest.mark.requirement("storage.backup")
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 async def test_a_newer_schema_is_refused(
     database: str, request: pytest.FixtureRequest, tmp_path: Path
@@ -101,7 +101,7 @@ async def test_a_wrong_url_is_explained_without_its_password(url: str, said: str
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.requirement("R2.3.3")
+@pytest.mark.requirement("storage.postgresql")
 async def test_an_empty_postgresql_database_is_only_checked_at_start(
     postgres_url: str, tmp_path: Path
 ) -> None:
@@ -255,9 +255,9 @@ async def test_a_table_that_another_client_holds_is_waited_for_with_an_end(
     with psycopg.connect(postgres_url) as other:
         other.execute("LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE")
         async with asyncio.timeout(20):
-            with pytest.raises(StorageError, match=r"another client of PostgreSQL holds a table"):
+            with pytest.raises(StorageError, match=r"another client locks a table"):
                 await storage.write(lambda unit: unit.sessions.update("ses_00001", title="x"))
-            with pytest.raises(StorageError, match=r"another client of PostgreSQL holds a table"):
+            with pytest.raises(StorageError, match=r"another client locks a table"):
                 await storage.read(lambda unit: unit.sessions.get("ses_00001"))
     await storage.write(lambda unit: unit.sessions.update("ses_00001", title="x"))
     assert await storage.read(lambda unit: unit.sessions.get("ses_00001")) is not None

@@ -10,7 +10,7 @@ from app.errors import ValidationFailed
 from app.storage.pages import decode_cursor, encode_cursor
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
 
 
 async def test_a_walk_gives_every_session_once_while_new_ones_are_made(storage: Storage) -> None:

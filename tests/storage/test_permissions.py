@@ -7,7 +7,7 @@ import pytest
 from app.errors import Conflict
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
 
 LONGEST = "🙂" * 1000
 

@@ -62,7 +62,7 @@ async def test_backups_and_copies_are_their_owners(tmp_path: Path) -> None:
     connection.close()
 
 
-async def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "kaged.db").mkdir()
     with pytest.raises(StorageError):
         await Storage.open(None, tmp_path)

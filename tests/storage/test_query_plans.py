@@ -12,7 +12,7 @@ from app.messages import Usage
 from app.storage.search_query import Alternative, Scope, SearchQuery, Term
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
 
 Query = Callable[[UnitOfWork], Any]
 
@@ -265,7 +265,7 @@ async def test_this_test_would_see_a_query_without_an_index(storage: Storage) ->
     assert any(walks_a_table(line) for line in await storage.write(explain))
 
 
-@pytest.mark.requirement("R16.D2", "R16.D3")
+@pytest.mark.requirement("speed.indexes", "speed.session_read")
 async def test_each_index_is_one_that_a_query_needs(sqlite_storage: Storage) -> None:
     """Every index is paid for with every row."""
     await sqlite_storage.write(fill)
@@ -287,7 +287,7 @@ async def test_each_index_is_one_that_a_query_needs(sqlite_storage: Storage) -> 
     assert sorted(names - used) == []
 
 
-@pytest.mark.requirement("R16.D2")
+@pytest.mark.requirement("speed.indexes")
 async def test_a_change_of_a_calls_state_writes_no_index_but_that_of_the_open_ones(
     sqlite_storage: Storage,
 ) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from app.errors import StorageError
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
 
 
 @pytest.mark.parametrize("whole_rows", [False, True])
@@ -73,7 +73,7 @@ async def test_rows_are_detached_and_stay_usable(storage: Storage) -> None:
     assert session.model_dump()["title"] == "changed in memory only"
 
 
-async def test_an_error_of_a_reader_is_told_and_the_next_read_works(storage: Storage) -> None:
+async def test_an_error_of_a_reader_is_reported_and_the_next_read_works(storage: Storage) -> None:
     with pytest.raises(StorageError, match=r"no such table|does not exist"):
         await storage.read(lambda unit: unit.connection.execute(text("SELECT * FROM missing_table")))
     with pytest.raises(LookupError):

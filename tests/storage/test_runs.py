@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
 
 
 async def test_a_run_with_its_steps_and_calls_comes_back_as_it_was_stored(storage: Storage) -> None:

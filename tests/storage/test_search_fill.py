@@ -10,7 +10,7 @@ from sqlalchemy import text
 from app.storage.backup import backup, restore
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
 
 
 def words_of_the_index(unit: UnitOfWork) -> list[tuple[str, ...]]:

@@ -8,7 +8,7 @@ from app.errors import Conflict
 from app.messages import Usage
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
 
 
 async def test_a_project_is_found_by_its_root_and_a_second_one_is_refused(storage: Storage) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy.dialects import sqlite
 from app.storage.storage import Storage
 from app.storage.text import storable
 from app.storage.typed_json import Json
-from tests.storage import rows
+from tests.driver import rows
 
 dialect = sqlite.dialect()
 texts = st.text(st.characters(codec="utf-8"))

@@ -13,7 +13,7 @@ from app.errors import Conflict, StorageError, StorageOutage
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 from app.storage.writer import Lane
-from tests.storage import rows
+from tests.driver import rows
 
 
 class Gate:
@@ -42,7 +42,7 @@ async def positions(storage: Storage) -> list[int | None]:
     return [message.position for message in history]
 
 
-@pytest.mark.requirement("R2.3.4")
+@pytest.mark.requirement("storage.writer")
 async def test_what_is_queued_while_the_writer_is_busy_is_committed_as_one_group(storage: Storage) -> None:
     await storage.write(rows.family)
     async with Gate(storage):
@@ -54,7 +54,7 @@ async def test_what_is_queued_while_the_writer_is_busy_is_committed_as_one_group
     assert await positions(storage) == list(range(1, 51))
 
 
-@pytest.mark.requirement("R2.3.4")
+@pytest.mark.requirement("storage.writer")
 async def test_a_unit_that_fails_is_undone_alone(storage: Storage) -> None:
     await storage.write(rows.family)
 
@@ -259,7 +259,7 @@ async def test_a_read_only_database_is_said(sqlite_storage: Storage) -> None:
         await sqlite_storage.write(rows.family)
 
 
-@pytest.mark.requirement("R16.B1")
+@pytest.mark.requirement("durability.outage_at_end")
 async def test_what_comes_after_an_outage_in_a_lane_is_not_stored_before_what_the_outage_kept_out(
     storage: Storage,
 ) -> None:

@@ -1,8 +1,7 @@
 """git as the worktree notes use it: objects in a folder of their own, an index that lasts for one call.
 
-Owns: the commands and the environment they run in. The repository is only read: its index, branches, stash
-and objects stay as they are byte for byte, and nothing that it configures is run (no hooks, no file
-monitor, no filters). Never: the project's files (`file_survey`).
+Owns: the commands and their environment. The repository is only read, and nothing that it configures is run
+(hooks, monitors, filters). Never: the project's files (`file_survey`).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.bridges.processes.process import SpawnFailed
+from app.bridges.processes.child import SpawnFailed
 from app.errors import ToolError
 from app.ids import new_id
 from app.programs import ENVIRONMENT, search_path
@@ -55,7 +54,7 @@ _NO_CONFIGURATION = {
 class GitProblem(Exception):
     """git is not there, this is no repository, or a command failed; the text says which.
 
-    `expected` tells that nothing is wrong: such a project is just not noted."""
+    `expected` says that nothing is wrong: such a project is just not noted."""
 
     def __init__(self, message: str, *, expected: bool = False) -> None:
         super().__init__(message)

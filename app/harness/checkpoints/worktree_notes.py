@@ -1,6 +1,6 @@
 """Which files a project had at a session's messages and checkpoints.
 
-Owns: when the files are noted, in the background, and the rows that say so. A note that failed is told, and
+Owns: when the files are noted, in the background, and the rows that say so. A note that failed is logged, and
 never stands for an older one. Never: how files are noted (`worktrees`) or restored (`restoring`).
 """
 

@@ -7,13 +7,13 @@ Pure. Never: the system prompt, which is not part of the conversation and always
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from itertools import takewhile
 
 from app.harness.compaction.units import Unit
 from app.harness.conversation.history import Entry
 from app.harness.dsl.spec import AlwaysKeep
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock, ToolResultsMessage, UserMessage
+from app.workspace.globs import text_matches
 
 _ROLES = {"operator": "user", "system": "user", "primary": "assistant", "tool": "tool"}
 
@@ -39,7 +39,7 @@ def always_kept(units: Sequence[Unit], conditions: Sequence[AlwaysKeep] = ()) ->
 
 def names_tool(pattern: str, name: str) -> bool:
     """Tell whether a name or glob is meant for a tool: `read` stands for `file.read` as well."""
-    return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition(".")[2], pattern)
+    return text_matches(name, pattern) or text_matches(name.rpartition(".")[2], pattern)
 
 
 def _is_user(unit: Unit) -> bool:

@@ -46,7 +46,7 @@ class Facts:
     left_out: dict[str, int] = field(default_factory=dict)
 
     def stored(self) -> dict[str, Any]:
-        """Return what a later summary takes over; todos and questions are looked up anew then."""
+        """Return what a later summary takes over; todos and questions are looked up again then."""
         return {"paths": self.paths, "decisions": self.decisions, "left_out": self.left_out}
 
     def take_headed(self, summary: str) -> None:

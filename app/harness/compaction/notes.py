@@ -1,4 +1,4 @@
-"""The line that tells a model how much was taken out of its conversation without a summary.
+"""The line that shows a model how much was taken out of its conversation without a summary.
 
 Owns: that line, and how it goes on when a summary replaces it. Pure. Never: which units go (`strategies`).
 """
@@ -14,7 +14,7 @@ NOTE_TOKENS = 60
 
 _NOTE = (
     "[{messages:,} earlier messages of this conversation (about {tokens:,} tokens) were taken out without a "
-    "summary. If you need something of them, read the file or run the command again, or ask.]"
+    "summary. To recover their content, read the file or run the command again, or ask.]"
 )
 
 

@@ -1,7 +1,7 @@
-"""What compaction asks of plugins, whoever runs them.
+"""What compaction asks of plugins.
 
 Owns: the shapes of the questions and answers. Never: a plugin's process, deadlines or audit rows: those
-are of whoever fills the port; nor trusting an answer: `strategies.delegate` checks it.
+belong to the implementation of the port; nor trusting an answer: `strategies.delegate` checks it.
 """
 
 from __future__ import annotations

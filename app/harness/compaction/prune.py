@@ -1,8 +1,7 @@
 """Old, large tool results are shortened before anything is compacted.
 
-Owns: which results are stale, kept up as the conversation grows. Never: rows: a pruned result is whole
-in the storage, no record is written and no plugin is asked. What was pruned stays so while the
-conversation is in memory; one that is loaded anew is pruned anew, all that is stale at once.
+Owns: which results are stale, while the conversation is in memory. Never: rows; a pruned result stays whole
+in the storage, and no plugin is asked.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class ToolOutputPruner:
         self._savings = 0
 
     def prune(self) -> Pruned:
-        """Shorten what is stale when that saves enough; the conversation is then sent anew."""
+        """Shorten what is stale when that saves enough; the conversation is then sent again."""
         self._look()
         if not self._stale or self._savings <= self._settings.minimum_savings:
             return NOTHING

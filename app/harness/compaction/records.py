@@ -1,11 +1,7 @@
 """Compactions as they are stored: one unit with the messages, the record and the summary.
 
-Owns: what a compaction changes in the database, and how that is taken back and done again. Never: the
-conversation in memory (`compactor`), or a rollback itself, which calls `undo`.
-
-A summary is one message of the role `system` whose `details.kind` is `compaction_summary`. Its position
-is that of the last message which it stands for: the conversation is in the order of positions, and of
-those two only one is ever shown.
+Owns: what a compaction changes in the database, how that is undone and redone. Never: the conversation in
+memory (`compactor`). A summary takes the position of the last message that it stands for.
 """
 
 from __future__ import annotations
@@ -71,7 +67,7 @@ def apply(uow: UnitOfWork, record: Compaction, summary: Message | None) -> None:
 def undo(uow: UnitOfWork, compaction: Compaction, by: str) -> None:
     """Show the original messages again instead of the summary; `by` is the rollback that wants it.
 
-    Of several, the newest is undone first. Nothing happens to one that is not in force."""
+    The newest of several is undone first. Nothing happens to one that is not in force."""
     if compaction.state != "applied" or compaction.undone_by is not None:
         return
     uow.messages.restore(compaction.session_id, by=compaction.id)

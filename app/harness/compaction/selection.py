@@ -1,6 +1,6 @@
 """Which strategy plans a compaction, and which takes its place when it fails.
 
-Owns: the strategies' order and their fallbacks, told as they happen. Never: a strategy's own rules, or
+Owns: the strategies' order and their fallbacks, with their events. Never: a strategy's own rules, or
 carrying a plan out.
 """
 
@@ -11,11 +11,10 @@ import logging
 from typing import Any
 
 from app.events.compaction import CompactionFailed
-from app.harness.compaction.notes import with_note
+from app.harness.compaction.notes import NOTE_TOKENS, note_of, with_note
 from app.harness.compaction.plan import Plan, StrategyFailed, Window
 from app.harness.compaction.ports import CompactionServices, CompactorFailed, PreCompact
 from app.harness.compaction.strategies.delegate import checked_plan
-from app.harness.compaction.strategies.drop import drop
 from app.harness.compaction.strategies.summarize import summarize
 from app.harness.compaction.summarizer import Summarizer
 from app.harness.compaction.threshold import Threshold
@@ -27,7 +26,7 @@ log = logging.getLogger("kaged.compaction")
 
 
 class Selection:
-    """Plans one compaction. A dry run tells nobody, and what a model call of it costs is not booked."""
+    """Plans one compaction. A dry run emits no event, and what its model call costs is not booked."""
 
     def __init__(
         self,
@@ -132,6 +131,15 @@ class Selection:
         data = {"attempted_strategy": attempted, "fallback_strategy": "drop", "reason": reason}
         self._run.journal.audit("compaction.failed", {"compaction_id": compaction_id, **data})
         self._run.journal.record(CompactionFailed(compaction_id=compaction_id, **data))
+
+
+def drop(window: Window) -> Plan:
+    """Return a plan whose summary is one line about all that was dropped so far; it is empty when nothing
+    may go that is longer than the line."""
+    gone = window.oldest(NOTE_TOKENS, keep_summaries=True)
+    if sum(unit.tokens for unit in gone) <= NOTE_TOKENS:
+        return Plan("drop", [])
+    return Plan("drop", gone, summary=note_of(gone))
 
 
 def is_open(status: str) -> bool:

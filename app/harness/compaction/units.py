@@ -13,7 +13,7 @@ from app.harness.conversation.history import Entry
 from app.messages import AssistantMessage, ToolCallBlock
 
 DROPPED = "dropped"
-"""The fact of a summary message that only tells how much was dropped without a summary."""
+"""The fact of a summary message that only says how much was dropped without a summary."""
 
 TAKEN_OUT = "taken_out"
 """The fact of a summary that has replaced such messages: what they have counted."""

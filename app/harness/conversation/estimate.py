@@ -1,14 +1,14 @@
 """Token estimates without a tokeniser, and of whole requests, calibrated by what providers count.
 
-Owns: counting. Never: keeping the sum of a conversation (`history`), or deciding what to do about the
-count. The counter looks at words, digit triples, symbol runs and long white space; other scripts count
-by character.
+Owns: counting words, digit triples, symbol runs and long white space; other scripts by character. Never: the
+sum of a conversation (`history`), or what follows from a count.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from app.messages import (
     AssistantMessage,
@@ -55,6 +55,14 @@ def estimate_message(message: ModelMessage) -> int:
         MESSAGE_OVERHEAD + estimate_text(result.content) + IMAGE_TOKENS * len(result.images)
         for result in message.results
     )
+
+
+@dataclass(slots=True)
+class Counted:
+    """How many entries were counted, and about how many tokens the visible ones of them are."""
+
+    entries: int = 0
+    tokens: int = 0
 
 
 class ConversationEstimate:

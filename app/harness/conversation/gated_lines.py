@@ -16,18 +16,18 @@ from pathlib import Path
 
 import orjson
 
+from app.workspace import read_beginning
 from app.workspace.ignore_rules import VERSION_CONTROL
-from app.workspace.plain_file import read_beginning
 
 MIN_CHARACTERS = 12
-"""A shorter line tells nothing of its origin."""
+"""A shorter line says nothing about its origin."""
 MIN_ALPHANUMERIC = 6
 MAX_ENTRIES = 20_000
 """Files and folders that are looked at, those nearest to where the globs begin first."""
 MAX_FILES = 500
 MAX_FILE_BYTES = 512 * 1024
 MAX_CHARACTERS = 2 * 1024 * 1024
-"""Of all lines that are remembered."""
+"""The limit for all remembered lines."""
 MAX_LENGTHS = 64
 """Lengths that are tried of lines with one beginning; of more of them, the rest of the line goes."""
 _EDGE = re.compile(r"(?:(?<![^\W_])|(?<=\\[nrt]))\S")

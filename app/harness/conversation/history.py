@@ -1,9 +1,7 @@
 """A session's conversation in memory: stored rows turned into what a model is sent.
 
-Owns: the list of model messages of one agent with the rows behind each, and the positions of rows.
-Never: writing rows, or deciding what is taken away. Between two compactions the list only grows, so
-that providers find the prefix they know and a turn costs the same at its thousandth message as at
-its tenth.
+Owns: the model messages of one agent, the rows behind them, and their positions. Never: writing rows. Between
+two compactions the list only grows, so that providers find the prefix they know.
 """
 
 from __future__ import annotations
@@ -15,10 +13,10 @@ from typing import Any
 import xxhash
 
 from app.harness.conversation.content_gate import ContentGate
-from app.harness.conversation.estimate import estimate_message
+from app.harness.conversation.estimate import Counted, estimate_message
 from app.harness.conversation.message_rows import Positions, assistant_blocks, tool_result, user_message
-from app.harness.conversation.pictures import has_pictures, without_pictures
-from app.harness.conversation.view import View, is_summary, with_notices
+from app.harness.conversation.pictures import InWords
+from app.harness.conversation.view import Noted, View, is_summary, with_notices
 from app.harness.conversation.withheld import mark_passed
 from app.harness.providers.provider import EncodingCache
 from app.messages import (
@@ -122,15 +120,9 @@ class History:
         self.generation = 0
         """Rises whenever the list is changed otherwise than by growing."""
         self._hidden_before = 1
-        self._counted = self._total = 0
-        self._plain = whole
-        self._floor = 0 if whole else self.positions.next_position - 1
-        self._cut: list[str] = []
-        self._view: tuple[str, bytes] | None = None
-        self._pictured = False
-        self._without: list[ModelMessage] = []
-        self._without_of: list[ModelMessage] | None = None
-        self._without_cache = EncodingCache()
+        self._counted = Counted()
+        self._noted = Noted(plain=whole, floor=0 if whole else self.positions.next_position - 1)
+        self._in_words = InWords()
         self.answered = False
         """True when the conversation ends with an answer that the model itself completed."""
         self.call_ids: set[str] = set()
@@ -184,11 +176,11 @@ class History:
         replaced = Entry(message, row_ids, entry.role)
         if entry.pruned:
             replaced.prune(entry.pruned)
-        if self._counted == len(self.entries):
-            self._total += replaced.tokens - entry.tokens
+        if self._counted.entries == len(self.entries):
+            self._counted.tokens += replaced.tokens - entry.tokens
         self.entries[-1], self.messages[-1], self.visible[-1] = replaced, message, replaced.shown
-        self._without_of = None
-        self._pictured = self._pictured or has_pictures(message)
+        self._in_words.forget()
+        self._in_words.look_at(message)
 
     def withhold(self, entry: Entry, message: ModelMessage) -> None:
         """Show the model another message in the place of one that no model has been sent yet."""
@@ -199,43 +191,43 @@ class History:
         self.messages[index] = message
         if self.visible is not self.messages:
             self.visible[:] = [one.shown for at, one in enumerate(self.entries) if self._is_shown(at)]
-        self._counted, self._total, self._without_of = 0, 0, None
+        self._counted = Counted()
+        self._in_words.forget()
 
     # -- reading ----------------------------------------------------------------------------
 
     def tokens(self) -> int:
         """Return about how many tokens the visible messages are; each is counted once."""
-        for index in range(self._counted, len(self.entries)):
+        counted = self._counted
+        for index in range(counted.entries, len(self.entries)):
             if self._is_shown(index):
-                self._total += self.entries[index].tokens
-        self._counted = len(self.entries)
-        return self._total
+                counted.tokens += self.entries[index].tokens
+        counted.entries = len(self.entries)
+        return counted.tokens
 
     def shown_to(self, *, images: bool) -> tuple[list[ModelMessage], EncodingCache]:
         """Return what a model is sent that takes images or not: pictures that tools gave are put in
         words for one that does not. The lists belong to the history and only grow."""
-        if images or not self._pictured:
+        if images or not self._in_words.needed:
             return self.visible, self.cache
-        if self._without_of is not self.visible:
-            self._without_of, self._without, self._without_cache = self.visible, [], EncodingCache()
-        self._without += map(without_pictures, self.visible[len(self._without) :])
-        return self._without, self._without_cache
+        return self._in_words.of(self.visible)
 
     def view(self) -> tuple[str, bytes] | None:
         """Return digest and content of what was visible when the list last changed otherwise than by
         growing; None while it is simply every row of the conversation. See `harness.view`."""
-        if self._plain:
+        noted = self._noted
+        if noted.plain:
             return None
-        if self._view is None:
+        if noted.made is None:
             shown = [index for index in range(len(self.entries)) if self._is_shown(index)]
             content = View(
                 rows=tuple(row_id for index in shown for row_id in self.entries[index].row_ids),
                 pruned={self._key(i): self.entries[i].pruned for i in shown if self.entries[i].pruned},
-                without=tuple(self._cut),
-                floor=self._floor,
+                without=tuple(noted.cut),
+                floor=noted.floor,
             ).encode()
-            self._view = (xxhash.xxh3_128_hexdigest(content), content)
-        return self._view
+            noted.made = (xxhash.xxh3_128_hexdigest(content), content)
+        return noted.made
 
     def show_as(self, view: View) -> None:
         """Show the notices that a noted view has, in a conversation that was read from its rows."""
@@ -254,7 +246,7 @@ class History:
         row_ids = tuple(row_id for entry in gone for row_id in entry.row_ids)
         self.last_message_id, self.answered = mark.last_message_id, mark.answered
         if gone:
-            self._cut += row_ids
+            self._noted.cut += row_ids
             self._put(self.entries[: mark.length], self._hidden_before)
         return row_ids
 
@@ -315,8 +307,8 @@ class History:
             self.visible = [entry.shown for index, entry in enumerate(entries) if self._is_shown(index)]
         self.cache = EncodingCache()
         self.generation += 1
-        self._counted = self._total = 0
-        self._plain, self._view = False, None
+        self._counted = Counted()
+        self._noted.plain, self._noted.made = False, None
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -329,7 +321,7 @@ class History:
         return entry.row_ids[0] if entry.row_ids else self.entries[index - 1].row_ids[0]
 
     def _append(self, entry: Entry) -> None:
-        self._pictured = self._pictured or has_pictures(entry.message)
+        self._in_words.look_at(entry.message)
         if isinstance(entry.message, AssistantMessage):
             self.call_ids.update(
                 block.id for block in entry.message.blocks if isinstance(block, ToolCallBlock)

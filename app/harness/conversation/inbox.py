@@ -15,6 +15,9 @@ class Inbox:
     """The waiting messages of one session, oldest first."""
 
     def __init__(self) -> None:
+        self.stops = 0
+        """Counts the operator's explicit stops: what was set going automatically before one does not start
+        anything after it."""
         self._queued: list[Message] = []
         self._steers: list[Message] = []
         self._held: list[Message] = []
@@ -56,6 +59,16 @@ class Inbox:
         self._queued.clear()
         self._held.extend(newly_held)
         return [row.id for row in newly_held]
+
+    def stop(self) -> list[str]:
+        """As `hold`, because an operator has stopped the session."""
+        self.stops += 1
+        return self.hold()
+
+    def clear(self) -> None:
+        """Forget what waits."""
+        for waiting in (self._queued, self._steers, self._held):
+            waiting.clear()
 
     def find(self, message_id: str) -> Message | None:
         """Return a message that waits."""

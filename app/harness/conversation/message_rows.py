@@ -1,8 +1,7 @@
 """Stored messages as a model reads them.
 
-Owns: an answer's blocks, an operator's message with its attachments, a tool's result, each without what is
-withheld from the model. Pure. Never: which of
-them a conversation has (`history`).
+Owns: answers, operators' messages and tool results without what is withheld from the model. Never: which of
+them a conversation has (`history`). Pure.
 """
 
 from __future__ import annotations

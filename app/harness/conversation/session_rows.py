@@ -12,7 +12,7 @@ from app.harness.conversation.history import History
 from app.ids import new_id, now_ms
 from app.messages import NUDGE, AssistantMessage
 from app.states import RunState, SessionState
-from app.storage.models import Checkpoint, Message, MessageDetails, Run, Session
+from app.storage.models import AuditEvent, Checkpoint, Message, MessageDetails, Run, Session
 from app.storage.unit_of_work import UnitOfWork
 
 Mode = Literal["queue", "steer", "reject"]
@@ -80,7 +80,7 @@ def nudge(session_id: str, history: History, actor: str) -> Message | None:
 
 
 def late_findings(session_id: str, agent_path: str, content: str) -> Message:
-    """Return a message of the daemon with what language servers found after edits were told."""
+    """Return a message of the daemon with what language servers found after edits were answered."""
     return Message(
         id=new_id("msg"),
         session_id=session_id,
@@ -101,7 +101,7 @@ def placed_in(history: History, row: Message, run_id: str) -> Message:
 
 def checkpoint_of(
     session_id: str,
-    run_id: str,
+    run_id: str | None,
     *,
     reason: str,
     detail: str | None,
@@ -230,6 +230,28 @@ def mark_resumed(checkpoint: Checkpoint | None) -> Callable[[UnitOfWork], None]:
             uow.checkpoints.update(checkpoint.id, resumed_at=now_ms())
 
     return statements
+
+
+def session_audit(
+    row: Session,
+    event: str,
+    actor: str,
+    data: dict[str, Any],
+    *,
+    run_id: str | None = None,
+    agent_path: str | None = None,
+) -> AuditEvent:
+    """Return an audit row of what was done to a session; `data` holds no secret."""
+    return AuditEvent(
+        created_at=now_ms(),
+        event=event,
+        actor=actor,
+        project_id=row.project_id,
+        session_id=row.id,
+        run_id=run_id,
+        agent_path=agent_path,
+        data=data,
+    )
 
 
 TITLE_LENGTH = 80

@@ -1,9 +1,7 @@
 """What was visible of a conversation at some time, as it is kept with a model call's audit row.
 
-Owns: the form of that note, and the notices that stand for pruned tool results. Never: the
-conversation (`history`). A note names the rows that were visible when the conversation last changed
-otherwise than by growing (a compaction, a pruning, a truncation, a rollback); every later row of it up
-to the call was visible too.
+Owns: the note of the rows that were visible at the last change other than growth, and the notices for pruned
+results. Never: the conversation (`history`).
 """
 
 from __future__ import annotations
@@ -61,6 +59,18 @@ class View:
             if row.id in named
             or ((row.position or 0) > floor and row.id not in without and not is_summary(row))
         ]
+
+
+@dataclass(slots=True)
+class Noted:
+    """What is known of a view that may be noted: `plain` while it is simply every row of the conversation.
+    `cut` are rows that were taken back; up to `floor` only named rows are visible."""
+
+    plain: bool
+    floor: int
+    cut: list[str] = field(default_factory=list)
+    made: tuple[str, bytes] | None = None
+    """Digest and content of the view, once it was made."""
 
 
 def is_summary(row: Message) -> bool:

@@ -18,8 +18,7 @@ from app.harness.loop.loop import LoopOutcome
 from app.harness.run.run_context import RunContext
 from app.json_schema import violations
 from app.messages import AssistantMessage, TextBlock, ToolCallBlock
-from app.tools.contract.child_answer import ChildAnswer, ProposedTodo
-from app.tools.contract.ports import MAX_TODO_CHARACTERS, MAX_TODOS
+from app.tools.contract.ports import MAX_TODO_CHARACTERS, MAX_TODOS, ChildAnswer, ProposedTodo
 
 COMPLETE_REASONS = frozenset({"stop", "length"})
 """Reasons of a child's run that leave an answer; with `length` it was cut off by its model's limit."""
@@ -93,7 +92,7 @@ def _what_happened(run: RunContext, outcome: LoopOutcome) -> tuple[str, str]:
         unit = reason.removeprefix("budget_")
         return "agent_out_of_budget", f"has used up its budget of {unit} and is not done."
     if reason == "stuck":
-        return "agent_stuck", "repeated itself without getting on and was stopped."
+        return "agent_stuck", "repeated itself without progress and was stopped."
     if outcome.state in ("cancelled", "interrupted"):
         return "agent_stopped", f"was stopped before it was done ({reason})."
     if outcome.state == "failed":
@@ -124,7 +123,7 @@ def proposed_todos(text: str) -> list[ProposedTodo]:
 
 def _fenced(text: str, opening: str) -> list[str]:
     """Return the lines of the first block that begins so; empty when it is not closed. Line by line: an
-    expression over the whole text would begin anew at each opening."""
+    expression over the whole text would start again at each opening."""
     lines = [line.rstrip(" \t") for line in text.split("\n")]
     try:
         first = lines.index(opening) + 1

@@ -1,7 +1,7 @@
 """The delegations of one session: a tool call of an agent becomes a run of its child.
 
 Owns: starting a child, waiting for it, what becomes of it when the parent is stopped, and the answer.
-Never: what a child is shown (`forwarding`), the loop, or what a session is told (`session_runs`).
+Never: what a child is shown (`forwarding`), the loop, or a session's moves (`session_runs`).
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ from app.storage.models import Message
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.agents.definition import agent_tool_name
 from app.tools.authorisation.cage_policy import CagePolicy
-from app.tools.contract.child_answer import ChildAnswer
-from app.tools.contract.ports import ChildTask
+from app.tools.contract.ports import ChildAnswer, ChildTask
 from app.workspace import locate
 
 log = logging.getLogger("kaged.delegation")
@@ -53,10 +52,10 @@ class Background(Protocol):
     async def task_ended(
         self, delegation: Delegation, active: ActiveRun, events: Sequence[EventPayload], store: Statements
     ) -> None:
-        """Store the end of the task and tell the agent that started it, in one unit."""
+        """Store the end of the task and a message to the agent that started it, in one unit."""
 
     async def forward(self, rows: list[Message], *, held: bool) -> None:
-        """Tell the root agent what an agent was to be told that has ended without having read it; with
+        """Give the root agent what another agent ended without having read; with
         `held` not before the operator's next message."""
 
 
@@ -91,14 +90,7 @@ class ChildRun:
                 await self._tasks.task_ended(self.delegation, self.active, [closing], store)
             else:
                 await asyncio.shield(
-                    run.journal.stream.record(
-                        [closing],
-                        store,
-                        run_id=run.scope.run_id,
-                        agent_path=run.scope.agent_path,
-                        parent_tool_call_id=run.scope.parent_call_id,
-                        kept=True,
-                    )
+                    run.journal.stream.record([closing], store, origin=run.scope.origin, kept=True)
                 )
             late, self.late = self.late, []
             if late:
@@ -228,7 +220,7 @@ class Delegations:
         self._agents[run.scope.agent_path] += 1
         if not delegation.background:
             parent.controls.children[run.scope.run_id] = active
-        active.start()
+        active.start(self._services.spawn)
         if parent.controls.stopping:
             active.stop(parent.controls.stopping, by=PARENT)
         return child
@@ -316,7 +308,7 @@ class Delegations:
 
 
 def ended_facts(delegation: Delegation, active: ActiveRun) -> dict[str, Any]:
-    """Return what the audit trail is told of the end of a delegation."""
+    """Return the audit row of the end of a delegation."""
     run, outcome = active.context, active.outcome
     return {
         "child": delegation.path,

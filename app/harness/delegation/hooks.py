@@ -1,8 +1,7 @@
 """What may have a say in a delegation: before it starts, in what the child is shown, and when it ends.
 
-Owns: the three protocols, the order in which they are asked, and the built-in refusals. Never:
-running a child. What breaks, or takes too long, is logged and fails closed: before a delegation it is a
-refusal, a filter lets nothing through; after a delegation there is nothing left to protect.
+Owns: the three protocols, their order, the built-in refusals. Never: running a child. A hook that breaks or
+is too slow fails closed: it refuses the delegation, or lets no answer through.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ Readable = Callable[[str], bool]
 
 def line_key(line: str) -> bytes | None:
     """Return what a line is known again by: without quote marks, line numbers and outer white space;
-    None for a line that is too short to tell anything. The second half stands for how it begins."""
+    None for a line that is too short to mean anything. The second half stands for how it begins."""
     bare = _NUMBERED.sub("", _QUOTED.sub("", line), count=1).strip().rstrip(",;")
     bare = bare.strip("\"'` ")
     if len(bare) < MIN_CHARACTERS:

@@ -34,7 +34,7 @@ def forwarded_row(delegation: Delegation, child: RunContext, content: str, left_
 def task_result_row(
     session_id: str, agent_path: str, content: str, *, child_path: str, run_id: str, state: str
 ) -> Message:
-    """Return the message that tells an agent what became of a task in the background; it has no place
+    """Return the message to an agent about the end of a background task; it has no place
     in the conversation yet."""
     return Message(
         id=new_id("msg"),

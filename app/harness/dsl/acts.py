@@ -1,8 +1,7 @@
 """What a project would do once it is trusted: each tool, program, grant, schedule and prompt of it.
 
-Owns: the projection of a compiled project to a list of acts, for people who decide whether to trust it.
-Never: comparing two versions (`widening`), storing a decision, or reading files. Pure; what proves it are
-the properties in `tests/harness/dsl/test_widening.py`.
+Owns: the list of acts that people read before they trust a project. Never: comparing two versions
+(`widening`), storing a decision, or reading files. Pure.
 """
 
 from __future__ import annotations

@@ -230,7 +230,7 @@ class AgentCompiler:
         self, node: Node, spec: AgentSpec, path: str, compactor: str | None
     ) -> dict[str, PluginSpec]:
         written = node.get("plugins")
-        for name, plugin in written.entries.items() if written is not None else ():
+        for name, plugin in node.map_at("plugins").items():
             check_plugin_name(name, plugin, self.bag)
         plugins = packages_below(spec.plugins, written, self.root)
         check_plugins(

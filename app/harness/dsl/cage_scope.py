@@ -1,8 +1,7 @@
 """A cage as it is written, and what is left of it below its parent's.
 
-Owns: the variables of its paths, bringing the paths of a nested project under the compiled root, the
-comparison of a child's cage with its parent's, and the part of it that takes effect. Never: enforcing
-a cage. Paths are compared as tuples of parts.
+Owns: the variables of its paths, nested projects' paths below the compiled root, the comparison with the
+parent's cage, and the part that takes effect. Never: enforcing a cage.
 """
 
 from __future__ import annotations

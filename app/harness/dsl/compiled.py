@@ -1,8 +1,7 @@
 """The compiled project: what the harness runs, with nothing left to look up in the project file.
 
-Owns: frozen models that round-trip through JSON, because a session keeps the project it was started with.
-Never: places or nodes of the document. Paths of prompt files are absolute; cage paths are relative to the
-root of the compiled project, also those that came from a nested one.
+Owns: frozen models that round-trip through JSON; a session keeps the project it started with. Never: nodes of
+the document. Prompt paths are absolute, cage paths relative to the compiled root.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Compiling a project: from the folder to a `CompiledProject` and every diagnostic at once.
 
-Owns: the order of the steps, the sections beside the agents, and the public entry points.
-Never: keeping a compiled project; `harness/projects` does that. Compiling is blocking file I/O: on an event
-loop use `compile_in_thread`.
+Owns: the order of the steps, the sections beside the agents, the entry points. Never: keeping a compiled
+project (`harness/projects`). Blocks on files: on an event loop use `compile_in_thread`.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ import xxhash
 from app.errors import ProjectFileInvalid
 from app.harness.dsl.acts import ActReader
 from app.harness.dsl.agents import AgentCompiler
-from app.harness.dsl.cautions import warn_of_what_is_open
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject, CompiledWorkflow
 from app.harness.dsl.diagnostics import Diagnostic, DiagnosticBag, format_diagnostics
 from app.harness.dsl.document import Node, Position, SourceFile
 from app.harness.dsl.loader import ProjectLoader, parse_document
-from app.harness.dsl.named_files import NamedFiles
+from app.harness.dsl.named_files import NamedFiles, warn_of_what_is_open
 from app.harness.dsl.paths import CONFIG_FOLDER, PROJECT_FILE, display_path
 from app.harness.dsl.permissions import compile_permissions, warn_of_idle_rules
 from app.harness.dsl.plugins import PluginCatalog

@@ -84,6 +84,18 @@ class Node:
     def get(self, name: str) -> Node | None:
         return self.entries.get(name)
 
+    def map_at(self, name: str) -> dict[str, Node]:
+        """The entries of the map under a key; empty when there is none."""
+        found = self.get(name)
+        return found.entries if found is not None else {}
+
+    def list_at(self, *names: str) -> tuple[Node, ...]:
+        """The items of the list under a key, or under keys one below the other; empty when there is none."""
+        found: Node | None = self
+        for name in names:
+            found = found.get(name) if found is not None else None
+        return found.value if found is not None and isinstance(found.value, tuple) else ()
+
     def step(self, name: PathStep) -> Node | None:
         """The child under a key or index, or None."""
         if isinstance(name, str):

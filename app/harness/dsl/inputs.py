@@ -22,7 +22,7 @@ MAX_CHARACTERS = {"string": 10_000, "text": 200_000, "url": 2_048}
 LARGEST_NUMBER = 2**53
 FIELD = "inputs"
 MAX_UNKNOWN = 20
-"""How many names that no input has are told of."""
+"""How many names that no input has are reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,9 @@ def checked_inputs(declared: Mapping[str, WorkflowInput], given: Mapping[str, An
     Raises `ValidationFailed` with every field that is wrong, as `inputs.<name>`."""
     wrong: dict[str, str] = {}
     unknown = [name for name in given if name not in declared]
-    for name in unknown[:MAX_UNKNOWN]:  # a body has room for many names, and each is told all there are
+    for name in unknown[
+        :MAX_UNKNOWN
+    ]:  # a body has room for many names, and each is answered with all there are
         known = ", ".join(declared) or "none"
         wrong[f"{FIELD}.{name[:100]}"] = f"the workflow has no such input; its inputs are: {known}"
     values: dict[str, Any] = {}

@@ -1,8 +1,7 @@
 """Laying one document over another: `project.local.yaml`, and what a parent injects into a nested project.
 
-Owns: the merge, and the warning about a `null` that removes nothing. Maps merge deeply, lists and scalars
-replace, `null` removes. Never: reading files.
-Every node keeps the place where it was written, so that a diagnostic points into the right file.
+Owns: the merge: maps deeply, lists and scalars replace, `null` removes, or warns where it removes nothing.
+Never: reading files. Every node keeps the position where it was written.
 """
 
 from __future__ import annotations

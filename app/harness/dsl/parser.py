@@ -1,8 +1,7 @@
 """YAML 1.2 text to nodes with positions, within fixed limits.
 
-Owns: decoding, the core schema of YAML 1.2, and the limits on size, depth, aliases and nodes.
-Never: the meaning of a key. Works on the event stream, so that a hostile document is refused before anything
-large is built; nothing in a document is executed, and tags are refused.
+Owns: the core schema of YAML 1.2, and limits on size, depth, aliases and nodes, held before anything large is
+built. Never: the meaning of a key. Tags are refused.
 """
 
 from __future__ import annotations

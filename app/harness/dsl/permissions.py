@@ -7,7 +7,6 @@ deciding a permission; the tool service does that.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 
 from pydantic import ValidationError
 
@@ -17,11 +16,12 @@ from app.harness.dsl.document import Node, to_plain
 from app.harness.dsl.spec_sections import PermissionRule
 from app.harness.dsl.tool_resolution import ToolResolver
 from app.tools.contract.rules import CAPABILITIES
+from app.workspace.globs import text_matches
 
 _OF_PROJECT_FILES = tuple(name for name in CAPABILITIES if name != "watchdog")
 _DELEGATION = "agent-"
 MAX_TOLD = 100
-"""How many different names that are not there are told."""
+"""How many different names that are not there are reported."""
 
 
 def compile_permissions(rules: Node | None, *, pinned: bool) -> tuple[CompiledPermission, ...]:
@@ -49,10 +49,9 @@ def warn_of_idle_rules(document: Node, resolver: ToolResolver, bag: DiagnosticBa
     primary = document.get("primary")
     agents = [primary] if primary is not None else []
     for agent in agents:
-        below = agent.get("subagents")
-        agents += [] if below is None else below.entries.values()
+        agents += agent.map_at("subagents").values()
     holders = [document, *agents]
-    plugins = {name for one in holders if (own := one.get("plugins")) is not None for name in own.entries}
+    plugins = {name for one in holders for name in one.map_at("plugins")}
     refers = any(agent.get("path") is not None for agent in agents)
     known = {name for tool, actions in resolver.tools.items() for name in (tool, *actions)}
     known.update(_OF_PROJECT_FILES)
@@ -70,8 +69,7 @@ def warn_of_idle_rules(document: Node, resolver: ToolResolver, bag: DiagnosticBa
 
 def _names_of_rules(holders: Iterable[Node]) -> Iterator[Node]:
     for holder in holders:
-        rules = holder.get("permissions")
-        for rule in rules.value if rules is not None and isinstance(rules.value, tuple) else ():
+        for rule in holder.list_at("permissions"):
             if (named := rule.get("permission")) is not None:
                 yield named
 
@@ -79,7 +77,7 @@ def _names_of_rules(holders: Iterable[Node]) -> Iterator[Node]:
 def _may_be_there(
     name: str, known: Collection[str], wired: Collection[str], plugins: Collection[str], *, refers: bool
 ) -> bool:
-    if name.startswith(_DELEGATION) or any(fnmatchcase(one, name) for one in known):
+    if name.startswith(_DELEGATION) or any(text_matches(one, name) for one in known):
         return True
     head, dot, _ = name.partition(".")
     if not dot and "_" in name:  # a tool of another server, unless it is a built-in one as providers know it

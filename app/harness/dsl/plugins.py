@@ -1,8 +1,7 @@
 """Compiling the plugins of an agent: where their packages are, and what is wrong with them.
 
-Owns: the checks that need the plugins' manifests, and which entries of `tools` may mean their tools. A
-plugin that cannot be used is a warning: a session runs without it. Never: reading manifests, or starting
-plugins.
+Owns: checks against the plugins' manifests, and which entries of `tools` may mean their tools. Never: reading
+manifests or starting plugins. One that cannot be used is a warning.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Positions:
 def _rule(node: Node, about: tuple[str | int, ...]) -> Position:
     """A rule is known by what it is about: rules of a nested project come before an agent's own."""
     rules = node.get(_RULES)
-    for rule in rules.value if rules is not None and isinstance(rules.value, tuple) else ():
+    for rule in node.list_at(_RULES):
         written = [named.text if (named := rule.get(name)) else None for name in ("permission", "pattern")]
         if tuple(written) == about:
             return rule.position

@@ -1,8 +1,7 @@
 """Project references: an entry `{path: ...}` becomes the other project's primary agent.
 
-Owns: finding the other project, cycles, the laying on of overrides. Never: what an agent's keys mean.
-Works on nodes, so that every value still points into the file where it was written, and relative paths can be
-resolved in that file's own project.
+Owns: finding the other project, cycles, overrides. Never: what an agent's keys mean. Works on nodes, so that
+every value keeps its file, position and the root of its relative paths.
 """
 
 from __future__ import annotations

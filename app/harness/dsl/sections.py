@@ -5,7 +5,6 @@ Owns: what needs more than the shape of one section. Never: agents.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,15 +29,13 @@ def check_sections(document: Node, bag: DiagnosticBag) -> Validated[ProjectSpec]
     """Check everything of a document but its agents; these are checked one by one in the flattened tree."""
     given = {"primary": _SOME_AGENT} if document.get("primary") is not None else {}
     checked = validate(ProjectSpec, document.without("primary"), bag, stand_ins=_STAND_INS, given=given)
-    plugins = document.get("plugins")
-    for name, node in plugins.entries.items() if plugins is not None else ():
+    for name, node in document.map_at("plugins").items():
         check_plugin_name(name, node, bag)
     _check_unique(document, "lsp", "servers", "lang", bag)
     _check_unique(document, "dap", "adapters", "runtime", bag)
-    for node in _items(document, "skills", "paths"):
+    for node in document.list_at("skills", "paths"):
         _check_path(node, bag)
-    tasks = document.get("tasks")
-    for task in tasks.entries.values() if tasks is not None else ():
+    for task in document.map_at("tasks").values():
         _check_path(task.get("cwd"), bag)
     return checked
 
@@ -47,13 +44,6 @@ def check_plugin_name(name: str, node: Node, bag: DiagnosticBag) -> None:
     if reserved_plugin_name(name):
         message = f"`{name}` is the namespace of built-in tools; a plugin cannot have this name"
         bag.error("plugin_reserved", message, node.key)
-
-
-def _items(document: Node, section: str, key: str) -> Iterator[Node]:
-    holder = document.get(section)
-    items = holder.get(key) if holder is not None else None
-    if items is not None and isinstance(items.value, tuple):
-        yield from items.value
 
 
 def _check_path(node: Node | None, bag: DiagnosticBag) -> None:
@@ -67,7 +57,7 @@ def _check_path(node: Node | None, bag: DiagnosticBag) -> None:
 
 def _check_unique(document: Node, section: str, items: str, key: str, bag: DiagnosticBag) -> None:
     seen: dict[str, int] = {}
-    for item in _items(document, section, items):
+    for item in document.list_at(section, items):
         node = item.get(key)
         if node is None or node.text is None:
             continue

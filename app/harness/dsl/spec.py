@@ -94,7 +94,7 @@ class AlwaysKeep(StrictModel):
     """Messages that compaction never takes away. All given conditions must hold."""
 
     role: Literal["user", "assistant", "tool"] | None = None
-    """Who wrote the message."""
+    """The author of the message."""
     tool: ToolPattern | None = None
     """Results of tools with this name or glob."""
     contains: Annotated[str, Field(min_length=1, max_length=1000)] | None = None

@@ -58,7 +58,7 @@ class WorkflowInput(StrictModel):
     default: InputValue | None = None
     """Value when a run does not give it."""
     description: Text | None = None
-    """Shown to whoever starts the workflow."""
+    """Shown to the person who starts the workflow."""
     options: list[Annotated[str, Field(min_length=1)]] | None = Field(
         default=None, min_length=1, max_length=100
     )
@@ -103,7 +103,7 @@ class WorkflowSpec(StrictModel):
     )
     """Tool names, globs or groups, cut down to what the root agent has. Default: all of the root agent's."""
     invokable_by: list[Literal["operator", "guest"]] = Field(default=["operator"], min_length=1)
-    """Who may start it."""
+    """The callers that may start it."""
     timeout_seconds: Annotated[int, Field(gt=0, le=2**31 - 1)] = 600
     """Seconds after which a run fails."""
     concurrency: Annotated[int, Field(gt=0, le=64)] = 1

@@ -1,22 +1,19 @@
 """Which tools an agent has, and why.
 
-Owns: role defaults, the order in which overrides win, patterns, groups, single actions, principal scope.
-Never: running a tool, or knowing one by name: everything comes from the `ToolCatalog`.
-
-Order, weakest first: nothing; the role default of the root agent; `@group`; globs, longer ones later; a tool
-by name; an action by name. Between equals the later one in the file wins.
+Owns: which entry wins, weakest first: nothing, the root agent's default, `@group`, globs (longer ones later),
+a tool, an action. Never: running a tool, or knowing one by name (`ToolCatalog`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 from app.harness.dsl.compiled import ResolvedAction, ResolvedTool
 from app.harness.dsl.diagnostics import DiagnosticBag, did_you_mean
 from app.harness.dsl.document import Node
 from app.harness.dsl.spec import ToolLimits, ToolOverride
+from app.workspace.globs import text_matches
 
 
 class ToolCatalog(Protocol):
@@ -73,7 +70,7 @@ class ToolResolver:
         family = pattern.removesuffix(".*")  # `kaged.issue.*` means the tool as well as its actions
         owner = family if self.tools.get(family) else None
         return tuple(
-            name for name in (*self.tools, *self._owner) if fnmatchcase(name, pattern) or name == owner
+            name for name in (*self.tools, *self._owner) if text_matches(name, pattern) or name == owner
         )
 
     def resolve(self, overrides: Mapping[str, ToolOverride], *, is_root: bool) -> dict[str, ResolvedTool]:

@@ -1,9 +1,7 @@
 """Watching a project's files for hot reload.
 
-Owns: telling that project files or prompts changed, once per change of content. Never: compiling,
-or reloading. Events of the file system are only hints. What decides is the content of the files, so that
-editors which replace files, folders that come and go with a branch, and file systems
-without events are all seen.
+Owns: noticing changes of project files and prompts, once per change of content; events of the file system are
+hints only. Never: compiling or reloading.
 """
 
 from __future__ import annotations
@@ -26,6 +24,7 @@ from app.workspace import read_beginning
 _logger = logging.getLogger(__name__)
 
 _MISSING = "missing"
+_EMPTY = xxhash.xxh3_128_hexdigest(b"")
 _MAX_READ = 2 * 1024 * 1024
 
 
@@ -90,8 +89,9 @@ def _thread_of_its_own() -> Iterator[None]:
 class ProjectWatcher:
     """Calls back, one call at a time, when the content of a watched file is different.
 
-    `debounce_seconds` gathers the events of one save. `missing_seconds` is how long a file may be gone before
-    its absence counts as a change. `poll_seconds` is how often contents are compared when no event came.
+    `debounce_seconds` gathers the events of one save. `missing_seconds` is how long a file may be gone or
+    empty before that counts as a change: many editors empty a file before they write it. `poll_seconds` is
+    how often contents are compared when no event came.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class ProjectWatcher:
             await events.aclose()
 
     async def _outdated(self, plan: _Plan, changes: Collection[tuple[Change, str]]) -> bool:
-        """Whether a link leads elsewhere or a folder was made anew (inode numbers alone are used again)."""
+        """Whether a link leads elsewhere or a folder was replaced (inode numbers alone are used again)."""
         if any(change is not Change.modified and Path(path) in plan.folders for change, path in changes):
             return True
         return await asyncio.to_thread(_plan, self._watched.files()) != plan
@@ -207,15 +207,19 @@ class ProjectWatcher:
     async def _notify(self, change: ProjectChange) -> None:
         try:
             await self._on_change(change)
-        except Exception:  # whoever listens may fail on this change; the next one must still be seen
+        except Exception:  # a listener may fail on this change; the next one must still be seen
             _logger.exception("a listener failed on a change of %s", ", ".join(change.files))
 
     async def _settled(self) -> dict[str, str]:
-        """The contents, given a file that has just vanished the time to come back."""
+        """The contents. A file that has just vanished, or been emptied, gets the time to come back."""
         waited = 0.0
         while True:
             now = await asyncio.to_thread(_contents, self._watched.files())
-            vanished = [f for f, content in now.items() if content == _MISSING != self._seen.get(f, _MISSING)]
+            vanished = [
+                file
+                for file, content in now.items()
+                if content in (_MISSING, _EMPTY) and content != self._seen.get(file, content)
+            ]
             if not vanished or waited >= self._missing or self._stopped:
                 return now
             await asyncio.sleep(self._debounce)

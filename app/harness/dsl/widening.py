@@ -1,15 +1,14 @@
 """What a new version of a project adds or widens, compared with the version that was trusted.
 
-Owns: the comparison. Narrowing, the model, limits, descriptions, compaction and the text of prompts are
-never in its answer. Never: deciding what follows. Pure; what proves it are the properties in
-`tests/harness/dsl/test_widening.py`.
+Owns: the comparison; narrowing, models, limits, descriptions and texts of prompts never count. Never: what
+follows from it. Pure, with properties in `tests/harness/dsl/test_widening.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from app.harness.dsl.acts import Act, ActReader, all_uses, asked_uses
+from app.harness.dsl.acts import Act, ActReader, all_uses, asked_uses, uses_of
 from app.harness.dsl.cage_scope import grants, widened
 from app.harness.dsl.compiled import CompiledAgent, CompiledPermission, CompiledProject
 
@@ -38,6 +37,36 @@ def _acts(old: CompiledProject, new: ActReader) -> Iterator[Act]:
         yield from _cage(agent, before, new)
         yield from _allowed(agent.path, agent.permissions, before.permissions if before else (), new)
     yield from _allowed("", new.project.permissions, old.permissions, new)
+    yield from _workflow_tools(old, new)
+
+
+def _workflow_tools(old: CompiledProject, new: ActReader) -> Iterator[Act]:
+    """Yield what a workflow gets of the tools that the root agent had already; new tools of the root agent
+    are acts of their own."""
+    root = old.root
+    for name, workflow in new.project.workflows.items():
+        before = old.workflows.get(name)
+        if before is None:
+            continue
+        had = set(_uses(root, before.tools))
+        more = [use for use in _uses(root, workflow.tools) if use not in had]
+        patterns = before.plugin_tools
+        if patterns is not None:
+            now = ("*",) if workflow.plugin_tools is None else workflow.plugin_tools
+            more += [pattern for pattern in now if pattern not in patterns]
+        if more:
+            text = ", ".join(dict.fromkeys(more))
+            yield new.act("tool", f"workflows.{name}", text, "", "workflows", name, "tools").changed("added")
+
+
+def _uses(root: CompiledAgent, tools: Iterable[str]) -> list[str]:
+    """Return what the root agent may use by these names of tools and actions."""
+    enabled = {use for use, (on, _) in all_uses(root).items() if on}
+    named: list[str] = []
+    for tool in tools:
+        state = root.tools.get(tool)
+        named += (tool,) if state is None else uses_of(tool, state.actions)
+    return [use for use in named if use in enabled]
 
 
 def _of_plugin(act: Act, new: ActReader) -> bool:
@@ -111,7 +140,7 @@ def _rules_gone(
 def _gates_gone(
     before: CompiledAgent, above: CompiledAgent | None, agent: CompiledAgent, new: ActReader
 ) -> Iterator[Act]:
-    """Content gates that an agent no longer has; what was its parent's is told with the parent."""
+    """Content gates that an agent no longer has; what was its parent's is listed with the parent."""
     inherited = () if above is None else above.content_gates
     for glob in before.content_gates:
         if glob not in agent.content_gates and glob not in inherited:

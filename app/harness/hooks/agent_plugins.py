@@ -12,15 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from app.bridges.plugins.manager import (
-    CallContext,
-    HookOutcome,
-    PluginDeclaration,
-    PluginManifest,
-    PluginProblem,
-    Plugins,
-)
+from app.bridges.plugins.calls import CallContext, HookOutcome, PluginDeclaration
+from app.bridges.plugins.manager import Plugins
+from app.bridges.plugins.manifest import PluginManifest
+from app.bridges.plugins.problems import PluginProblem
 from app.harness.dsl.compiled import CompiledAgent
+from app.harness.run.scope import Scope
 from app.ids import new_id
 
 log = logging.getLogger("kaged.plugins")
@@ -41,6 +38,11 @@ class Caller:
     project_root: Path
     agent: CompiledAgent
     session_id: str | None
+
+    @classmethod
+    def of(cls, scope: Scope) -> Caller:
+        """Return the agent of a run as the caller."""
+        return cls(scope.actor, scope.project_id, scope.project_root, scope.agent, scope.session_id)
 
     @property
     def is_root(self) -> bool:
@@ -80,7 +82,7 @@ class AgentPlugins:
         self._reported: set[tuple[str, str, str]] = set()
 
     async def of(self, caller: Caller) -> list[Declared]:
-        """Return the agent's plugins in the order of the project file. One that cannot be read is told in
+        """Return the agent's plugins in the order of the project file. One that cannot be read is noted in
         the log and left out."""
         found = []
         for declaration in declarations(caller.project_id, caller.project_root, caller.agent):

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from app.bridges.plugins.manager import HookOutcome
+from app.bridges.plugins.calls import HookOutcome
 from app.harness.compaction.ports import (
     CompactorAnswer,
     CompactorFailed,
@@ -26,7 +26,7 @@ MAX_RETAINED = 10_000
 MAX_INJECTED = 16 * 1024
 """Characters of a summary that one plugin may have."""
 MAX_TOLD = 8 * 1024 * 1024
-"""Characters of messages that a plugin is told; beyond, the longest ones are cut."""
+"""Characters of messages that a plugin is sent; beyond, the longest ones are cut."""
 
 
 class CompactionHooks:
@@ -37,7 +37,7 @@ class CompactionHooks:
 
     async def pre_compact(self, run: RunContext, notice: PreCompact) -> Sequence[ObserverAnswer]:
         """Ask every observer, in the order declared; one that fails answers `error`."""
-        observers = await self._plugins.with_hook(_caller(run), "pre_compact")
+        observers = await self._plugins.with_hook(Caller.of(run.scope), "pre_compact")
         if not observers:
             return ()
         params = await asyncio.to_thread(_before, notice)
@@ -45,7 +45,7 @@ class CompactionHooks:
 
     async def compact(self, run: RunContext, plugin: str, notice: PreCompact) -> CompactorAnswer:
         """Ask the compactor. Raises `CompactorFailed`."""
-        caller = _caller(run)
+        caller = Caller.of(run.scope)
         for declared in await self._plugins.with_hook(caller, "pre_compact", role="compactor"):
             if declared.name == plugin:
                 break
@@ -71,13 +71,13 @@ class CompactionHooks:
             "summary_message_id": notice.summary_message_id,
             "summary": notice.summary,
         }
-        observers = await self._plugins.with_hook(_caller(run), "post_compact")
+        observers = await self._plugins.with_hook(Caller.of(run.scope), "post_compact")
         return [await self._observe(run, one, "post_compact", params, False) for one in observers]
 
     async def _observe(
         self, run: RunContext, plugin: Declared, hook: HookName, params: dict[str, Any], dry_run: bool
     ) -> ObserverAnswer:
-        context = _caller(run).context(dry_run=dry_run)
+        context = Caller.of(run.scope).context(dry_run=dry_run)
         outcome = await self._plugins.fire(plugin, hook, params, context)
         if outcome.kind != "result" or hook == "post_compact":
             kind: ResultKind = "null" if outcome.kind in ("null", "result") else "error"
@@ -87,12 +87,6 @@ class CompactionHooks:
             self._plugins.malformed(plugin, hook, context, problem)
             return ObserverAnswer(plugin.name, outcome.duration_ms, "error")
         return _answer(plugin.name, outcome)
-
-
-def _caller(run: RunContext) -> Caller:
-    return Caller(
-        run.scope.actor, run.scope.project_id, run.scope.project_root, run.scope.agent, run.scope.session_id
-    )
 
 
 def _problem(result: dict[str, Any]) -> str | None:
@@ -117,7 +111,7 @@ def _answer(name: str, outcome: HookOutcome) -> ObserverAnswer:
 
 
 def _before(notice: PreCompact, *, whole: bool = False) -> dict[str, Any]:
-    """Return what a plugin is told before a compaction. An observer is told what may go, a compactor the
+    """Return what a plugin is sent before a compaction. An observer gets what may go, a compactor the
     whole conversation, too."""
     params: dict[str, Any] = {
         "compaction_id": notice.compaction_id,

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.bridges.plugins.manager import Manifests, PluginDeclaration, PluginProblem
+from app.bridges.plugins.calls import PluginDeclaration
+from app.bridges.plugins.manager import Manifests
+from app.bridges.plugins.problems import PluginProblem
 from app.config import Settings
 from app.harness.dsl.plugins import PluginFacts
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Any
 
-from app.bridges.plugins.manager import PluginTool
+from app.bridges.plugins.manifest import PluginTool
 from app.harness.dsl.compiled import CompiledAgent
 from app.harness.dsl.spec import ToolOverride
 from app.harness.dsl.tool_resolution import is_glob
@@ -20,6 +19,7 @@ from app.tools.contract.definition import ToolDefinition
 from app.tools.contract.naming import wire_name
 from app.tools.dispatch.registry import ToolRegistry
 from app.tools.external.plugin import plugin_tool
+from app.workspace.globs import text_matches
 
 CALL_SECONDS = 120.0
 
@@ -28,7 +28,7 @@ async def plugin_tools(
     plugins: AgentPlugins, caller: Caller, registry: ToolRegistry
 ) -> dict[str, ToolDefinition]:
     """Return the enabled tools of the agent's plugins by name, in the order of the project file and of the
-    manifests. One whose name providers could not tell from a built-in one is left out."""
+    manifests. One whose name providers could not distinguish from a built-in one is left out."""
     found: dict[str, ToolDefinition] = {}
     if not any(override.enabled for override in caller.agent.plugin_tools.values()):
         return found
@@ -48,7 +48,7 @@ def override_of(agent: CompiledAgent, name: str) -> ToolOverride | None:
     wins, between equals the later one."""
     best: str | None = None
     for pattern in agent.plugin_tools:
-        matches = pattern == name or (is_glob(pattern) and fnmatchcase(name, pattern))
+        matches = pattern == name or (is_glob(pattern) and text_matches(name, pattern))
         if matches and (best is None or _rank(pattern) >= _rank(best)):
             best = pattern
     return None if best is None else agent.plugin_tools[best]
@@ -56,7 +56,7 @@ def override_of(agent: CompiledAgent, name: str) -> ToolOverride | None:
 
 def _within(agent: CompiledAgent, plugin: str, tool: str) -> bool:
     bound = agent.plugin_tools_within
-    return bound is None or any(fnmatchcase(f"{plugin}.{tool}", pattern) for pattern in bound)
+    return bound is None or any(text_matches(f"{plugin}.{tool}", pattern) for pattern in bound)
 
 
 def _rank(pattern: str) -> tuple[bool, int]:

@@ -1,7 +1,7 @@
 """`on_session_idle`: the root agent's plugins hear of a session in which nothing happens any more.
 
 Owns: the waiting after a run, by each plugin's own debounce, and its end when a run begins. Never: keeping
-a wait over a restart; the next run's end begins one anew.
+a wait over a restart; the next run's end starts another.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class IdleWatch:
         task.add_done_callback(lambda done: self._ended(row.id, done))
 
     def on_busy(self, session_id: str) -> None:
-        """A run begins, or the session is closed: nobody is told any more. A plugin that is being told
+        """A run begins, or the session is closed: nobody is notified any more. A plugin that is being called
         goes on."""
         found = self._waits.pop(session_id, None)
         if found is not None:
@@ -76,7 +76,7 @@ class IdleWatch:
             del self._waits[session_id]
         problem = None if task.cancelled() else task.exception()
         if problem is not None:
-            log.error("plugins were not told that %s is idle", session_id, exc_info=problem)
+            log.error("the hook session.idle of %s was not called", session_id, exc_info=problem)
 
     async def _wait(self, row: SessionRow, stirred: asyncio.Event) -> None:
         began = asyncio.get_running_loop().time()

@@ -47,7 +47,7 @@ class SessionRecall:
         read what they said in later ones.
 
         Takes as long as the hooks' time-outs allow. A run that is cancelled meanwhile leaves it to the
-        next one; what a plugin does wrong is told in the audit trail and is no reason to fail."""
+        next one; what a plugin does wrong is noted in the audit trail and is no reason to fail."""
         if self._ready:
             return
         if self._recalled_at is None:
@@ -57,13 +57,7 @@ class SessionRecall:
         self._ready = True
 
     async def _ask(self, run: RunContext) -> None:
-        caller = Caller(
-            run.scope.actor,
-            run.scope.project_id,
-            run.scope.project_root,
-            run.scope.agent,
-            run.scope.session_id,
-        )
+        caller = Caller.of(run.scope)
         blocks: list[SystemBlock] = []
         for plugin in await self._plugins.with_hook(caller, "on_session_start"):
             context = caller.context()

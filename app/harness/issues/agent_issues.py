@@ -5,10 +5,12 @@ Owns: the translation of commands, results and errors. Never: what a change mean
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from app.errors import KagedError
 from app.harness.issues.author import Author
 from app.harness.issues.commands import as_tool_error
-from app.harness.issues.query import IssueDetail, IssueFilter
+from app.harness.issues.query import CLOSED, NOT_CLOSED, IssueDetail, IssueFilter
 from app.harness.issues.service import IssueService
 from app.harness.uploads.service import UploadService
 from app.storage.models import Issue, IssueUpdate, Upload
@@ -27,7 +29,8 @@ from app.tools.planning.issue_port import (
 class AgentIssues:
     """See `app.tools.planning.issue_port.ProjectIssues`. A root agent reads what operators read."""
 
-    def __init__(self, issues: IssueService, uploads: UploadService) -> None:
+    def __init__(self, issues: Callable[[], IssueService], uploads: UploadService) -> None:
+        """`issues` gives the daemon's; it starts sessions, which are made of tools."""
         self._issues = issues
         self._uploads = uploads
 
@@ -38,7 +41,7 @@ class AgentIssues:
                 case "list":
                     return await self._list(command, context)
                 case "get":
-                    found = await self._issues.get(context.project_id, command.number)
+                    found = await self._issues().get(context.project_id, command.number)
                     return await self._shown(found, context)
                 case "create":
                     return await self._create(command, context)
@@ -50,22 +53,29 @@ class AgentIssues:
             raise as_tool_error(problem) from None
 
     async def _list(self, command: IssueCommand, context: ToolCallContext) -> IssueResult:
-        wanted = IssueFilter(
-            statuses=() if command.status is None else (command.status,), search=command.search
+        statuses = NOT_CLOSED if command.status is None else (command.status,)
+        page = await self._issues().list(
+            context.project_id,
+            IssueFilter(statuses=statuses, search=command.search),
+            limit=command.limit,
+            offset=command.offset,
+            cursor=command.cursor,
         )
-        page = await self._issues.list(
-            context.project_id, wanted, limit=command.limit, offset=command.offset, cursor=command.cursor
-        )
+        closed = None
+        if command.status is None:
+            others = IssueFilter(statuses=CLOSED, search=command.search)
+            closed = (await self._issues().list(context.project_id, others, limit=1)).total
         return IssueResult(
             issues=[_listed(issue) for issue in page.items],
             total=page.total,
+            closed=closed,
             limit=page.limit,
             offset=page.offset,
             next_cursor=page.next_cursor,
         )
 
     async def _create(self, command: IssueCommand, context: ToolCallContext) -> IssueResult:
-        issue = await self._issues.create(
+        issue = await self._issues().create(
             context.project_id, Author.of_call(context), title=command.title, body=command.body
         )
         return IssueResult(
@@ -76,7 +86,7 @@ class AgentIssues:
         )
 
     async def _comment(self, command: IssueCommand, context: ToolCallContext) -> IssueResult:
-        update = await self._issues.comment(
+        update = await self._issues().comment(
             context.project_id,
             command.number,
             Author.of_call(context),
@@ -87,7 +97,7 @@ class AgentIssues:
         return IssueResult(update_id=update.id, issue_number=command.number, created_at=created_at)
 
     async def _transition(self, command: IssueCommand, context: ToolCallContext) -> IssueResult:
-        moved = await self._issues.transition(
+        moved = await self._issues().transition(
             context.project_id,
             command.number,
             Author.of_call(context),

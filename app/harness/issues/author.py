@@ -1,4 +1,4 @@
-"""Who changes an issue, a checklist or a workflow run, as histories and the audit trail name them.
+"""The author of a change to an issue, checklist or workflow run, as histories and the audit trail name it.
 
 Owns: the names. Never: what somebody may do (`api.access_rules`, `tools.dispatch.registry`).
 """
@@ -15,7 +15,7 @@ ROOT_AGENT_NAME = "agent:primary"
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """`name` is `operator:<id>`, `guest:<id>`, `agent:primary` or `daemon`. The rest tells where an
+    """`name` is `operator:<id>`, `guest:<id>`, `agent:primary` or `daemon`. The rest says where an
     agent's change comes from, for the audit trail."""
 
     name: str

@@ -1,8 +1,7 @@
 """How a change of an issue is stored: rows, history, audit and events in one unit of work.
 
-Owns: that unit, and who is told. Never: what changes (`service`, and whoever else changes issues).
-The events of a change are known only while its unit runs, because only there the state before it is
-certain: the sessions that are bound to the issue keep a place for them meanwhile.
+Owns: that unit, and which events it publishes; sessions that are bound to the issue keep a place for them
+while it runs. Never: what changes (`service`, and other callers).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ MAX_EVENTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Changed(Generic[T]):
-    """What a unit of work has done: its result, and the events that tell of it."""
+    """What a unit of work has done: its result and its events."""
 
     result: T
     events: Sequence[EventPayload] = ()
@@ -73,25 +72,31 @@ class IssueChanges:
             _settle(held, stored=False)
             raise
         submitted.add_done_callback(lambda done: self._publish(held, done, at))
-        # A caller that goes away changes nothing about what is stored and told.
+        # A caller that goes away changes nothing about what is stored and published.
         return (await asyncio.shield(submitted)).result
 
     def audit(
-        self, uow: UnitOfWork, event: str, author: Author, project_id: str, data: Mapping[str, Any]
+        self, uow: UnitOfWork, event: str, author: Author, issue: Issue, data: Mapping[str, Any]
     ) -> None:
-        """Store one row of the audit trail; `data` is redacted here."""
+        """Store one row of the audit trail about an issue; `data` is redacted here."""
+        data = {"issue_id": issue.id, "number": issue.number, **data, "caller": author.name}
         row = AuditEvent(
             created_at=now_ms(),
             event=event,
             actor=author.name,
-            project_id=project_id,
+            project_id=issue.project_id,
             session_id=author.session_id,
             run_id=author.run_id,
             agent_path=author.agent_path,
             request_id=author.request_id,
-            data=self._redactor.data({**data, "caller": author.name}),
+            data=self._redactor.data(data),
         )
         uow.audit.add_many([row])
+
+    def audit_move(self, uow: UnitOfWork, before: Issue, after: Issue, author: Author) -> None:
+        """Store the audit row of a move, for a caller that moves an issue inside its own unit."""
+        data = {"from_status": before.status, "to_status": after.status}
+        self.audit(uow, "kaged.issue.transitioned", author, after, data)
 
     async def _bound(self, project_id: str, number: int | None) -> list[SessionStream]:
         if number is None or not 0 < number <= MAX_NUMBER:

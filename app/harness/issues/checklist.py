@@ -1,8 +1,7 @@
 """The checklist of one issue while a unit of work changes it.
 
-Owns: what each command does to the entries, for agents and operators alike, and the rules that hold
-throughout: one entry in progress, legal moves, unique positions, criteria that only an operator gives up.
-Pure: it keeps what is new and what has changed. Never: storing that, or finding an entry by its text.
+Owns: what each command does, and the rules of a list: one entry in progress, legal moves, unique positions.
+Never: storing, or finding an entry by its text. Pure.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ CRITERIA_ARE_THE_OPERATORS = "Only the operator can drop acceptance criteria."
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """Who changes a checklist, and when (milliseconds)."""
+    """The author and time (milliseconds) of a change to a checklist."""
 
     author: str
     at: int
@@ -169,7 +168,7 @@ class Checklist:
         if len(row.notes) >= MAX_NOTES:
             raise wrong("text", f"the task has {MAX_NOTES} notes already: comment on the issue instead")
         note = {"author": self.hand.author, "text": storable(text).strip(), "created_at": self.hand.at}
-        return self._set(row, notes=[*row.notes, note])
+        return self._set(row, {"notes": [*row.notes, note]})
 
     def reword(self, row: IssueTodo, content: str) -> IssueTodo:
         """Give an entry another text; what it was before is kept as a note."""
@@ -179,11 +178,11 @@ class Checklist:
         if any(folded(one.content) == folded(text) for one in self.rows if one.id != row.id and is_open(one)):
             raise wrong("content", "is on the list already")
         before = row.content
-        return self._remember(self._set(row, content=text), f"Reworded; it was: {before}")
+        return self._remember(self._set(row, {"content": text}), f"Reworded; it was: {before}")
 
     def regroup(self, row: IssueTodo, phase: str | None) -> IssueTodo:
         """Put an entry into another phase of the work, or in none."""
-        return self._set(row, phase=_phase(phase))
+        return self._set(row, {"phase": _phase(phase)})
 
     def place(self, row: IssueTodo, position: int) -> IssueTodo:
         """Move an entry to a place in the whole list, from 0; the others make room."""
@@ -191,7 +190,7 @@ class Checklist:
         order.insert(max(0, min(position, len(order))), row)
         for number, one in enumerate(order):
             if one.position != number:
-                self._set(one, position=number)
+                self._set(one, {"position": number})
         return self._rows[row.id]
 
     # -- sign-off ---------------------------------------------------------------------------
@@ -202,7 +201,7 @@ class Checklist:
         if row.accepted_at is not None:
             return row
         done = self.complete(row)
-        return self._set(done, accepted_at=self.hand.at, accepted_by=self.hand.author)
+        return self._set(done, {"accepted_at": self.hand.at, "accepted_by": self.hand.author})
 
     def reject(self, row: IssueTodo, comment: str) -> IssueTodo:
         """Make a claimed criterion pending again, with the reason as a note."""
@@ -245,7 +244,7 @@ class Checklist:
 
     def _alone(self, row: IssueTodo) -> None:
         """Raise `Conflict` when an entry that is to be open again has the text of one that is open: an
-        agent could not tell them apart."""
+        agent could not distinguish them."""
         same = folded(row.content)
         if any(one.id != row.id and is_open(one) and folded(one.content) == same for one in self.rows):
             raise Conflict(
@@ -268,19 +267,21 @@ class Checklist:
         done = status == COMPLETED
         return self._set(
             row,
-            status=status,
-            completed_at=self.hand.at if done else None,
-            completed_by=self.hand.author if done else None,
-            accepted_at=None,
-            accepted_by=None,
+            {
+                "status": status,
+                "completed_at": self.hand.at if done else None,
+                "completed_by": self.hand.author if done else None,
+                "accepted_at": None,
+                "accepted_by": None,
+            },
         )
 
     def _remember(self, row: IssueTodo, text: str) -> IssueTodo:
         """Append a note that must not fail: the oldest makes room for it."""
         note = {"author": self.hand.author, "text": storable(text)[:MAX_NOTE], "created_at": self.hand.at}
-        return self._set(row, notes=[*row.notes[-(MAX_NOTES - 1) :], note])
+        return self._set(row, {"notes": [*row.notes[-(MAX_NOTES - 1) :], note]})
 
-    def _set(self, row: IssueTodo, **values: Any) -> IssueTodo:
+    def _set(self, row: IssueTodo, values: Mapping[str, Any]) -> IssueTodo:
         current = self._rows[row.id]
         new = {name: value for name, value in values.items() if getattr(current, name) != value}
         if not new:

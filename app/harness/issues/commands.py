@@ -1,6 +1,6 @@
 """The actions of `kaged.todo` on a checklist, and the words in which a refusal reaches the model.
 
-Owns: which command does what, and what the audit trail is told of it. Never: storing.
+Owns: which command does what, and its row in the audit trail. Never: storing.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from app.events.issues import TodoChange
 from app.harness.issues.checklist import Checklist
 from app.harness.issues.matching import find
 from app.storage.models import IssueTodo
-from app.tools.planning.ports import TodoCommand
+from app.tools.planning.todo import TodoParams
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a change has come to, as the event and the audit trail are told."""
+    """The outcome of a change, for its event and its audit row."""
 
     change: TodoChange
     data: dict[str, Any]
 
 
-def carry_out(checklist: Checklist, command: TodoCommand, origins: Mapping[str, str]) -> Done:
+def carry_out(checklist: Checklist, command: TodoParams, origins: Mapping[str, str]) -> Done:
     """Do what an agent's command says. `origins` maps folded texts to the subagents that proposed them.
 
     Raises ToolError when no entry is meant, `Conflict` or `ValidationFailed` for what is not possible."""
     if command.action in ("set", "add"):
         add = checklist.replace if command.action == "set" else checklist.add
-        made = add(command.items, kind=command.kind, phase=command.phase, origins=origins)
+        made = add(command.items or (), kind=command.kind, phase=command.phase, origins=origins)
         data = {"count": len(made), "kind": command.kind}
         return Done("set", data) if command.action == "set" else Done("added", data)
-    row = find(checklist.rows, command.content)
+    row = find(checklist.rows, command.content or "")
     match command.action:
         case "start":
             return done_to("started", checklist.start(row))
@@ -43,17 +43,17 @@ def carry_out(checklist: Checklist, command: TodoCommand, origins: Mapping[str, 
         case "drop":
             return done_to("dropped", checklist.abandon(row))
         case "note":
-            return Done("noted", {"todo_id": checklist.note(row, command.text).id})
+            return Done("noted", {"todo_id": checklist.note(row, command.text or "").id})
     raise ValueError(f"{command.action} changes nothing")
 
 
 def done_to(change: TodoChange, row: IssueTodo) -> Done:
-    """Return what is told of a change of one entry."""
+    """Return the change of one entry, for its event and its audit row."""
     return Done(change, {"todo_id": row.id, "content": row.content, "kind": row.kind})
 
 
 def as_tool_error(problem: KagedError) -> ToolError:
-    """Return an error of the daemon as the model is told about it."""
+    """Return an error of the daemon as the model gets it."""
     if isinstance(problem, ValidationFailed):
         return ToolError(
             str(problem.details.get("reason", "invalid_params")),

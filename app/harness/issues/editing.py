@@ -12,8 +12,8 @@ from typing import Any, Final, Protocol
 
 from app.errors import Conflict
 from app.harness.issues.author import Author
-from app.harness.issues.fields import invalid_assignment
 from app.harness.issues.moves import change_issue, move_issue, note_update
+from app.harness.issues.query import CLOSED
 from app.ids import now_ms
 from app.states import ISSUE_MOVES, IssueState
 from app.storage.models import Issue
@@ -24,11 +24,9 @@ Begin = Callable[[], Awaitable[None]]
 NOT_GIVEN: Final = "\0"
 """Stands for an assignment that is left as it is, where None takes it away."""
 
-_CLOSED = (IssueState.RESOLVED.value, IssueState.REJECTED.value)
-
 
 class AssignmentTargets(Protocol):
-    """Who can be assigned issues, and what starts when they are."""
+    """The possible assignees of issues, and what an assignment starts."""
 
     async def check(self, project_id: str, target: str) -> None:
         """Raise `invalid_assignment` when there is no such target, saying what there is."""
@@ -37,17 +35,6 @@ class AssignmentTargets(Protocol):
         """Add to the unit what starts the work on an issue that was just assigned.
 
         Returns what begins it, for who waits for the commit. Raises `invalid_assignment`."""
-
-
-class NoTargets:
-    """Nobody works: every assignment but to the root agent is refused."""
-
-    async def check(self, project_id: str, target: str) -> None:
-        if target != "primary":
-            raise invalid_assignment(f"there is no {target} here; `primary` can be assigned")
-
-    def assigned(self, uow: UnitOfWork, issue: Issue, author: Author) -> Begin | None:
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +51,7 @@ class Edit:
 
     @property
     def target(self) -> str | None:
-        """Whom to assign it to, if to anybody."""
+        """The assignee, if there is one."""
         return None if self.assignment == NOT_GIVEN else self.assignment
 
 
@@ -83,7 +70,7 @@ def apply_edit(uow: UnitOfWork, issue: Issue, edit: Edit, author: Author) -> tup
             values["original_body"] = issue.body
         _note(uow, issue, author, "body_edit", at, issue.body, edit.body)
     if _assigns(issue, edit):
-        if edit.assignment is not None and issue.status in _CLOSED:
+        if edit.assignment is not None and issue.status in CLOSED:
             raise Conflict(
                 f"Issue #{issue.number} is {issue.status}: nobody would work on it. Reopen it first.",
                 reason="invalid_transition",
@@ -93,7 +80,7 @@ def apply_edit(uow: UnitOfWork, issue: Issue, edit: Edit, author: Author) -> tup
         _note(uow, issue, author, "assignment_change", at, issue.assignment, edit.assignment)
     if not values:
         return issue, ()
-    changed = change_issue(uow, issue, at, **values)
+    changed = change_issue(uow, issue, at, values)
     # What is in work stays so when somebody else gets it.
     if values.get("assignment") and _waits(issue):
         changed = move_issue(uow, changed, IssueState.ASSIGNED, author)
@@ -102,7 +89,7 @@ def apply_edit(uow: UnitOfWork, issue: Issue, edit: Edit, author: Author) -> tup
 
 def _assigns(issue: Issue, edit: Edit) -> bool:
     """Whether an edit gives the issue to somebody, or takes it away. To the same target again, it does so
-    when the issue waits for work: one that was reopened is begun anew."""
+    when the issue waits for work: a reopened one starts again."""
     if edit.assignment == NOT_GIVEN:
         return False
     return edit.assignment != issue.assignment or (edit.assignment is not None and _waits(issue))

@@ -1,6 +1,6 @@
 """What the fields of an issue may hold.
 
-Owns: bounds, and the words in which a wrong field is told. Never: storing. Texts are measured as they
+Owns: bounds, and the messages about wrong fields. Never: storing. Texts are measured as they
 would be stored (`storage.text`): without NUL and lone surrogates.
 """
 

@@ -1,4 +1,4 @@
-"""A checklist as agents are answered and as clients are told of it.
+"""A checklist as agents and clients get it.
 
 Owns: which entries are shown, and how. Pure. Never: their order or their state.
 """
@@ -13,19 +13,19 @@ from app.events.union import INLINE_BYTES
 from app.harness.issues.checklist_text import markdown
 from app.harness.issues.matching import is_live, is_open
 from app.storage.models import Issue, IssueTodo
-from app.tools.planning.ports import TodoEntry, TodoListing
+from app.tools.planning.todo import TodoEntry, TodoResult
 
 MOST_ABANDONED = 20
 """What was given up is history: of more than these an agent sees the newest."""
 
 
-def listing_of(rows: Sequence[IssueTodo]) -> TodoListing:
+def listing_of(rows: Sequence[IssueTodo]) -> TodoResult:
     """Return a list as an agent is answered; `rows` are in their order."""
     given_up = [row.id for row in rows if not is_live(row)]
     left_out = set(given_up[: max(0, len(given_up) - MOST_ABANDONED)])
     shown = [row for row in rows if row.id not in left_out]
-    entries = tuple(_entry(row) for row in shown)
-    return TodoListing(entries=entries, markdown=markdown(shown), left_out=len(left_out))
+    entries = [_entry(row) for row in shown]
+    return TodoResult(todos=entries, markdown=markdown(shown), left_out=len(left_out) or None)
 
 
 def todo_event(issue: Issue, rows: Sequence[IssueTodo], change: TodoChange, actor: str) -> TodoChanged:

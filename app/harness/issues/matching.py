@@ -75,7 +75,7 @@ def _without_marks(content: str) -> str:
 
 
 def _still_open(rows: list[IssueTodo]) -> list[IssueTodo]:
-    """Of entries with the same text, take those that are still to be done, when there are any."""
+    """Prefer open entries to others with the same text."""
     return [row for row in rows if is_open(row)] or rows
 
 

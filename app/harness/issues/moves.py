@@ -1,19 +1,19 @@
 """What is done to an issue inside a unit of work: its history, its moves, its sign-off.
 
-Owns: the entries of the history and what belongs to each change of the status. Never: a unit of its own
-(`changes`), or who is told. Pure but for the unit it is given, so that whoever changes an issue together
-with something else does it the same way.
+Owns: the history's entries, and what belongs to a change of the status. Never: a unit of its own (`changes`),
+or events.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from app.errors import Conflict, KagedError, NotFound
 from app.harness.issues.author import Author
 from app.harness.issues.fields import MAX_NUMBER, Visibility, checked_text, wrong
 from app.ids import new_id, now_ms
-from app.states import ISSUE_MOVES, IssueState, IssueTodoState
+from app.states import ISSUE_MOVES, IssueState, IssueTodoState, move
 from app.storage.models import Issue, IssueTodo, IssueUpdate
 from app.storage.unit_of_work import UnitOfWork
 
@@ -43,9 +43,9 @@ def require_issue(uow: UnitOfWork, project_id: str, number: int) -> Issue:
     return found
 
 
-def change_issue(uow: UnitOfWork, issue: Issue, at: int, **values: Any) -> Issue:
+def change_issue(uow: UnitOfWork, issue: Issue, at: int, columns: Mapping[str, Any] | None = None) -> Issue:
     """Store new values of columns; return the issue as it is then."""
-    values["updated_at"] = max(at, issue.updated_at)
+    values = {**(columns or {}), "updated_at": max(at, issue.updated_at)}
     uow.issues.update(issue.id, **values)
     return issue.model_copy(update=values)
 
@@ -118,7 +118,7 @@ def move_issue(
         values |= {"resolved_at": at, "resolved_by": author.name}
     details = {"old_status": issue.status, "new_status": target.value}
     note_update(uow, issue, author, "status_change", at, details=details)
-    moved = change_issue(uow, issue, at, **values)
+    moved = change_issue(uow, issue, at, values)
     if comment is not None:
         note_update(uow, issue, author, "comment", at, body=comment)
     return moved
@@ -131,8 +131,8 @@ def _settle_criteria(uow: UnitOfWork, issue: Issue, author: Author, at: int) -> 
     for todo in left:
         values: dict[str, Any] = {"accepted_at": at, "accepted_by": author.name, "updated_at": at}
         if todo.status != IssueTodoState.COMPLETED.value:
-            done = {"status": IssueTodoState.COMPLETED.value, "completed_at": at, "completed_by": author.name}
-            values |= done
+            done = move(IssueTodoState(todo.status), IssueTodoState.COMPLETED).value
+            values |= {"status": done, "completed_at": at, "completed_by": author.name}
         uow.issue_todos.update(todo.id, **values)
 
 

@@ -1,8 +1,7 @@
 """What subagents propose for the checklist of their session's issue, and what becomes of it.
 
-Owns: storing proposals, taking them up at once for agents whose project says so (`todo_review: auto`), and
-the operator's decision about the others. Never: taking them out of an answer (`delegation.answers`), or
-the root agent's own decision, which is made by adding the same text (`todos`).
+Owns: storing proposals, adding them at once where the project says so (`todo_review: auto`), the operator's
+decision. Never: reading them out of an answer (`delegation.answers`).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from app.storage.pages import Page
 from app.storage.storage import Storage
 from app.storage.text import storable
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.contract.child_answer import ProposedTodo
+from app.tools.contract.ports import ProposedTodo
 
 log = logging.getLogger("kaged.delegation")
 

@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 
 from app.errors import ValidationFailed
 from app.harness.issues.search_text import read_search
+from app.states import IssueState
 from app.storage.models import Issue, IssueUpdate, Upload
 from app.storage.pages import decode_cursor, encode_cursor
 from app.storage.search_query import TIERS, Scope
 from app.storage.unit_of_work import UnitOfWork
 
+CLOSED = (IssueState.RESOLVED.value, IssueState.REJECTED.value)
+NOT_CLOSED = tuple(state.value for state in IssueState if state.value not in CLOSED)
 MAX_OFFSET = 1_000_000
 SHOWN_UPDATES = 200
 """How much of its history an issue is shown with."""

@@ -56,8 +56,8 @@ class IssueRelations:
                 created_at=at,
             )
             uow.issue_links.add(link)
-            data = {"issue_id": issue.id, "number": number, "kind": kind, "target": target}
-            self._changes.audit(uow, "kaged.issue.linked", author, project_id, data)
+            data = {"kind": kind, "target": target}
+            self._changes.audit(uow, "kaged.issue.linked", author, issue, data)
             issue = change_issue(uow, issue, at)
             shown = next(one for one in links_of(uow, issue) if one.id == link.id)
             return Changed(shown, [changed_event(issue, "linked", author)])
@@ -79,8 +79,8 @@ class IssueRelations:
             if found is None:
                 raise NotFound(f"Issue #{number} has no link {link_id}.", details={"number": number})
             uow.issue_links.remove(link_id)
-            data = {"issue_id": issue.id, "number": number, "kind": found.kind, "target": found.number}
-            self._changes.audit(uow, "kaged.issue.unlinked", author, project_id, data)
+            data = {"kind": found.kind, "target": found.number}
+            self._changes.audit(uow, "kaged.issue.unlinked", author, issue, data)
             issue = change_issue(uow, issue, now_ms())
             return Changed(None, [changed_event(issue, "unlinked", author)])
 
@@ -108,8 +108,8 @@ class IssueRelations:
                     reason="too_many_attachments",
                     details={"limit": MAX_ATTACHMENTS},
                 )
-            data = {"issue_id": issue.id, "number": number, "upload_ids": list(upload_ids)}
-            self._changes.audit(uow, "kaged.issue.attached", author, project_id, data)
+            data = {"upload_ids": list(upload_ids)}
+            self._changes.audit(uow, "kaged.issue.attached", author, issue, data)
             issue = change_issue(uow, issue, now_ms())
             return Changed(files, [changed_event(issue, "attached", author)])
 
@@ -131,8 +131,8 @@ class IssueRelations:
             if file is None or file.used_by != issue.id:
                 raise NotFound(f"Issue #{number} has no file {upload_id}.", details={"number": number})
             uow.uploads.update(upload_id, used_by=None, used_at=None)
-            data = {"issue_id": issue.id, "number": number, "upload_id": upload_id, "name": file.name}
-            self._changes.audit(uow, "kaged.issue.detached", author, project_id, data)
+            data = {"upload_id": upload_id, "name": file.name}
+            self._changes.audit(uow, "kaged.issue.detached", author, issue, data)
             issue = change_issue(uow, issue, now_ms())
             return Changed(None, [changed_event(issue, "detached", author)])
 

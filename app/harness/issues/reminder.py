@@ -1,7 +1,7 @@
 """The sticky reminder: what is still to be done, said again with every model call.
 
 Owns: its text, and when it says nothing because the model has just read the list. Pure. Never: sending it
-(the turn does) or keeping it: it is made anew each time and is no part of the conversation.
+(the turn does) or keeping it: it is built each time and is no part of the conversation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def reminder(number: int, rows: Sequence[IssueTodo], *, has_tool: bool = True) -
         where = f" ({TOOL}, action view, shows them all)" if has_tool else ""
         lines.append(f"{len(still) - MOST_ITEMS} more are open{where}.")
     if has_tool:
-        lines.append(f"Keep the list true with {TOOL}: start what you begin, done what is finished.")
+        lines.append(
+            f"Keep the list up to date with {TOOL}: `start` a task when you begin it, `done` when it is "
+            "finished."
+        )
     return "\n".join(lines)
 
 

@@ -1,10 +1,7 @@
 """What somebody types to search for, read strictly.
 
-Owns: the grammar. Never: how a question is answered (`storage.search_query`).
-
-Words all must be there; `"words in quotes"` follow each other; `begin*` stands for every word with that
-beginning; `-word`, `-"a phrase"` and `-begin*` must not be there; `OR` stands between alternatives, each of
-which needs something that must be there. What is not this is refused, and told with its place.
+Owns: the grammar: words, `"phrases"`, `begin*`, `-not`, and `OR` between alternatives that each need a word.
+Never: how a search is answered (`storage.search_query`).
 """
 
 from __future__ import annotations

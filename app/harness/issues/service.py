@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from app.errors import NotFound
 from app.events.issues import IssueChange, TodoChanged
 from app.harness.issues.author import Author
 from app.harness.issues.changes import Changed, IssueChanges, changed_event
 from app.harness.issues.commands import done_to
-from app.harness.issues.editing import NOT_GIVEN, AssignmentTargets, Begin, Edit, NoTargets, apply_edit
+from app.harness.issues.editing import NOT_GIVEN, AssignmentTargets, Begin, Edit, apply_edit
 from app.harness.issues.fields import Visibility, checked_assignment, checked_text, checked_title, wrong
 from app.harness.issues.listing import todo_event
 from app.harness.issues.moves import (
@@ -56,16 +57,13 @@ class IssueService:
 
     Every method raises `NotFound` (`issue_not_found`, or when there is no such project)."""
 
-    def __init__(self, changes: IssueChanges, uploads: UploadService) -> None:
+    def __init__(self, changes: IssueChanges, uploads: UploadService, targets: AssignmentTargets) -> None:
+        """`targets` decides about assignments and starts the work."""
         self.changes = changes
         self.relations = IssueRelations(changes, uploads)
         self._storage = changes.storage
-        self._targets: AssignmentTargets = NoTargets()
-        self._editing: set[asyncio.Task[Edited]] = set()
-
-    def assign_to(self, targets: AssignmentTargets) -> None:
-        """Give what decides about assignments and starts the work; there is none before."""
         self._targets = targets
+        self._editing: set[asyncio.Task[Edited]] = set()
 
     async def create(
         self,
@@ -96,8 +94,7 @@ class IssueService:
             )
             uow.issues.add(issue)
             self.relations.claim(uow, issue, attachments)
-            data = {"issue_id": issue.id, "number": number, "title": title}
-            self.changes.audit(uow, "kaged.issue.created", author, project_id, data)
+            self.changes.audit(uow, "kaged.issue.created", author, issue, {"title": title})
             return Changed(issue, [changed_event(issue, "created", author)])
 
         return await self.changes.store(project_id, None, statements)
@@ -176,12 +173,12 @@ class IssueService:
             edited, fields = apply_edit(uow, issue, edit, author)
             if not fields:
                 return Changed(Edited(issue, ()))
-            data = {"issue_id": issue.id, "number": number, "updated_fields": list(fields)}
+            data: dict[str, Any] = {"updated_fields": list(fields)}
             if "assignment" in fields:
                 data |= {"assignment": edited.assignment, "old_assignment": issue.assignment}
-            self.changes.audit(uow, "kaged.issue.updated", author, project_id, data)
+            self.changes.audit(uow, "kaged.issue.updated", author, issue, data)
             if edited.status != issue.status:
-                self.note_move(uow, issue, edited, author)
+                self.changes.audit_move(uow, issue, edited, author)
             if "assignment" in fields and edited.assignment is not None:
                 begin.append(self._targets.assigned(uow, edited, author))
             change: IssueChange = "assigned" if "assignment" in fields else "edited"
@@ -211,8 +208,8 @@ class IssueService:
             at = now_ms()
             update = note_update(uow, issue, author, "comment", at, body=body, visibility=visibility)
             issue = change_issue(uow, issue, at)
-            data = {"issue_id": issue.id, "number": number, "update_id": update.id, "visibility": visibility}
-            self.changes.audit(uow, "kaged.issue.commented", author, project_id, data)
+            data = {"update_id": update.id, "visibility": visibility}
+            self.changes.audit(uow, "kaged.issue.commented", author, issue, data)
             return Changed(update, [changed_event(issue, "commented", author)])
 
         return await self.changes.store(project_id, number, statements)
@@ -227,30 +224,19 @@ class IssueService:
             issue = require_issue(uow, project_id, number)
             left = open_criteria(uow, issue) if target is IssueState.RESOLVED else []
             moved = move_issue(uow, issue, target, author, comment=comment)
-            self.note_move(uow, issue, moved, author)
+            self.changes.audit_move(uow, issue, moved, author)
             accepted = self._note_accepted(uow, moved, left, author)
             events = [*accepted, changed_event(moved, "transitioned", author)]
             return Changed(Moved(moved, issue.status), events)
 
         return await self.changes.store(project_id, number, statements)
 
-    def note_move(self, uow: UnitOfWork, before: Issue, after: Issue, author: Author) -> None:
-        """Store the audit row of a move, for whoever moves an issue inside a unit of its own."""
-        data = {
-            "issue_id": after.id,
-            "number": after.number,
-            "from_status": before.status,
-            "to_status": after.status,
-        }
-        self.changes.audit(uow, "kaged.issue.transitioned", author, after.project_id, data)
-
     def _note_accepted(
         self, uow: UnitOfWork, issue: Issue, criteria: Sequence[IssueTodo], author: Author
     ) -> Sequence[TodoChanged]:
         """Store the audit rows of criteria that a resolution has accepted; return the event of it."""
         for todo in criteria:
-            data = {"issue_id": issue.id, "number": issue.number, **done_to("accepted", todo).data}
-            self.changes.audit(uow, "kaged.todo.accepted", author, issue.project_id, data)
+            self.changes.audit(uow, "kaged.todo.accepted", author, issue, done_to("accepted", todo).data)
         if not criteria:
             return ()
         return (todo_event(issue, uow.issue_todos.of_issue(issue.id), "accepted", author.name),)

@@ -1,4 +1,4 @@
-"""The checklists of issues: what agents and operators do to them, and who is told.
+"""The checklists of issues: what agents and operators do to them, and the events.
 
 Owns: the one way to change a checklist; every change is one unit of work with its audit rows and its event.
 Never: the rules of a list (`checklist`), which entry a text means (`matching`), or the issue itself.
@@ -25,7 +25,7 @@ from app.states import IssueState
 from app.storage.models import Issue, IssueTodo
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.contract.call import ToolCallContext
-from app.tools.planning.ports import TodoCommand, TodoKind, TodoListing, TodoStatus
+from app.tools.planning.todo import TodoKind, TodoParams, TodoResult, TodoStatus
 
 Statements = Callable[[UnitOfWork, Checklist], Sequence[Done]]
 
@@ -70,8 +70,8 @@ class TodoService:
 
     # -- agents -----------------------------------------------------------------------------
 
-    async def carry_out(self, command: TodoCommand, context: ToolCallContext) -> TodoListing:
-        """Do what an agent's command says; see `app.tools.planning.ports.IssueTodos`."""
+    async def carry_out(self, command: TodoParams, context: ToolCallContext) -> TodoResult:
+        """Do what an agent's command says; see `app.tools.planning.todo.IssueTodos`."""
         try:
             found = await self._storage.read(lambda uow: bound_issue(uow, context.session_id))
             if found is None:
@@ -85,7 +85,7 @@ class TodoService:
                     raise no_bound_issue(context.session_id)  # bound otherwise meanwhile
                 proposed = uow.todo_proposals.of_session(context.session_id, state="proposed")
                 done = carry_out(checklist, command, origins_of(proposed))
-                settle_proposals(uow, proposed, command.items, checklist.hand)
+                settle_proposals(uow, proposed, command.items or (), checklist.hand)
                 return [done]
 
             author = Author.of_call(context)
@@ -177,7 +177,7 @@ class TodoService:
         *,
         resolve: str | None = None,
     ) -> ChecklistState:
-        """Run `statements` on the checklist of an issue, store what it has changed, and tell of it.
+        """Run `statements` on the checklist of an issue, store what it has changed, and publish it.
 
         With `resolve` the issue is resolved in the same unit, with that comment."""
 
@@ -191,8 +191,7 @@ class TodoService:
                 checklist.store(uow)
                 events.append(todo_event(issue, checklist.rows, done[-1].change, author.name))
                 for one in done:
-                    data = {"issue_id": issue.id, "number": issue.number, **one.data}
-                    self._changes.audit(uow, f"kaged.todo.{one.change}", author, project_id, data)
+                    self._changes.audit(uow, f"kaged.todo.{one.change}", author, issue, one.data)
             if resolve is not None:
                 issue = self._resolve(uow, issue, author, resolve)
                 events.append(changed_event(issue, "transitioned", author))
@@ -203,9 +202,7 @@ class TodoService:
 
     def _resolve(self, uow: UnitOfWork, issue: Issue, author: Author, comment: str) -> Issue:
         moved = move_issue(uow, issue, IssueState.RESOLVED, author, comment=comment)
-        data = {"issue_id": issue.id, "number": issue.number}
-        data |= {"from_status": issue.status, "to_status": moved.status}
-        self._changes.audit(uow, "kaged.issue.transitioned", author, issue.project_id, data)
+        self._changes.audit_move(uow, issue, moved, author)
         return moved
 
 

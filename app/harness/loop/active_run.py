@@ -1,7 +1,7 @@
 """The one run that a session has under way: its task, how it is stopped, how it ends.
 
 Owns: the task, the deadline, the closing record of the run. Never: session state; the session
-is told the outcome and moves.
+gets the outcome and moves.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from app.errors import KagedError
@@ -17,7 +18,9 @@ from app.events.payload import EventPayload
 from app.events.union import BudgetWarning, RunEnded, RunStarted
 from app.harness.loop.loop import INTERACTION, AgentLoop, LoopOutcome
 from app.harness.loop.run_services import CallServices
+from app.harness.run.meter import Meter
 from app.harness.run.run_context import RunContext
+from app.harness.run.task_ends import Spawn
 from app.harness.run.telemetry import agent_ended, agent_span
 from app.ids import now_ms
 from app.states import RunState, move
@@ -36,6 +39,47 @@ class Owner(Protocol):
     def run_ended(self, outcome: LoopOutcome, closing: EventPayload, store: Any) -> Awaitable[None]: ...
 
 
+class RunClock:
+    """The wall time of a run, which stands still while the run waits for people."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._deadline: asyncio.Timeout | None = None
+        self._stopped: tuple[float, float | None] | None = None
+
+    def bound(self, deadline: asyncio.Timeout | None) -> None:
+        """Keep the deadline up to date from now on; None when the work is over."""
+        self._deadline = deadline
+
+    def stop(self) -> None:
+        """Let no time count against the limit until `start`."""
+        if self._stopped is None:
+            until, deadline = None, self._deadline
+            if deadline is not None and not deadline.expired():
+                until = deadline.when()
+                deadline.reschedule(None)
+            self._stopped = (time.monotonic(), until)
+
+    def start(self) -> None:
+        """Let the time count again."""
+        if self._stopped is None:
+            return
+        (since, until), self._stopped = self._stopped, None
+        waited = time.monotonic() - since
+        self._meter.started += waited
+        if until is not None and self._deadline is not None:
+            self._deadline.reschedule(until + waited)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The author and reason of a stop; `reason` is that of the checkpoint of a pause."""
+
+    by: str = "daemon"
+    detail: str | None = None
+    reason: str = "operator"
+
+
 class ActiveRun:
     """Start it once; stop it any number of times; it ends exactly once."""
 
@@ -46,30 +90,24 @@ class ActiveRun:
         loop: AgentLoop,
         calls: CallServices,
         owner: Owner,
-        spawn: Callable[..., asyncio.Task[None]],
         *,
         on_end: Callable[[str, str, str], Awaitable[None]],
     ) -> None:
         self.row = row
         self.message: Message | None = None
         self.context = context
-        self.stopped_by = "daemon"
-        self.stop_detail: str | None = None
-        self._pause_reason = "operator"
+        self.stopped = Stop()
+        self.clock = RunClock(context.meter)
         self._loop = loop
         self._calls = calls
         self._owner = owner
-        self._spawn = spawn
         self._on_end = on_end
         self._task: asyncio.Task[None] | None = None
         self._done = asyncio.Event()
-        self._closing = False
         self._ended_as: LoopOutcome | None = None
         self._interrupted = False
         self._begun = False
         self._grace: asyncio.TimerHandle | None = None
-        self._deadline: asyncio.Timeout | None = None
-        self._stopped_clock: tuple[float, float | None] | None = None
 
     @property
     def run_id(self) -> str:
@@ -85,28 +123,8 @@ class ActiveRun:
             background=True if self.row.background else None,
         )
 
-    def start(self) -> None:
-        coroutine: Coroutine[Any, Any, None] = self._run()
-        self._task = self._spawn(coroutine, name=f"run {self.row.id}")
-
-    def stop_clock(self) -> None:
-        """Let no time count against the run's wall time until `start_clock`."""
-        if self._stopped_clock is None:
-            until, deadline = None, self._deadline
-            if deadline is not None and not deadline.expired():
-                until = deadline.when()
-                deadline.reschedule(None)
-            self._stopped_clock = (time.monotonic(), until)
-
-    def start_clock(self) -> None:
-        """Let the time count again."""
-        if self._stopped_clock is None:
-            return
-        (since, until), self._stopped_clock = self._stopped_clock, None
-        waited = time.monotonic() - since
-        self.context.meter.started += waited
-        if until is not None and self._deadline is not None:
-            self._deadline.reschedule(until + waited)
+    def start(self, spawn: Spawn) -> None:
+        self._task = spawn(self._run(), name=f"run {self.row.id}")
 
     async def ended(self) -> None:
         """Wait until the run has ended and the session has moved on."""
@@ -128,21 +146,20 @@ class ActiveRun:
     ) -> None:
         """Ask the run to end, and those of the children that it waits for. A cancel overrules a pause;
         tools get `grace` seconds of a pause. What would follow a run that is ending a cancel holds back."""
-        if self._closing and how == "cancel":
+        if self._ended_as is not None and how == "cancel":
             self.context.controls.stopping = how
-        if self._closing or self._task is None or self.context.controls.stopping == "cancel":
+        if self._ended_as is not None or self._task is None or self.context.controls.stopping == "cancel":
             return
         self.context.controls.stopping = how
-        self.stopped_by, self.stop_detail, self._pause_reason = by, detail, reason
+        self.stopped = Stop(by, detail, reason)
         for child in list(self.context.controls.children.values()):
             child.stop(how, detail=detail, by=by, grace=grace, reason=reason)
         self.context.controls.calls_stay = how == "pause" and self.context.parent is None
         self._calls.waits.stopped()
         if self.context.controls.calls_stay:
-            self._calls.consents.leave_open(self.run_id)  # the next run goes on with their answers
+            self._calls.questions.leave_open(self.run_id)  # the next run takes their answers
         else:
-            self._calls.consents.withdraw(self.run_id)
-        self._calls.questions.withdraw(self.run_id)
+            self._calls.questions.withdraw(self.run_id)
         if how == "pause" and self.context.controls.phase == "tools" and grace > 0:
             if self._grace is None:
                 self._grace = asyncio.get_running_loop().call_later(grace, self._interrupt)
@@ -150,7 +167,7 @@ class ActiveRun:
         self._interrupt()
 
     def _interrupt(self) -> None:
-        if not self._closing and not self._interrupted and self._task is not None:
+        if self._ended_as is None and not self._interrupted and self._task is not None:
             if not self._begun:
                 # A task that is cancelled before its first step never gets to its end: let it take that.
                 asyncio.get_running_loop().call_soon(self._interrupt)
@@ -163,7 +180,7 @@ class ActiveRun:
         try:
             with agent_span(self.context, self.message.content if self.message is not None else None):
                 outcome = await self._outcome()
-                self._closing, self._ended_as = True, outcome
+                self._ended_as = outcome
                 if self._grace is not None:
                     self._grace.cancel()
                 await self._let_go()
@@ -173,7 +190,7 @@ class ActiveRun:
             self._done.set()
 
     async def _let_go(self) -> None:
-        """End what tools kept for this run: when its end is told, nothing of it is left."""
+        """End what tools kept for this run: when its end is published, nothing of it is left."""
         try:
             await self._on_end(self.context.scope.session_id, self.context.scope.agent_path, self.run_id)
         except Exception:
@@ -181,13 +198,14 @@ class ActiveRun:
             log.exception("what run %s left behind was not ended", self.row.id)
 
     async def _outcome(self) -> LoopOutcome:
-        self._deadline = deadline = asyncio.timeout(self.context.meter.limits.walltime_seconds)
+        deadline = asyncio.timeout(self.context.meter.limits.walltime_seconds)
+        self.clock.bound(deadline)
         try:
             async with deadline:
                 try:
                     outcome = await self._loop.run()
                 finally:
-                    self._deadline = None
+                    self.clock.bound(None)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             while task is not None and task.cancelling():
@@ -203,15 +221,15 @@ class ActiveRun:
             message = "The daemon failed while it ran this; its log has the details."
             return LoopOutcome("failed", "internal", error={"code": "internal", "message": message})
         stopping = self.context.controls.stopping
-        asks = outcome.pause == INTERACTION and stopping == "pause" and self._pause_reason == "operator"
+        asks = outcome.pause == INTERACTION and stopping == "pause" and self.stopped.reason == "operator"
         if outcome.pause == "operator" or asks:
             return self._stopped_outcome()
         return outcome
 
     def _stopped_outcome(self) -> LoopOutcome:
         if self.context.controls.stopping == "pause":
-            reason = "parent_ended" if self.stopped_by == PARENT else "paused"
-            return LoopOutcome("interrupted", reason, pause=self._pause_reason)
+            reason = "parent_ended" if self.stopped.by == PARENT else "paused"
+            return LoopOutcome("interrupted", reason, pause=self.stopped.reason)
         return LoopOutcome("cancelled", "cancelled")
 
     def _out_of_time(self) -> LoopOutcome:

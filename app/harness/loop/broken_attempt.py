@@ -1,6 +1,6 @@
 """An attempt of a model call that failed, when another one follows within the same message.
 
-Owns: what clients are told of it, what it has cost, and the end of the calls that it asked for. Never:
+Owns: its events, its cost, and the end of the calls that it asked for. Never:
 whether another attempt follows (`providers.router`).
 """
 
@@ -12,7 +12,7 @@ from app.harness.run.model_answer import Answer
 from app.harness.run.run_context import RunContext
 from app.ids import now_ms
 from app.messages import Cost
-from app.states import ToolCallState
+from app.states import ToolCallState, move
 from app.storage.repositories.sessions import Bucket
 from app.storage.unit_of_work import UnitOfWork
 
@@ -57,17 +57,18 @@ def take_back(run: RunContext, message_id: str, answer: Answer, cost: Cost | Non
     if not asked:
         return
     answer.forget()
-    rows = [answer.recorded[call.id].id for call in asked]
+    rows = [answer.recorded[call.id] for call in asked]
     notes = [
         MessageToolResult(
             message_id=message_id, tool_call_id=call.id, name=call.name, content=BROKEN_OFF, is_error=True
         )
         for call in asked
     ]
-    ended = {"state": ToolCallState.CANCELLED.value, "error_code": "not_run", "ended_at": now_ms()}
+    at = now_ms()
 
     def store(uow: UnitOfWork) -> None:
-        for row_id in rows:
-            uow.tool_calls.update(row_id, **ended)
+        for row in rows:
+            state = move(row.state, ToolCallState.CANCELLED).value
+            uow.tool_calls.update(row.id, state=state, error_code="not_run", ended_at=at)
 
     run.journal.record(*notes, statements=store, kept=True)

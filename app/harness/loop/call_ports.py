@@ -14,14 +14,8 @@ from app.harness.questions.consent_rows import rejected
 from app.harness.run.answers import GivenConsent
 from app.harness.run.run_context import RunContext
 from app.observability import Span
-from app.tools.contract.child_answer import ChildAnswer
-from app.tools.contract.ports import CallWaits, ChildTask, FileWrite, HumanQuestion, TodoItem
+from app.tools.contract.ports import CallWaits, ChildAnswer, ChildTask, FileWrite, HumanQuestion, TodoItem
 from app.tools.contract.rules import ConsentAnswer, ConsentRequest
-from app.tools.planning import issue, todo
-
-_AUDITED_THEMSELVES = frozenset({issue.NAME, todo.NAME})
-"""Tools whose changes are audited in the unit that stores them. That they were called is stored at once, not
-with the run's next write: it stands before what they do, also in the same millisecond."""
 
 
 class CallPorts:
@@ -35,11 +29,13 @@ class CallPorts:
         span: Span,
         *,
         given: Iterable[GivenConsent] = (),
+        audits_itself: bool = False,
     ) -> None:
         self._run = run
         self._calls = calls
         self._given = list(given)
         self._call_id = call_id
+        self._audits_itself = audits_itself
         self._span = span
         self.writes: list[FileWrite] = []
         self.asks = False
@@ -52,8 +48,8 @@ class CallPorts:
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
         self._run.journal.audit(event, data)
-        if event == "tool.called" and data.get("tool_name") in _AUDITED_THEMSELVES:
-            self._run.journal.record(kept=True)
+        if event == "tool.called" and self._audits_itself:
+            self._run.journal.record(kept=True)  # before the rows of the tool, also in the same millisecond
 
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
         known = next((one for one in self._given if one.is_about(request)), None)
@@ -61,7 +57,7 @@ class CallPorts:
             self._given.remove(known)
             return known.answer
         run, calls = self._run, self._calls
-        asking = calls.consents.ask(run, self._call_id, request)
+        asking = calls.questions.ask_permission(run, self._call_id, request)
         given = await calls.waits.answer(run, self, asking, lambda one: one.answer != "reject")
         if given.answer == "reject" and given.comment:
             raise rejected(request, given.comment)

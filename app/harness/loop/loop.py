@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from app.errors import ValidationFailed
+import orjson
+import xxhash
+
+from app.errors import KagedError, ValidationFailed
 from app.events.union import BudgetWarning
 from app.harness.compaction.compactor import Compactor
 from app.harness.compaction.ports import CompactionServices
 from app.harness.conversation.history import Mark
 from app.harness.conversation.session_rows import late_findings, placed_in, posted_event, put_all
+from app.harness.issues.reminder import TOOL, just_shown
 from app.harness.loop.pipeline.policy import TRUNCATE_TO
-from app.harness.loop.pipeline.reminders import due_reminder
 from app.harness.loop.run_services import CallServices
-from app.harness.loop.stuck import StuckDetector
 from app.harness.loop.tool_calls import resumed_calls
 from app.harness.loop.turn import Turn, TurnOutcome
 from app.harness.providers.errors import ProviderError
@@ -31,12 +34,14 @@ from app.harness.run.limits import judge
 from app.harness.run.processor import PolicyViolation, ProcessorPipeline
 from app.harness.run.run_context import RunContext
 from app.harness.run.withholding import withhold
+from app.messages import AssistantMessage, ModelMessage, ToolCallBlock, ToolResultsMessage
 from app.storage.models import Message
 from app.tools.dispatch.service import ToolService
 
+log = logging.getLogger("kaged.run")
+
 CUT_OFF = "The answer broke off before this call could be started; it was not run."
 STOPPED = "The operator stopped the run before this call was started; it was not run."
-
 
 INTERACTION = "interaction"
 """Why a run ends, and the reason of the checkpoint, when a call of it waits for a person."""
@@ -45,6 +50,8 @@ STUCK = "stuck"
 AWAITING_COMPACTION = "awaiting_compaction"
 COMPACTION_PENDING = "compaction_pending"
 """The reason of the checkpoint at which an operator decides on a compaction."""
+SAME_STEPS = 6
+"""So many identical steps in a row (same calls, same results) are a loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,28 @@ class LoopOutcome:
     reason: str
     error: dict[str, Any] | None = None
     pause: str | None = None
+
+
+class StuckDetector:
+    """Counts identical steps in a row."""
+
+    def __init__(self) -> None:
+        self._last = b""
+        self._count = 0
+
+    def observe(self, messages: Sequence[ModelMessage]) -> bool:
+        """Look at the newest answer and its results; return True when the run goes in circles."""
+        if len(messages) < 2:
+            return False
+        asked, answered = messages[-2], messages[-1]
+        if not (isinstance(asked, AssistantMessage) and isinstance(answered, ToolResultsMessage)):
+            return False
+        calls = [(b.name, b.arguments, b.raw_arguments) for b in asked.blocks if isinstance(b, ToolCallBlock)]
+        results = [(r.content, r.is_error) for r in answered.results]
+        digest = xxhash.xxh3_128_digest(orjson.dumps([calls, results]))
+        self._count = self._count + 1 if digest == self._last else 1
+        self._last = digest
+        return self._count >= SAME_STEPS
 
 
 class AgentLoop:
@@ -276,3 +305,15 @@ class AgentLoop:
         if error.status is not None:
             detail["status"] = error.status
         return LoopOutcome("failed", code, error=detail)
+
+
+async def due_reminder(run: RunContext) -> str | None:
+    """Return what the next call of the model ends with; None for nothing. Does not raise: a call without
+    its reminder is better than none."""
+    if run.plan.remind is None or just_shown(run.history.visible):
+        return None
+    try:
+        return await run.plan.remind(has_tool=f"{TOOL}.done" in run.plan.allowed_tools)
+    except KagedError as problem:
+        log.warning("run %s continues without its reminder: %s", run.scope.run_id, problem.message)
+        return None

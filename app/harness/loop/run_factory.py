@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Protocol
 
 from app.harness.conversation.estimate import ConversationEstimate
 from app.harness.conversation.history import History
+from app.harness.conversation.session_conversation import SessionConversation
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.dsl.workflow_view import prompt_of
 from app.harness.hooks.agent_plugins import Caller
@@ -46,104 +47,99 @@ from app.tools.contract.definition import ToolDefinition
 
 
 class RootOwner(Owner, Protocol):
-    """The session whose root agent runs."""
-
-    @property
-    def row(self) -> SessionRow: ...
-
-    @property
-    def stream(self) -> SessionStream: ...
-
-    @property
-    def estimate(self) -> ConversationEstimate: ...
-
-    @property
-    def prompts(self) -> SessionPrompts: ...
-
-    @property
-    def recall(self) -> SessionRecall: ...
-
-    @property
-    def calls(self) -> CallServices: ...
-
-    @property
-    def remind(self) -> Remind | None: ...
-
-    async def conversation(self) -> History: ...
-
-    async def waiting_calls(self) -> tuple[WaitingCall, ...]: ...
-
-    @property
-    def files_noted(self) -> Callable[[], Awaitable[None]]: ...
+    """The session whose root agent runs. `take_steers` gives messages to inject at a boundary."""
 
     def take_steers(self) -> list[Message]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class RootAgent:
+    """What the runs of a session's root agent have in common."""
+
+    stream: SessionStream
+    conversation: SessionConversation
+    prompts: SessionPrompts
+    recall: SessionRecall
+    calls: CallServices
+    remind: Remind | None
+    files_noted: Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a run begins with; all of it is optional. `waiting` are calls that it resumes."""
+
+    message: Message | None = None
+    checkpoint: Checkpoint | None = None
+    model: str | None = None
+    waiting: tuple[WaitingCall, ...] = ()
+
+
 async def build_run(
-    services: RunServices,
-    session: RootOwner,
-    message: Message | None,
-    checkpoint: Checkpoint | None,
-    model: str | None,
+    services: RunServices, root: RootAgent, row: SessionRow, owner: RootOwner, start: Start
 ) -> ActiveRun:
     """Return a run of the session's root agent that is ready to start; nothing is stored yet."""
-    actor = actor_of(message, session.row)
-    context = await root_context(services, session, run_id=new_id("run"), actor=actor, model=model)
-    loop = _loop(services, context, session.calls, session.take_steers)
-    record = run_row(context, message, checkpoint)
-    return ActiveRun(
-        record, context, loop, session.calls, session, services.spawn, on_end=services.on_run_end
-    )
+    actor = actor_of(start.message, row)
+    context = await root_context(services, root, row, run_id=new_id("run"), actor=actor, start=start)
+    loop = _loop(services, context, root.calls, owner.take_steers)
+    record = run_row(context, start.message, start.checkpoint)
+    return ActiveRun(record, context, loop, root.calls, owner, on_end=services.on_run_end)
 
 
 async def root_context(
-    services: RunServices, session: RootOwner, *, run_id: str, actor: str, model: str | None = None
+    services: RunServices,
+    root: RootAgent,
+    row: SessionRow,
+    *,
+    run_id: str,
+    actor: str,
+    start: Start = Start(),
 ) -> RunContext:
     """Return the context of the session's root agent. `run_id` is "" for work outside of a run."""
-    row = session.row
     project = await services.projects.of_session(row)
     agent = project.root
-    route = services.router.resolve(model or model_of(row, agent))
+    route = services.router.resolve(start.model or model_of(row, agent))
     await services.router.catalog.prepare(route.candidates[0].provider)
-    root = services.projects.root_of(row.project_id)
-    extra = await extra_tools(services, Caller(actor, row.project_id, root, agent, row.id))
-    surroundings = environment(root, date.today())
+    folder = services.projects.root_of(row.project_id)
+    extra = await extra_tools(services, Caller(actor, row.project_id, folder, agent, row.id))
+    surroundings = environment(folder, date.today())
     scope = Scope(
         session_id=row.id,
         project_id=row.project_id,
-        project_root=root,
+        project_root=folder,
         run_id=run_id,
         agent_path=agent.path,
         actor=actor,
         project=project,
         agent=agent,
         headless=row.headless,
-        cage=await asyncio.to_thread(cage_of, project, agent, root),
+        cage=await asyncio.to_thread(cage_of, project, agent, folder),
     )
     plan = Plan(
         route=route,
-        system=await _system_of(services, session, project, surroundings),
+        system=await _system_of(services, root, row, project, surroundings),
         tools=tool_specs(services.tools.registry, agent, extra),
         allowed_tools=allowed_tools(agent, extra),
         scratch_dir=services.scratch_root / row.id,
-        permissions=services.consents.rules,
+        permissions=services.questions.rules,
         extra_tools=extra,
         manifest_rules=declared_rules(project, agent),
         on_overflow=project.limits.on_overflow,
-        prompt_edits=session.prompts.edited,
+        prompt_edits=root.prompts.edited,
         surroundings=surroundings,
-        prepare=session.recall.prepare,
-        remind=session.remind,
-        files_noted=session.files_noted,
-        waiting_calls=await session.waiting_calls(),
+        prepare=root.recall.prepare,
+        remind=root.remind,
+        files_noted=root.files_noted,
+        waiting_calls=start.waiting,
     )
+    history = await root.conversation.load()
     return RunContext(
         scope=scope,
         plan=plan,
-        journal=_journal(services, scope, session.stream, services.telemetry.traces),
+        journal=_journal(services, scope, root.stream, services.telemetry.traces),
         meter=Meter(limits_of(row, project, agent).tightened(services.limits)),
-        history=await session.conversation(),
-        estimate=session.estimate,
+        history=history,
+        estimate=root.conversation.estimate,
         todos=SessionTodos(services.storage, row.id),
     )
 
@@ -154,18 +150,19 @@ def _journal(services: RunServices, scope: Scope, stream: SessionStream, span: S
 
 async def _system_of(
     services: RunServices,
-    session: RootOwner,
+    root: RootAgent,
+    row: SessionRow,
     project: CompiledProject,
     surroundings: tuple[SystemBlock, ...],
 ) -> Callable[[], tuple[SystemBlock, ...]]:
     """Return what gives the blocks of the root agent's system prompt at each message boundary."""
-    row, workflow = session.row, prompt_of(session.row)
-    await session.prompts.load()
+    workflow = prompt_of(row)
+    await root.prompts.load()
     return SystemPrompt(
         await services.projects.prompts_of(row.project_id, project, workflow=workflow),
         project.root,
-        session.recall.blocks,
-        edits=session.prompts.edited,
+        root.recall.blocks,
+        edits=root.prompts.edited,
         workflow=workflow,
         environment=surroundings,
     ).blocks
@@ -203,7 +200,7 @@ async def build_child(  # noqa: PLR0913
         tools=tool_specs(services.tools.registry, agent, extra),
         allowed_tools=allowed_tools(agent, extra),
         scratch_dir=shared.scratch_dir,
-        permissions=services.consents.rules,
+        permissions=services.questions.rules,
         extra_tools=extra,
         manifest_rules=declared_rules(above.project, agent),
         on_overflow=shared.on_overflow,
@@ -225,7 +222,7 @@ async def build_child(  # noqa: PLR0913
     record = run_row(context, None, None).model_copy(
         update={"parent_run_id": above.run_id, "parent_call_id": call_id, "background": background}
     )
-    return ActiveRun(record, context, loop, calls, owner, services.spawn, on_end=on_end)
+    return ActiveRun(record, context, loop, calls, owner, on_end=on_end)
 
 
 async def _child_scope(parent: Scope, agent: CompiledAgent, call_id: str) -> Scope:

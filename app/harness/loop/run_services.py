@@ -15,8 +15,7 @@ from app.harness.dsl.compiled import CompiledAgent
 from app.harness.hooks.plugin_hooks import PluginHooks
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.providers.router import ProviderRouter
-from app.harness.questions.consent import Consents
-from app.harness.questions.live import LiveQuestions
+from app.harness.questions.queue import Questions
 from app.harness.run.limits import Limits
 from app.harness.run.processor import ProcessorPipeline
 from app.harness.run.run_context import RunContext
@@ -24,8 +23,7 @@ from app.harness.run.task_ends import Spawn
 from app.observability import Redactor, Span, Telemetry
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
-from app.tools.contract.child_answer import ChildAnswer
-from app.tools.contract.ports import ChildTask
+from app.tools.contract.ports import ChildAnswer, ChildTask
 from app.tools.dispatch.service import ToolService
 
 T = TypeVar("T")
@@ -68,10 +66,9 @@ class Delegates(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CallServices:
-    """Who answers the requests of tool calls; the same for all runs of one session."""
+    """The targets of the requests of tool calls; the same for all runs of one session."""
 
-    consents: Consents
-    questions: LiveQuestions
+    questions: Questions
     waits: Waits
     delegations: Delegates
 
@@ -88,8 +85,7 @@ class RunServices:
     limits: Limits
     scratch_root: Path
     redactor: Redactor
-    consents: Consents
-    questions: LiveQuestions
+    questions: Questions
     spawn: Spawn
     on_run_end: OnRunEnd
     compaction: CompactionServices

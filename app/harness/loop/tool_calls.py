@@ -1,8 +1,7 @@
 """Runs the tool calls of one step, side by side where they do not collide.
 
-Owns: exactly one stored and published result for each call, also for calls that are refused,
-cancelled or never started; a call that waits for a person has none yet. Never: a tool's own work (the
-tool service).
+Owns: exactly one stored and published result per call, also when it is refused or cancelled; a call that
+waits for a person has none yet. Never: a tool's work (the tool service).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from app.harness.loop.call_order import CallOrder
 from app.harness.loop.call_ports import CallPorts
 from app.harness.loop.run_services import CallServices
 from app.harness.loop.tool_limits import call_within_limits
-from app.harness.questions.rows import asked_row, requested_event
+from app.harness.questions.rows import asked_data, asked_row, requested_event
 from app.harness.run.model_answer import RecordedCall
 from app.harness.run.run_context import RunContext
 from app.harness.run.telemetry import tool_ended, tool_span
@@ -34,11 +33,11 @@ from app.tools.contract.call import ToolCallContext, ToolEnvelope
 from app.tools.contract.definition import Effects
 from app.tools.contract.ports import CallWaits, HumanQuestion
 from app.tools.dispatch.arguments import validate
-from app.tools.dispatch.redaction import redacted
 from app.tools.dispatch.service import ToolService
 from app.workspace import locate
 
 UNFINISHED = "The run was stopped before this call finished; it may have partly run."
+NOT_BEGUN = "The run was stopped before this call began."
 
 
 @dataclass(slots=True)
@@ -113,11 +112,11 @@ class StepCalls:
             if not call.behind and call.block.argument_error is None:
                 self._running(call)
                 self.changes = self.changes or self._may_change(call.block)
-                started.append(call.record.id)
+                started.append(call.record)
 
         def store(uow: UnitOfWork) -> None:
-            for row_id in started:
-                uow.tool_calls.update(row_id, state=ToolCallState.RUNNING.value, started_at=at)
+            for record in started:
+                uow.tool_calls.update(record.id, state=record.state.value, started_at=at)
 
         return store
 
@@ -135,7 +134,7 @@ class StepCalls:
             await asyncio.gather(*tasks)
         finally:
             await wind_down(tasks)
-            self._refuse("cancelled", UNFINISHED)
+            self._refuse("cancelled", UNFINISHED, not_begun=NOT_BEGUN)
             self._close()
 
     def waiting_call(self, call_id: str) -> int | None:
@@ -163,11 +162,15 @@ class StepCalls:
         self._refuse(code, message)
         self._close()
 
-    def _refuse(self, code: str, message: str) -> None:
-        """Answer every call that has no result yet, and waits for nobody, with an error."""
+    def _refuse(self, code: str, message: str, *, not_begun: str | None = None) -> None:
+        """Answer every call that has no result yet, and waits for nobody, with an error; with `not_begun`
+        where the call was still waiting for its turn."""
         for call in self._calls:
             if call.result is None and not call.waiting:
-                envelope = ToolEnvelope.of_error(ToolError(code, message))
+                pending = call.record.state is ToolCallState.PENDING
+                envelope = ToolEnvelope.of_error(
+                    ToolError(code, not_begun if pending and not_begun else message)
+                )
                 self._record(call, envelope, ToolCallState.CANCELLED)
 
     def _start(self) -> list[asyncio.Task[None]]:
@@ -236,39 +239,42 @@ class StepCalls:
     async def _mark_running(self, call: _Call) -> None:
         """Store that a call which had to wait may now be running, before it is."""
         at = now_ms()
-        self._running(call)
-        row_id = call.record.id
+        record = replace(call.record, state=move(call.record.state, ToolCallState.RUNNING))
 
         def store(uow: UnitOfWork) -> None:
-            uow.tool_calls.update(row_id, state=ToolCallState.RUNNING.value, started_at=at)
+            uow.tool_calls.update(record.id, state=record.state.value, started_at=at)
 
         await self._run.journal.record(statements=store, durable=self._may_change(call.block))
+        call.record = record
 
     def _wait(self, call: _Call, question: HumanQuestion | None) -> None:
         """Store and publish that a call waits for a person; with its question, unless that is there."""
-        run, row_id = self._run, call.record.id
+        run = self._run
         call.waiting = True
-        call.record = replace(call.record, state=move(call.record.state, ToolCallState.WAITING))
+        call.record = record = replace(call.record, state=move(call.record.state, ToolCallState.WAITING))
         asked = None
         if question is not None:
-            asked = asked_row(
-                run.scope.session_id, run.scope.run_id, run.scope.agent_path, call.block.id, question
-            )
-            data = {"interaction_id": asked.id, "call_id": call.block.id, "kind": asked.kind}
-            run.journal.audit("interaction.requested", {**data, "request": redacted(asked.request)})
+            asked = asked_row(run.scope, call.block.id, question)
+            run.journal.audit("interaction.requested", asked_data(asked))
 
         def store(uow: UnitOfWork) -> None:
             if asked is not None:
                 uow.interactions.add(asked)
-            uow.tool_calls.update(row_id, state=ToolCallState.WAITING.value)
+            uow.tool_calls.update(record.id, state=record.state.value)
 
         events = () if asked is None else (requested_event(asked),)
         run.journal.record(*events, *self._closing(), statements=store, durable=True, kept=True)
 
     async def _context(self, call: _Call, span: Span) -> ToolCallContext:
         run, block = self._run, call.block
+        definition = self._service.find(block.name, run.plan.extra_tools)
         call.ports = CallPorts(
-            run, self._services, block.id, span, given=run.controls.consents_given.pop(block.id, ())
+            run,
+            self._services,
+            block.id,
+            span,
+            given=run.controls.consents_given.pop(block.id, ()),
+            audits_itself=definition is not None and definition.audits_itself,
         )
         return ToolCallContext(
             session_id=run.scope.session_id,
@@ -285,7 +291,6 @@ class StepCalls:
             headless=run.scope.headless,
             takes_images=self._takes_images,
             step=run.meter.step,
-            span=span,
         )
 
     def _record(self, call: _Call, envelope: ToolEnvelope, state: ToolCallState) -> None:
@@ -303,14 +308,14 @@ class StepCalls:
         message = result_row(run, call.message_id, call.position, call.result, envelope)
         if call.ports is not None and call.ports.writes:
             message["details"]["wrote"] = as_details(call.ports.writes)
-        row_id, ended = call.record.id, now_ms()
-        call.record = replace(call.record, state=move(call.record.state, state))
+        ended = now_ms()
+        call.record = record = replace(call.record, state=move(call.record.state, state))
 
         def store(uow: UnitOfWork) -> None:
             uow.messages.insert(**message)
             uow.tool_calls.update(
-                row_id,
-                state=state.value,
+                record.id,
+                state=record.state.value,
                 error_code=envelope.code,
                 result_message_id=message["id"],
                 ended_at=ended,
@@ -364,7 +369,7 @@ async def wind_down(tasks: Sequence[asyncio.Task[None]]) -> None:
 def resumed_calls(
     run: RunContext, calls: CallServices, service: ToolService, *, takes_images: bool
 ) -> StepCalls | None:
-    """Return the calls of an earlier run that a run goes on with; None when there are none."""
+    """Return the calls of an earlier run that a run resumes; None when there are none."""
     asked = {block.id: block for block in newest_calls(run.history.messages)}
     rows = [one.call for one in run.plan.waiting_calls if one.call.call_id in asked]
     if not rows:

@@ -1,8 +1,7 @@
 """One model call of a run: request, pipeline, stream, and the stored answer.
 
-Owns: `message.start` to `message.end` of one message, its row, its step row, partial saves.
-Never: tool calls (`tool_calls`) or deciding what comes next (`loop`). Every started message is
-ended exactly once, also when the call fails or is cancelled.
+Owns: `message.start` to `message.end` of one message, its rows, partial saves; each start has one end, also
+after a failure. Never: tool calls (`tool_calls`), or what comes next (`loop`).
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from app.harness.run.processor import ProcessorPipeline
 from app.harness.run.run_context import RunContext
 from app.harness.run.telemetry import ModelCallRecord
 from app.ids import new_id, now_ms
-from app.messages import StopReason, ToolCallBlock, Usage
+from app.messages import StopReason, ToolCallBlock
 from app.storage.models import MessageDetails
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.dispatch.service import ToolService
@@ -59,7 +58,6 @@ class TurnOutcome:
 
     message_id: str
     stop_reason: StopReason
-    usage: Usage
     error: ProviderError | None = None
 
 
@@ -79,16 +77,12 @@ class Turn:
         self._services = services
         self._service = service
         self._router = router
-        self._catalog = router.catalog
         self._pipeline = pipeline
         self._message_id = new_id("msg")
         self._position = run.history.take_position()
         self._answer = Answer(run.history.call_ids)
         self._record = ModelCallRecord(run)
-        self._provider, self._model = (
-            run.plan.route.candidates[0].provider,
-            run.plan.route.candidates[0].model,
-        )
+        self._asked = run.plan.route.candidates[0]
         self._attempt = 1
         self._message_started = False
         self._finished = False
@@ -105,7 +99,7 @@ class Turn:
                 self._message_id,
                 self._answer.calls(),
                 self._answer.recorded,
-                takes_images=self._takes_images(Candidate(self._provider, self._model)),
+                takes_images=self._takes_images(self._asked),
             )
         return self._calls
 
@@ -163,7 +157,7 @@ class Turn:
         async with aclosing(self._router.stream(run.plan.route, build, seal=seal)) as stream:
             async for item in stream:
                 if isinstance(item, AttemptStarted):
-                    self._attempt, self._provider, self._model = item.attempt, item.provider, item.model
+                    self._attempt, self._asked = item.attempt, Candidate(item.provider, item.model)
                     self._answer.opened()
                     self._record.started(item, request)
                 elif isinstance(item, AttemptFailed):
@@ -175,14 +169,14 @@ class Turn:
                         self._relay(delta)
 
     def _takes_images(self, candidate: Candidate) -> bool:
-        return self._catalog.takes_images(candidate.provider, candidate.model)
+        return self._router.catalog.takes_images(candidate.provider, candidate.model)
 
     def _retry(self, failed: AttemptFailed) -> None:
         self._record.failed(failed.error)
         if failed.delay is None and failed.fallback_to is None:
             return  # nothing follows: the error is the call's own
         if failed.begun:
-            cost = self._catalog.cost(self._provider, self._model, self._answer.usage)
+            cost = self._router.catalog.cost(self._asked.provider, self._asked.model, self._answer.usage)
             take_back(self._run, self._message_id, self._answer, cost)
         emit_retry(self._run, failed)
 
@@ -212,8 +206,8 @@ class Turn:
             "run_id": run.scope.run_id,
             "number": run.meter.step,
             "message_id": self._message_id,
-            "provider": self._provider,
-            "model": self._model,
+            "provider": self._asked.provider,
+            "model": self._asked.model,
             "started_at": now_ms(),
         }
         run.journal.record(
@@ -229,8 +223,8 @@ class Turn:
             MessageStart(
                 run_id=self._run.scope.run_id,
                 message_id=self._message_id,
-                provider=self._provider,
-                model=self._model,
+                provider=self._asked.provider,
+                model=self._asked.model,
                 attempt=self._attempt,
             ),
             statements=lambda uow: uow.messages.put_values(**row),
@@ -306,12 +300,16 @@ class Turn:
         if not self._message_started:
             self._start_message()
         usage = self._answer.usage
-        cost = self._catalog.cost(self._provider, self._model, usage) if usage.total else None
+        cost = (
+            self._router.catalog.cost(self._asked.provider, self._asked.model, usage) if usage.total else None
+        )
         run.meter.spend(usage, cost)
         if cost is None and usage.total and run.meter.limits.cost_usd is not None:
             self._emit_unpriced(run.meter.limits.cost_usd)
         end = self._answer.message_end(self._message_id, stop_reason, cost, error)
-        generation = self._answer.generation(run.meter.step, self._provider, self._model, stop_reason, cost)
+        generation = self._answer.generation(
+            run.meter.step, self._asked.provider, self._asked.model, stop_reason, cost
+        )
         self._pipeline.after_step(run, generation)
         self._record.answered(self._answer, generation, error)
         calls = self._answer.calls()
@@ -319,15 +317,18 @@ class Turn:
             step=run.meter.step, message_id=self._message_id, stop_reason=stop_reason, tool_calls=len(calls)
         )
         details = self._answer.details(
-            self._provider, self._model, end, run.controls.request_digest, error, run.journal.sent_system
+            self._asked.provider,
+            self._asked.model,
+            end,
+            run.controls.request_digest,
+            error,
+            run.journal.sent_system,
         )
         if run.history.gate is not None:
             details["gateDigest"] = run.history.gate.digest
         row = self._row(complete=True, details=details)
-        has_calls = bool(calls)
         pending = self.pending_calls() if stop_reason == "toolUse" else None
         mark_ready = pending.mark_ready() if pending is not None else None
-
         stats = end.stats.model_dump(by_alias=True) if end.stats else {}
         if run.meter.compactor_cost is not None:
             stats["compactor_cost"] = run.meter.compactor_cost.model_dump(by_alias=True)
@@ -340,20 +341,18 @@ class Turn:
             self._store_totals(uow, stats, stop_reason)
 
         durable = pending is not None and pending.changes
-        run.journal.record(
-            end, *(() if has_calls else (closing,)), statements=store, durable=durable, kept=True
-        )
+        run.journal.record(end, *(() if calls else (closing,)), statements=store, durable=durable, kept=True)
         run.history.add_assistant(self._message_id, self._answer.blocks(), complete=stop_reason == "stop")
         if error is None and usage.total:
             run.estimate.calibrate(
                 run.meter.context_tokens,
                 usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
             )
-        return TurnOutcome(message_id=self._message_id, stop_reason=stop_reason, usage=usage, error=error)
+        return TurnOutcome(self._message_id, stop_reason, error)
 
     def _emit_unpriced(self, limit: float) -> None:
         """Say, once in a run, that a limit of cost does not hold."""
-        run, model = self._run, f"{self._provider}:{self._model}"
+        run, model = self._run, str(self._asked)
         if "usd:unpriced" in run.meter.warned:
             return
         run.meter.warned.add("usd:unpriced")
@@ -369,8 +368,8 @@ class Turn:
         uow.runs.update_step(
             run.scope.run_id,
             run.meter.step,
-            provider=self._provider,
-            model=self._model,
+            provider=self._asked.provider,
+            model=self._asked.model,
             stop_reason=stop_reason,
             request_digest=run.controls.request_digest,
             stats={

@@ -18,7 +18,7 @@ from app.harness.dsl.compiler import compile_in_thread
 from app.harness.dsl.tool_resolution import ToolCatalog
 from app.harness.projects.loaded_project import project_root
 from app.harness.projects.project_rows import check_move, move_rows
-from app.harness.projects.project_trust import ProjectTrusts, Trust, audited, granted, store_version
+from app.harness.projects.project_trust import ProjectTrusts, Trust, audited, granted, store_grant
 from app.observability import Redactor
 from app.storage.lock import DataFolderLock
 from app.storage.storage import Storage
@@ -55,7 +55,7 @@ class LocalProjects:
         return await self._with_storage(folder, always=always, actor=actor)
 
     async def withdraw(self, folder: Path, *, actor: str) -> bool:
-        """Forget that a project is trusted; tell whether it was."""
+        """Forget that a project is trusted; return whether it was."""
         root = await asyncio.to_thread(project_root, str(folder))
 
         def remove(uow: UnitOfWork) -> bool:
@@ -106,11 +106,10 @@ class LocalProjects:
 
                     def store(uow: UnitOfWork) -> None:
                         project = uow.projects.by_root(str(root))
-                        store_version(uow, compiled)
-                        uow.trust.put(row)
-                        data = {"digest": row.digest, "always": always, "root": row.root}
                         number = project.id if project is not None else None
-                        uow.audit.add_many([audited("trust.granted", row.trusted_by, number, **data)])
+                        store_grant(uow, row, compiled, number)
+                        data = {"digest": row.digest, "always": always, "root": row.root}
+                        uow.audit.add_many([audited("trust.granted", row.trusted_by, number, data)])
 
                     await storage.write(store, durable=True)
                 return Seen(root, (await trusts.judge(root, result)).trust)

@@ -7,9 +7,9 @@ one changes. Never: deciding what a rule means (`tools.authorisation`), or who m
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from app.errors import Conflict, NotFound
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
@@ -25,11 +25,13 @@ from app.tools.contract.rules import PermissionRule, RuleAction
 
 T = TypeVar("T")
 
+NO_CAUSE: Mapping[str, str] = {}
+
 MAX_RULES = 500
 """How many rules one project, or one session, may have."""
 
 MAX_KEPT = 1_000
-"""Of how many projects and sessions the rules are kept in memory."""
+"""The number of projects and sessions whose rules are kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +129,28 @@ class PermissionRules:
         await self._change(scope, self._storage.submit(store, durable=True))
 
     def put_all(
-        self, uow: UnitOfWork, scope: RuleScope, rules: Iterable[PermissionRule], actor: str, **why: Any
+        self,
+        uow: UnitOfWork,
+        scope: RuleScope,
+        rules: Iterable[PermissionRule],
+        actor: str,
+        *,
+        interaction_id: str,
     ) -> None:
-        """Store rules as part of a unit, in place of equal ones with another action.
+        """Store rules as part of a unit, in place of equal ones with another action; the answer to a
+        question made them.
 
         Call `changed` when the unit is committed."""
+        why = {"interaction_id": interaction_id}
         for rule in rules:
             found = uow.permissions.find(scope.project_id, scope.session_id, rule.permission, rule.pattern)
             row = new_row(scope, rule.permission, rule.pattern, rule.action, actor)
             if found is None:
-                self._insert(uow, scope, row, actor, **why)
+                self._insert(uow, scope, row, actor, why)
             elif found.action != rule.action:
                 uow.permissions.update(found.id, action=rule.action, created_by=actor)
                 changed = row.model_copy(update={"id": found.id})
-                uow.audit.add_many([self._audit("permission.rule_changed", changed, actor, **why)])
+                uow.audit.add_many([self._audit("permission.rule_changed", changed, actor, why)])
 
     def changed(self, scope: RuleScope) -> None:
         """Forget what is kept of a scope; a read that is under way is not kept either."""
@@ -148,7 +158,12 @@ class PermissionRules:
         self._kept.pop(scope.key, None)
 
     def _insert(
-        self, uow: UnitOfWork, scope: RuleScope, row: PermissionRuleRow, actor: str, **why: Any
+        self,
+        uow: UnitOfWork,
+        scope: RuleScope,
+        row: PermissionRuleRow,
+        actor: str,
+        why: Mapping[str, str] = NO_CAUSE,
     ) -> None:
         if uow.permissions.count(scope.project_id, scope.session_id) >= MAX_RULES:
             raise Conflict(
@@ -157,10 +172,10 @@ class PermissionRules:
                 details={"limit": MAX_RULES},
             )
         uow.permissions.add(row)
-        uow.audit.add_many([self._audit("permission.rule_added", row, actor, **why)])
+        uow.audit.add_many([self._audit("permission.rule_added", row, actor, why)])
 
     async def _change(self, scope: RuleScope, stored: asyncio.Future[T]) -> T:
-        # Also when whoever asked for the change has gone away meanwhile.
+        # Also when the caller has gone away meanwhile.
         stored.add_done_callback(lambda _: self.changed(scope))
         return await asyncio.shield(stored)
 
@@ -177,7 +192,9 @@ class PermissionRules:
                     del self._kept[next(iter(self._kept))]
         return kept
 
-    def _audit(self, event: str, row: PermissionRuleRow, actor: str, **why: Any) -> AuditEvent:
+    def _audit(
+        self, event: str, row: PermissionRuleRow, actor: str, why: Mapping[str, str] = NO_CAUSE
+    ) -> AuditEvent:
         rule = {"permission": row.permission, "pattern": row.pattern, "action": row.action}
         return AuditEvent(
             created_at=now_ms(),

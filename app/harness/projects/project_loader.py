@@ -31,6 +31,7 @@ from app.harness.projects.project_trust import (
     Trust,
     audited,
     granted,
+    store_grant,
     store_version,
 )
 from app.harness.projects.projects import ProjectRegistry
@@ -45,7 +46,7 @@ _KEPT_COLUMNS = {"id", "root", "created_at", "issues_numbered"}
 """What loading a project again does not change; its issues go on counting."""
 
 OnPromptsChanged = Callable[[str, tuple[str, ...], tuple[PromptFailure, ...]], Awaitable[None]]
-"""Told a project's id, the agents whose prompts have new texts, and the prompts that cannot be read."""
+"""Gets a project's id, the agents whose prompts have new texts, and the prompts that cannot be read."""
 
 
 class ProjectLoader:
@@ -62,7 +63,7 @@ class ProjectLoader:
         plugins: PluginCatalog | None = None,
         reloaded: Callable[[str, CompiledProject], None] | None = None,
     ) -> None:
-        """`reloaded` is told a project's id and each version of it that comes in the place of another."""
+        """`reloaded` gets a project's id and each version that replaces another."""
         self._projects = projects
         self._storage = storage
         self._catalog = catalog
@@ -74,7 +75,7 @@ class ProjectLoader:
         self._lock = asyncio.Lock()
 
     async def restore(self) -> None:
-        """Load the projects that were loaded when the daemon stopped; one that is gone is told."""
+        """Load the projects that were loaded when the daemon stopped; one that is gone is logged."""
         cursor: str | None = None
         while True:
             page = await self._storage.read(
@@ -125,11 +126,10 @@ class ProjectLoader:
                     details={"digest": newest.digest if newest is not None else None},
                 )
             row = granted(project.root, newest, always=always, actor=actor)
-            event = audited("trust.granted", actor, project.id, digest=digest, always=always)
+            event = audited("trust.granted", actor, project.id, {"digest": digest, "always": always})
 
             def store(uow: UnitOfWork) -> None:
-                store_version(uow, newest)
-                uow.trust.put(row)
+                store_grant(uow, row, newest, project.id)
                 uow.audit.add_many([event])
 
             await self._storage.write(store, durable=True)
@@ -276,7 +276,7 @@ class ProjectLoader:
             log.error("a change of project %s could not be loaded: %s", project_id, error.message)
 
     async def _reload_prompts(self, project_id: str, agents: tuple[str, ...] | None = None) -> None:
-        """Read the prompts of some agents again, of all without `agents`, and tell what is new of them."""
+        """Read the prompts of some agents again, of all without `agents`, and return what is new."""
         project = self._projects.find(project_id)
         changed: dict[str, None] = {}
         failed: dict[str, PromptFailure] = {}

@@ -53,6 +53,6 @@ def move_rows(uow: UnitOfWork, project_id: str, root: Path, actor: str) -> Moved
     uow.projects.update(project_id, root=str(root))
     uow.trust.move(before, str(root))
     data = {"from": before, "to": str(root)}
-    uow.audit.add_many([audited("project.moved", actor, project_id, **data)])
+    uow.audit.add_many([audited("project.moved", actor, project_id, data)])
     replaced = other.id if other is not None else None
     return MovedRows(row.model_copy(update={"root": str(root)}), before, replaced)

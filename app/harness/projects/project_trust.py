@@ -1,7 +1,7 @@
 """Which version of a project may act: none before an operator trusts it, then the last one that was trusted.
 
 Owns: the judgement of each compiled version, and the stored trust of a root. Never: loading projects, or
-ending what runs of one whose trust is taken away (`daemon.project_decisions`).
+ending runs of one that is no longer trusted (`daemon.project_decisions`).
 Keeps S12 of docs/security.md.
 """
 
@@ -104,9 +104,20 @@ def store_version(uow: UnitOfWork, compiled: CompiledProject) -> None:
     uow.blobs.put(compiled.digest, COMPILED_HERE, compiled.model_dump_json().encode())
 
 
-def audited(event: str, actor: str, project_id: str | None, **data: Any) -> AuditEvent:
+def store_grant(
+    uow: UnitOfWork, row: ProjectTrust, compiled: CompiledProject, project_id: str | None
+) -> None:
+    """Store that a version is trusted. Where nothing was before, sessions that began with another version go
+    on with this one: the trust in theirs was taken back."""
+    if project_id is not None and uow.trust.of_root(row.root) is None:
+        uow.sessions.forget_versions(project_id)
+    store_version(uow, compiled)
+    uow.trust.put(row)
+
+
+def audited(event: str, actor: str, project_id: str | None, data: dict[str, Any] | None = None) -> AuditEvent:
     """Return an audit row about trust; what a project would do is not repeated in it."""
-    return AuditEvent(created_at=now_ms(), event=event, actor=actor, project_id=project_id, data=data)
+    return AuditEvent(created_at=now_ms(), event=event, actor=actor, project_id=project_id, data=data or {})
 
 
 def wire_trust(trust: Trust) -> dict[str, Any]:

@@ -1,18 +1,16 @@
 """Whether a rule that an operator makes can change anything, or the project file overrules it.
 
 Owns: the comparison of a rule with those of the project file, as they are written. It is for the
-answer to whoever makes the rule: what a call may do is decided for each call (`tools.authorisation`).
+answer to the author of the rule: what a call may do is decided for each call (`tools.authorisation`).
 """
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.projects.permissions import manifest_rules
 from app.tools.authorisation.patterns import covers_everything, matches
-from app.tools.contract.rules import PermissionRule
-from app.tools.contract.subject import SubjectKind
+from app.tools.contract.rules import PermissionRule, SubjectKind
+from app.workspace.globs import text_matches
 
 _KINDS: tuple[tuple[str, SubjectKind], ...] = (
     ("shell", "command"),
@@ -30,7 +28,7 @@ def overruled_by(
     """Return the rule of the project file that leaves this one without effect for every agent.
 
     A denial there overrules whatever is weaker, and a pinned `ask` overrules `allow`. None when the
-    rule has an effect for some agent, or when it cannot be told from how the rules are written."""
+    rule has an effect for some agent, or when it cannot be seen from how the rules are written."""
     found: PermissionRule | None = None
     for agent in project.agents():
         rules = manifest_rules(project, agent)
@@ -44,7 +42,7 @@ def _overrules(rule: PermissionRule, permission: str, pattern: str, action: str)
     stronger = action != "deny" if rule.action == "deny" else rule.action == "ask" and action == "allow"
     if not stronger or (rule.action == "ask" and not rule.pinned):
         return False
-    if not (rule.permission in ("*", permission) or fnmatchcase(permission, rule.permission)):
+    if not (rule.permission in ("*", permission) or text_matches(permission, rule.permission)):
         return False
     if covers_everything(rule.pattern) or rule.pattern == pattern:
         return True

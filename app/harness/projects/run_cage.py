@@ -1,16 +1,14 @@
 """The cage that a run of an agent is held to.
 
-Owns: that what the project file names and that steers or runs is read-only in it, whatever it grants: the
-folders of plugins which lie in the project, prompts, and programs; and what of the running installation lies
-there. Never: what an agent's cage is otherwise; the project file says it.
-
-A plugin has rights of its own, and so has another agent. Whoever may write the program of the one or the
-prompt of the other has them too. Whoever may write the programs or packages of the daemon has the daemon's.
+Owns: what steers or runs stays read-only in it, whatever is granted: plugins, prompts, programs, the running
+installation, and the links that lead to them; who may write one has its rights. Never: the rest of a cage
+(the project file).
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,8 @@ from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.programs import installed_below
 
 Parts = tuple[str, ...]
+MAX_LINKS = 40
+"""How many links Linux follows on the way to a file."""
 
 
 def cage_of(project: CompiledProject, agent: CompiledAgent, root: Path) -> dict[str, Any] | None:
@@ -36,7 +36,12 @@ def cage_of(project: CompiledProject, agent: CompiledAgent, root: Path) -> dict[
     writable = [parts for parts in sorted(places) if grants.mode(parts) == "rw"]
     kept = [_held(entry, places, root) for entry in cage["fs"]]
     frozen = [{"mode": "ro", "path": "/".join(parts)} for parts in writable]
-    return cage | {"fs": [*kept, *frozen], "guarded": ["/".join(parts) for parts in writable]}
+    links = {parts for one in named for parts in _links(root, one) if grants.mode(parts) == "rw"}
+    return cage | {
+        "fs": [*kept, *frozen],
+        "guarded": ["/".join(parts) for parts in writable],
+        "guarded_links": ["/".join(parts) for parts in sorted(links.difference(writable))],
+    }
 
 
 def _packages(project: CompiledProject) -> set[str]:
@@ -53,6 +58,27 @@ def _below(root: Path, package: str) -> set[Parts]:
     return {
         Path(place).relative_to(base).parts for place, base in places if Path(place).is_relative_to(base)
     } - {()}
+
+
+def _links(root: Path, named: str) -> Iterator[Parts]:
+    """Yield the links below the root that lead to what is named: who replaces one of them puts something else
+    in its place. What lies beyond a link to a folder is not named, and stays as it is granted."""
+    written = Path(os.path.normpath(root / named))
+    if not written.is_relative_to(root):
+        return
+    base = place = Path(os.path.realpath(root))
+    steps, links = list(written.relative_to(root).parts[::-1]), 0
+    while steps and links < MAX_LINKS:
+        place = Path(os.path.normpath(place / steps.pop()))
+        try:
+            target = Path(os.readlink(place))
+        except OSError:
+            continue
+        links += 1
+        if place.is_relative_to(base) and not any(map(is_protected, place.relative_to(base).parts)):
+            yield place.relative_to(base).parts
+        place = place.parent / target.anchor
+        steps += target.parts[len(Path(target.anchor).parts) :][::-1]
 
 
 def _held(entry: dict[str, Any], folders: set[Parts], root: Path) -> dict[str, Any]:

@@ -1,53 +1,35 @@
 """What models cost and can read: the operator's table first, then the offline one.
 
-Owns: prices, context windows, and who takes images. Never: the network, and never a guess at a
-price: what is not known is None.
-The offline table takes half a second to load, so it is loaded in a thread, when the first call to
-a public provider is made; a provider on a private address has no public price.
+Owns: prices, context windows, and which models take images. Never: the network, or a guess: an unknown price
+is None. The offline table is loaded in a thread at the first call to a public provider.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from app.config import PriceSettings, ProviderSettings
+from app.harness.providers.drivers import DRIVERS
 from app.messages import Cost, Usage
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo
-import re
 
-_BLIND = re.compile(
-    r"gpt-3|gpt-4(?:-\d{4})?$|gpt-4-32k|gpt-oss|o1-(?:mini|preview)|o3-mini|claude-(?:1|2|instant)|gemini-1\.0-pro$"
-    r"|-(?:audio|realtime|transcribe|tts|search-preview)|embedding|codex-mini|gemma-?3n?[:-](?:1b|270m)"
-)
-_SEEING = re.compile(
-    r"(?:^|[/.])claude-|(?:^|/)gemini-|(?:^|/)(?:chatgpt-|gpt-)[4-9]|(?:^|/)o[134](?:-|$)|vision|-vl\b|[0-9]vl\b"
-    r"|llava|pixtral|gemma-?[3-9]|llama-?4|minicpm-v|moondream|internvl|molmo|mistral-(?:small|medium)-?3\.[1-9]"
-    r"|mistral-(?:medium|small|large)-(?:latest|25\d\d)|grok-(?:[4-9]|2-vision)|phi-?[34](?:\.5)?-(?:vision|multimodal)"
-    r"|kimi-vl|glm-4\.[15]v|step-?3"
-)
+_MILLION = 1_000_000
+_BLIND = re.compile("|".join(driver.blind for driver in DRIVERS.values() if driver.blind))
+_SEEING = re.compile("|".join(driver.seeing for driver in DRIVERS.values() if driver.seeing))
 
 
 def sees(model: str) -> bool:
     """Tell whether a model of this name is known to take images."""
     name = model.casefold()
     return _BLIND.search(name) is None and _SEEING.search(name) is not None
-
-
-_MILLION = 1_000_000
-_TABLE_NAMES = {
-    "openai": "openai",
-    "openai-responses": "openai",
-    "anthropic": "anthropic",
-    "google": "google",
-}
-"""Driver to the offline table's name of the vendor behind the driver's own address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +138,7 @@ class Catalog:
 
     def _is_public(self, provider: str) -> bool:
         settings = self._providers.get(provider)
-        if settings is None or settings.driver not in _TABLE_NAMES:
+        if settings is None or DRIVERS[settings.driver].price_vendor is None:
             return False
         return settings.base_url is None or settings.base_url.startswith("https://")
 
@@ -169,7 +151,7 @@ class Catalog:
         return self._found[key]
 
     def _look_up(self, table: DataSnapshot, settings: ProviderSettings, model: str) -> ModelInfo | None:
-        vendor = _TABLE_NAMES[settings.driver] if settings.base_url is None else None
+        vendor = DRIVERS[settings.driver].price_vendor if settings.base_url is None else None
         try:
             return table.find_provider_model(model, None, vendor, settings.base_url)[1]
         except LookupError:

@@ -115,7 +115,7 @@ _KIND_BY_STATUS: dict[int, ProviderErrorKind] = {
 }
 
 _NEVER_ABOUT_LENGTH = frozenset({401, 402, 403, 404, 429})
-"""A limit of tokens per minute is told in words close to those of a full context."""
+"""A limit of tokens per minute is worded nearly like a full context."""
 
 _KEY_SHAPES = re.compile(
     r"\b(?:sk|gsk|xai|pk)[-_][A-Za-z0-9_*\-]{8,}|\bAIza[A-Za-z0-9_\-]{16,}|(?<=Bearer )\S+"

@@ -1,8 +1,7 @@
 """One provider's HTTP connection: sends sealed bytes, reads the stream, names what went wrong.
 
-Owns: the HTTP client of one provider, its time-outs, the status check before anything is read as
-a stream, and the mapping of transport failures to `ProviderError`. Never: what the JSON means
-(adapters), repeating a call (`retry`), or changing a byte of the body.
+Owns: the HTTP client of one provider, its time-outs, the check of the status, transport failures as
+`ProviderError`. Never: what the JSON means, repeating a call, or changing a byte of it.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ MAX_ANSWER_BYTES = 128 * 1024 * 1024
 LONGEST_BEGIN_SECONDS = 60.0
 """How long a provider may take to begin an answer, unless its options say otherwise."""
 
+_KEEP_ALIVES = frozenset({"ping", "keepalive", "keep-alive", "heartbeat"})
 _DONE = b"[DONE]"
 _ERROR_BODY_LIMIT = 256 * 1024
 _DRAIN_SECONDS = 0.25
@@ -54,15 +54,20 @@ class _Begin:
     by: float
     seen: bool = False
 
+    def take(self, event: StreamEvent) -> None:
+        """Take an event. One that only keeps the connection alive begins no answer."""
+        kind = event.name or event.payload.get("type")
+        self.seen = self.seen or not isinstance(kind, str) or kind not in _KEEP_ALIVES
+
 
 class Connection:
     """The HTTP side of one configured provider. Built without I/O; the client starts with the
     first call and ends with `aclose`.
 
     `timeout_seconds` bounds the wait for the first event and each silence after it, the first one to at
-    most `LONGEST_BEGIN_SECONDS`; comments that keep a connection alive begin no answer. The options
-    `connect_timeout_seconds`, `first_byte_timeout_seconds` and `idle_timeout_seconds` set them one by
-    one, `trust_env` allows the proxies of the environment (never for this machine itself)."""
+    most `LONGEST_BEGIN_SECONDS`; comments and pings that keep a connection alive begin no answer. The
+    options `connect_timeout_seconds`, `first_byte_timeout_seconds` and `idle_timeout_seconds` set them
+    one by one, `trust_env` allows the proxies of the environment (never for this machine itself)."""
 
     def __init__(self, name: str, settings: ProviderSettings, *, default_base_url: str) -> None:
         self.name = name
@@ -108,8 +113,9 @@ class Connection:
                             await self._drain(chunks)
                             return
                         if data:  # an empty one keeps the connection alive
-                            begin.seen = True
-                            yield self._decode(event, model)
+                            decoded = self._decode(event, model)
+                            begin.take(decoded)
+                            yield decoded
             for event in splitter.finish():
                 if event.data != _DONE and _loads(event.data) is not None:
                     yield self._decode(event, model)

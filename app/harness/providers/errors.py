@@ -1,8 +1,7 @@
 """One error for everything that can go wrong between us and a model, with its class.
 
-The class (`kind`) decides: retry, fall back to the next provider, or fail the run.
-Implements the error classes of the provider design; the phrase tables live in
-`classification`.
+Owns: the class of an error (`kind`): it decides whether to retry, fall back or fail. Never: the phrases that
+it is recognised by (`classification`).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ FALLBACK: frozenset[ProviderErrorKind] = frozenset(
     {"rate_limited", "overloaded", "auth", "network", "truncated_stream", "unknown", "bad_request"}
 )
 """Kinds for which another provider of the chain may succeed. `context_length` and
-`content_refused` are about the conversation itself and are told to the run instead."""
+`content_refused` are about the conversation itself and go to the run instead."""
 
 
 class ProviderError(Exception):

@@ -1,8 +1,7 @@
-"""From a provider's events to deltas: the one loop that the event-based adapters share.
+"""From a provider's events to deltas: what the adapters of streams share.
 
-Owns: when a stream counts as complete, how long a farewell may take, and leaving the connection fit for
-the next call.
-Never: what one provider's events mean (each adapter has its `Fold`), retries, encoding.
+Owns: when a stream counts as complete, how long a farewell may take, and leaving the connection fit for the
+next call. Never: what one provider's events mean (each adapter has its `Fold`), retries, encoding.
 """
 
 from __future__ import annotations
@@ -10,30 +9,53 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
-from typing import Any, Protocol
+from typing import Any
 
 from app.harness.providers.connection import Connection, StreamEvent
 from app.harness.providers.deltas import Delta, Finished, UsageSoFar
 from app.harness.providers.errors import ProviderError
-from app.harness.providers.provider import WireRequest
+from app.harness.providers.provider import ModelRequest, WireRequest
+from app.harness.providers.wire_json import ToolNames
+from app.messages import StopReason, Usage
 
 _DRAIN_SECONDS = 0.25
 _FAREWELL_SECONDS = 15.0
 """For what follows the reason why an answer ended, when that came alone: only counts can be missing."""
 
 
-class Fold(Protocol):
-    """One answer being read. Pure: the same events always give the same deltas."""
+class Fold:
+    """One answer being read. Pure: the same events always give the same deltas.
 
-    @property
-    def complete(self) -> bool:
-        """True when no further event can change the answer."""
+    A subclass sets `stop_reason` when the provider has said why the answer ended, and `called` when the
+    answer has a tool call."""
+
+    complete = False
+    """True when no further event can change the answer; without it the stream is read to its end."""
+
+    def __init__(self, connection: Connection, request: ModelRequest) -> None:
+        self.stop_reason: StopReason | None = None
+        self.called = False
+        self._connection = connection
+        self._model = request.model
+        self._names = ToolNames(request.tools)
+        self._answering_model: str | None = None
+        self._response_id: str | None = None
 
     def take(self, event: Mapping[str, Any]) -> Iterable[Delta]:
         """Return the deltas of one event. Raises `ProviderError` for an error or a refusal."""
+        raise NotImplementedError
 
-    def finish(self) -> Finished | None:
-        """Return the end of the answer, or None while the provider has not said that it is over."""
+    def usage(self) -> Usage:
+        """Return what the provider has counted so far."""
+        raise NotImplementedError
+
+    def finish(self) -> Iterable[Delta]:
+        """Return the end of the answer, `Finished` last. Raises `truncated_stream` while the provider has
+        not said that it is over."""
+        if self.stop_reason is None:
+            raise self._connection.truncated(self._model)
+        reason = "toolUse" if self.called and self.stop_reason == "stop" else self.stop_reason
+        yield Finished(reason, self.usage(), self._answering_model, self._response_id)
 
 
 async def fold_stream(
@@ -42,21 +64,21 @@ async def fold_stream(
     """Send `wire`, yield the deltas of its answer and then `Finished`. Raises `ProviderError`."""
     async with aclosing(connection.events(wire, model=model, headers=headers)) as events:
         quiet = False
-        while (event := await next_event(events, ended=fold.finish() is not None, quiet=quiet)) is not None:
+        while (
+            event := await _next_event(events, ended=fold.stop_reason is not None, quiet=quiet)
+        ) is not None:
             quiet = True
             for delta in fold.take(event.payload):
                 quiet = quiet and isinstance(delta, UsageSoFar)
                 yield delta
             if fold.complete:
                 break
-        finished = fold.finish()
-        if finished is None:
-            raise connection.truncated(model)
-        yield finished
+        for delta in fold.finish():
+            yield delta
         await _drain(events)
 
 
-async def next_event(
+async def _next_event(
     events: AsyncGenerator[StreamEvent, None], *, ended: bool, quiet: bool
 ) -> StreamEvent | None:
     """Return the next event, or None when there is none. Raises `ProviderError`.

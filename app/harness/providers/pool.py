@@ -85,12 +85,11 @@ class ProviderPool:
     async def aclose(self) -> None:
         """Close all connections."""
         for slot in self._slots.values():
-            if slot.built.connection is not None:
-                await slot.built.connection.aclose()
+            await slot.built.connection.aclose()
         await asyncio.gather(*self._closing)
 
     def _close_if_idle(self, slot: _Slot) -> None:
-        if slot.retired and not slot.active and slot.built.connection is not None:
+        if slot.retired and not slot.active:
             task = asyncio.get_running_loop().create_task(slot.built.connection.aclose())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)

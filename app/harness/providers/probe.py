@@ -1,4 +1,4 @@
-"""One small real call that tells an operator whether a provider works.
+"""One small real call that shows whether a provider works.
 
 Owns: the question asked and the shape of the result. Never: retries; the first failure is the news.
 """
@@ -69,7 +69,7 @@ async def probe(provider: Provider, model: str) -> ProviderTestResult:
 
 
 async def some_model(provider: Provider) -> str:
-    """Return a model that the server offers, one to talk to if its name tells. Raises `ValidationFailed`
+    """Return a model that the server offers, preferably a chat model by its name. Raises `ValidationFailed`
     when none is to be found."""
     offered = await provider.models() if isinstance(provider, ListsModels) else []
     if not offered:

@@ -1,8 +1,7 @@
 """The one protocol between the harness and a model provider.
 
-A request goes through the processor pipeline, then `Provider.encode` turns it into the exact
-bytes, then `Provider.stream` sends those bytes and nothing else. Nothing is added in between:
-that is what lets an operator read what the model was sent.
+Owns: the way of a request: `encode` makes the exact bytes, `stream` sends those and nothing else. Never: a
+wire format. An operator can read what the model was sent.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ _KEPT = 32
 
 class EncodedOnce(Generic[Source]):
     """`encode` runs once for each distinct source; the last 32 are kept. Threads may share it: a call is
-    encoded on the loop while another one, of the past, is encoded anew in a thread."""
+    encoded on the loop while another one, of the past, is encoded again in a thread."""
 
     def __init__(self, encode: Callable[[Source], bytes]) -> None:
         self._encode = encode

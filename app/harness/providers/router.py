@@ -71,7 +71,7 @@ class ProviderRouter:
 
         A chain is walked without waiting; when all have failed, those that may recover are tried
         again after a pause. Once one has begun an answer that breaks off, it alone is tried again: the
-        new attempt begins the answer anew. An error about the conversation itself goes to the caller.
+        new attempt starts the answer again. An error about the conversation itself goes to the caller.
         Raises `ProviderError`. Close the iterator (or cancel its reader) to close the connection at once."""
         failures = Failures(self._retry)
         sealed: _Sealed = {}

@@ -1,8 +1,7 @@
 """Server-sent events, read from raw bytes.
 
-Owns: finding where events end in a byte stream that may be cut anywhere. Never: I/O, JSON, or
-what an event means. Work is on bytes because decoding every line costs more than everything else
-together; the caller hands `data` to a JSON decoder that takes bytes.
+Owns: finding where events end in bytes that may be cut anywhere. Never: I/O, JSON, or what an event means.
+Bytes, because decoding every line costs more than all the rest.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class ServerSentEvent:
 class EventSplitter:
     """Turns chunks of bytes into events. Lines may end in LF, CR LF or CR; comments, `id` and
     `retry` are dropped, and so are events without data. A field `error`, which the standard does not
-    know, is the data of an event of that name: so older servers of llama.cpp tell a failure."""
+    know, is the data of an event of that name: so older servers of llama.cpp report a failure."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []

@@ -1,8 +1,7 @@
 """JSON as it goes to and comes from model providers: bytes out, tool names and arguments in.
 
-Owns: encoding that cannot fail on odd text, the mapping between kaged's tool names and those on
-the wire, and the reading of tool arguments. Never: the shape of one provider's request.
-Proved by `tests/harness/providers/test_wire_json.py`.
+Owns: encoding that cannot fail on odd text, tool names on the wire, reading arguments. Never: the shape of
+one provider's request.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ from app.ids import is_id
 MAX_LINE = 2_000
 MAX_TEXT = 50_000
 MAX_CHARACTERS = 100_000
-"""Of all texts of one answer together: the model reads them."""
+"""The limit for all texts of one answer together: the model reads them."""
 
 MAX_UNKNOWN = 20
-"""How many names that were not asked for are told."""
+"""How many names that were not asked for are reported."""
 
 _LARGEST = 1e15
 
@@ -95,7 +95,7 @@ def checked_form(request: dict[str, Any], given: FormValues) -> dict[str, Any]:
 
 def _unknown(part: str, noun: str, given: Collection[str], known: Collection[str]) -> dict[str, str]:
     """Return what is wrong with names that were not asked for: of the first ones, because anybody can send
-    many, and each is told all that there are."""
+    many, and each is answered with all that there are."""
     unknown = islice((name for name in given if name not in known), MAX_UNKNOWN)
     problem = f"there is no such {noun}; there are {', '.join(known)}"
     return {f"{part}.{name}": problem for name in unknown}
@@ -125,7 +125,7 @@ def _wrong_choice(
 
 def _wrong_line(value: Any) -> str | None:
     if not isinstance(value, str):
-        return "must be a text"
+        return "must be a string"
     if "\n" in value or "\r" in value:
         return "must be one line"
     return None if len(value) <= MAX_LINE else f"has more than {MAX_LINE} characters"
@@ -133,7 +133,7 @@ def _wrong_line(value: Any) -> str | None:
 
 def _wrong_text(value: Any) -> str | None:
     if not isinstance(value, str):
-        return "must be a text"
+        return "must be a string"
     return None if len(value) <= MAX_TEXT else f"has more than {MAX_TEXT} characters"
 
 

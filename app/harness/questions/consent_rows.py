@@ -1,6 +1,6 @@
-"""What a question to a human and its answer look like: stored, told, and as rules. Pure.
+"""Permission requests and their answers as rows, events and rules. Pure.
 
-Owns: these shapes. Never: waiting, storing or publishing (`consent`).
+Owns: these shapes. Never: waiting, storing or publishing (`queue`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any, Literal
 from app.errors import ToolError, ValidationFailed
 from app.events.interactions import PermissionAnswered, PermissionRequested, WireRule
 from app.events.union import INLINE_BYTES
+from app.harness.run.scope import Scope
+from app.ids import new_id, now_ms
 from app.states import InteractionState
 from app.storage.models import Interaction
 from app.tools.authorisation.patterns import matches
-from app.tools.contract.rules import ConsentAnswer, ConsentRequest, PermissionRule
-from app.tools.contract.subject import SubjectKind
+from app.tools.contract.rules import ConsentAnswer, ConsentRequest, PermissionRule, SubjectKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,9 @@ class GivenAnswer:
     comment: str | None = None
 
 
-def question_of(request: ConsentRequest) -> dict[str, Any]:
-    """Return the question as it is stored; nothing of it is cut."""
-    return {
+def permission_row(scope: Scope, call_id: str, request: ConsentRequest) -> Interaction:
+    """Return the row of a new permission request; nothing of the request is cut."""
+    stored = {
         "tool": request.tool,
         "permission": request.permission,
         "subjects": list(request.subjects),
@@ -40,6 +41,21 @@ def question_of(request: ConsentRequest) -> dict[str, Any]:
         "source": request.source,
         "suggestions": [shown(rule).model_dump() for rule in request.suggestions],
     }
+    return interaction_row(scope, call_id, "permission", stored)
+
+
+def interaction_row(scope: Scope, call_id: str, kind: str, request: dict[str, Any]) -> Interaction:
+    """Return the row of what a person is asked for a call."""
+    return Interaction(
+        id=new_id("itx"),
+        session_id=scope.session_id,
+        run_id=scope.run_id,
+        agent_path=scope.agent_path,
+        tool_call_id=call_id,
+        kind=kind,
+        request=request,
+        created_at=now_ms(),
+    )
 
 
 def shown(rule: PermissionRule) -> WireRule:
@@ -47,7 +63,7 @@ def shown(rule: PermissionRule) -> WireRule:
     return WireRule(permission=rule.permission, pattern=rule.pattern, action=rule.action)
 
 
-def requested_event(row: Interaction, request: ConsentRequest) -> PermissionRequested:
+def requested_permission(row: Interaction, request: ConsentRequest) -> PermissionRequested:
     """Return the event of a new question; of very long subjects it has the beginning and the address."""
     subjects = within(request.subjects, INLINE_BYTES)
     whole = subjects == request.subjects
@@ -100,13 +116,32 @@ def answered_event(
     )
 
 
-def rejected(request: ConsentRequest, comment: str) -> ToolError:
-    """Return the refusal of a call that the operator rejected with a word to the model."""
-    return ToolError(
-        "watchdog_denied" if request.source == "watchdog" else "permission_denied",
-        f"The operator refused this, and says: {comment}",
-        detail={"needed": "the operator's consent", "reason": request.reason, "comment": comment},
+def request_of(row: Interaction) -> ConsentRequest:
+    """Return the request of a stored question, without what rules judge it by."""
+    asked = row.request
+    return ConsentRequest(
+        tool=asked["tool"],
+        permission=asked["permission"],
+        subjects=tuple(asked["subjects"]),
+        reason=asked["reason"],
+        source=asked["source"],
+        suggestions=tuple(
+            PermissionRule(one["permission"], one["pattern"], one["action"], "session")
+            for one in asked["suggestions"]
+        ),
     )
+
+
+def rejected(request: ConsentRequest, comment: str | None) -> ToolError:
+    """Return the refusal of a call that the operator rejected, with a comment for the model if there is
+    one."""
+    advice = "Find another way, or tell the operator what you need and why."
+    message = f"The operator refused this. {request.reason} {advice}"
+    detail = {"needed": "the operator's consent", "reason": request.reason}
+    if comment:
+        message, detail["comment"] = f"The operator refused this, and says: {comment}", comment
+    code = "watchdog_denied" if request.source == "watchdog" else "permission_denied"
+    return ToolError(code, message, detail=detail)
 
 
 def rules_to_store(choice: int | str | None, request: ConsentRequest) -> tuple[PermissionRule, ...]:

@@ -1,6 +1,6 @@
-"""What a question to a person looks like, stored and told. Pure: values in, values out.
+"""Questions to people as rows and events. Pure.
 
-Owns: the rows and events of questions and of their end, of every kind. Never: waiting or storing.
+Owns: the rows, events and audit rows of questions of every kind. Never: waiting or storing.
 """
 
 from __future__ import annotations
@@ -12,30 +12,28 @@ import orjson
 from app.events.interactions import InteractionAnswered, InteractionRequested
 from app.events.payload import EventPayload
 from app.events.union import INLINE_BYTES
-from app.harness.questions.consent_rows import answered_event
-from app.ids import new_id, now_ms
+from app.harness.questions.consent_rows import answered_event, interaction_row
+from app.harness.run.scope import Scope
+from app.ids import now_ms
+from app.observability import Redactor
 from app.states import InteractionState, move
-from app.storage.models import Interaction
+from app.storage.models import AuditEvent, Interaction
 from app.tools.contract.ports import HumanQuestion
+from app.tools.dispatch.redaction import redacted
 
 PERMISSION = "permission"
 AskedKind = Literal["ask", "form", "question"]
 
 
-def asked_row(
-    session_id: str, run_id: str, agent_path: str, call_id: str, question: HumanQuestion
-) -> Interaction:
+def asked_row(scope: Scope, call_id: str, question: HumanQuestion) -> Interaction:
     """Return the row of a new question of a tool call."""
-    return Interaction(
-        id=new_id("itx"),
-        session_id=session_id,
-        run_id=run_id,
-        agent_path=agent_path,
-        tool_call_id=call_id,
-        kind=question.kind,
-        request=question.request,
-        created_at=now_ms(),
-    )
+    return interaction_row(scope, call_id, question.kind, question.request)
+
+
+def asked_data(row: Interaction) -> dict[str, Any]:
+    """Return what the audit keeps of a new question."""
+    call = {"interaction_id": row.id, "call_id": row.tool_call_id, "kind": row.kind}
+    return {**call, "request": redacted(row.request)}
 
 
 def requested_event(row: Interaction) -> InteractionRequested:
@@ -85,6 +83,30 @@ def closed_values(
     if state is InteractionState.ANSWERED:
         values |= {"answer": answer, "answered_by": actor}
     return values
+
+
+def answered_audit(
+    row: Interaction, project_id: str, actor: str, answer: dict[str, Any], redactor: Redactor
+) -> AuditEvent:
+    """Return the audit row of an answer."""
+    permission, state = row.kind == PERMISSION, InteractionState.ANSWERED
+    data = {
+        "interaction_id": row.id,
+        "call_id": row.tool_call_id,
+        "kind": row.kind,
+        "state": state.value,
+        **(answer if permission else {"answer": redacted(answer)}),
+    }
+    return AuditEvent(
+        created_at=now_ms(),
+        event="permission.answered" if permission else "interaction.answered",
+        actor=actor,
+        project_id=project_id,
+        session_id=row.session_id,
+        run_id=row.run_id,
+        agent_path=row.agent_path,
+        data=redactor.data(data),
+    )
 
 
 def address_of(row: Interaction) -> str:

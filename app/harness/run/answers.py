@@ -32,7 +32,7 @@ class GivenConsent:
 
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
-    """A call of an earlier run that the next run goes on with."""
+    """A call of an earlier run that the next run resumes."""
 
     call: ToolCall
     given: tuple[GivenConsent, ...] = ()

@@ -1,7 +1,7 @@
 """Compactions that an operator asks for while the agent runs: done at the run's next boundary.
 
-Owns: what waits, and its answers. Never: the compaction (`compactor`). Who asks waits for the answer and
-may withdraw.
+Owns: what waits, and its answers. Never: the compaction (`compactor`). The caller waits for the answer
+and may withdraw.
 """
 
 from __future__ import annotations

@@ -51,12 +51,7 @@ class Journal:
 
     def emit(self, event: EventPayload) -> None:
         """Publish a transient event of the run."""
-        self.stream.emit(
-            event,
-            run_id=self._scope.run_id,
-            agent_path=self._scope.agent_path,
-            parent_tool_call_id=self._scope.parent_call_id,
-        )
+        self.stream.emit(event, origin=self._scope.origin)
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
         """Note an audit event; it is stored with the run's next write.
@@ -120,15 +115,8 @@ class Journal:
                 statements(uow)
             _store_buffers(uow, audit, blobs)
 
-        future = self.stream.record(
-            events,
-            unit,
-            run_id=self._scope.run_id or None,
-            agent_path=self._scope.agent_path,
-            parent_tool_call_id=self._scope.parent_call_id,
-            durable=durable,
-            kept=kept,
-        )
+        origin = self._scope.origin
+        future = self.stream.record(events, unit, origin=origin, durable=durable, kept=kept)
         if (audit or blobs) and not kept:
             future.add_done_callback(lambda done: self._give_back(done, audit, blobs))
         self._writes.append(future)

@@ -20,7 +20,7 @@ class Meter:
     """The counts of one run. `above` is the meter of the parent's run.
 
     `used_below` is what counts against the limits beside the run's own use, and `subagents_usage` what all
-    runs below it have used. `compactor_cost` is told with the next step. `started` is in seconds of
+    runs below it have used. `compactor_cost` is published with the next step. `started` is in seconds of
     `time.monotonic`."""
 
     limits: Limits
@@ -61,7 +61,7 @@ class Meter:
                 meter.cost_below_usd = (meter.cost_below_usd or 0.0) + cost.total
 
     def totals(self) -> dict[str, Any]:
-        """Return what the run and all below it have used until now, as `run.ended` tells it."""
+        """Return what the run and all below it have used until now, as `run.ended` has it."""
         costs = [cost for cost in (self.cost_usd, self.subagents_cost_usd) if cost is not None]
         return {
             "total_usage": self.usage + self.subagents_usage,

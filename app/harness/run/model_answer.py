@@ -27,7 +27,7 @@ from app.states import ToolCallState
 from app.storage.models import MessageDetails
 
 MAX_NAME_CHARACTERS = 200
-"""Of a tool's name and of the ids that a model gives: they stand in rows, events and later requests."""
+"""The limit for a tool's name and for the ids that a model gives: rows, events and requests have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Answer:
         self._stale = self._last is not None
 
     def forget(self) -> None:
-        """Forget the pieces that arrived: another attempt begins the answer anew."""
+        """Forget the pieces that arrived: another attempt starts the answer again."""
         self._assembler = BlockAssembler()
         self.characters, self.stop_reason = 0, "stop"
         self._first = self._last = self._response_id = None

@@ -35,7 +35,7 @@ class Plan:
 
     `prepare` makes `system` ready, once, before the first step. `remind` gives the reminder of open tasks.
     `files_noted` waits until the state of the project's files is noted. `waiting_calls` are calls of an
-    earlier run that this run goes on with."""
+    earlier run that this run resumes."""
 
     route: Route
     system: Callable[[], tuple[SystemBlock, ...]]

@@ -1,15 +1,13 @@
 """The processors and their pipeline: who may look at, change or stop a model call before it leaves.
 
-Processors run in a fixed order on the request that is about to be encoded. What the last one
-returns is what the provider receives: nothing is added afterwards, and the audit keeps the
-digest of the very bytes.
+Owns: the fixed order, and that what the last one returns is what is sent, byte for byte. Never: what a
+processor does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from app.harness.providers.provider import ModelRequest, WireRequest
 from app.harness.run.run_context import RunContext
@@ -39,11 +37,12 @@ class Generation:
     tool_calls: tuple[str, ...]
 
 
-class Processor(Protocol):
-    """One stage. Every method may be called from the event loop and must not block."""
+class Processor:
+    """One stage, which lets everything pass. Its methods are called on the event loop and must not block."""
 
     def before_step(self, run: RunContext, step: int, request: ModelRequest) -> ModelRequest:
         """Return the request to go on with; raise `PolicyViolation` to stop the run."""
+        return request
 
     def on_sealed(
         self, run: RunContext, step: int, provider: str, request: ModelRequest, wire: WireRequest

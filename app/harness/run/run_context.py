@@ -26,7 +26,7 @@ from app.tools.contract.rules import PermissionRule
 
 @dataclass(frozen=True, slots=True)
 class CheckpointRequest:
-    """Who asked for the checkpoint, and why, as the model puts it."""
+    """A request for a checkpoint: its agent, and the reason in the words of the model."""
 
     agent_path: str
     reason: str | None

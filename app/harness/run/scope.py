@@ -1,4 +1,4 @@
-"""Who runs: one agent of one session, on whose behalf, and within which bounds.
+"""The identity of a run: one agent of one session, its actor, and its bounds.
 
 Owns: these facts, which do not change while the run lasts. Never: what the run does.
 """
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.events.payload import Origin
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 
 
@@ -31,3 +32,8 @@ class Scope:
     headless: bool = False
     cage: Mapping[str, Any] | None = None
     parent_call_id: str | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """Where events of the run come from."""
+        return Origin(self.run_id or None, self.agent_path, self.parent_call_id)

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from app.errors import KagedError
 
 COMMAND = "command"
-"""The name of a task whose caller is told what it raised."""
+"""The name of a task whose caller gets what it raised."""
 
 log = logging.getLogger("kaged.session")
 
@@ -27,7 +27,7 @@ class Spawn(Protocol):
 
 
 def note_failure(task: asyncio.Task[Any]) -> None:
-    """Log what a task raised, unless its caller is told of it."""
+    """Log what a task raised, unless its caller gets it."""
     problem = None if task.cancelled() else task.exception()
     if problem is not None and not isinstance(problem, KagedError):
         log.error("the task `%s` failed", task.get_name(), exc_info=problem)

@@ -1,9 +1,7 @@
-"""What a run tells of itself to traces and metrics: agents, model calls, tool calls, compactions.
+"""The spans and metrics of a run: agents, model calls, tool calls, compactions.
 
-Owns: the names and attributes of spans, by OpenTelemetry's conventions for generative AI, and which
-numbers go with them. Never: how spans are sent (`observability.otel`). A child span hangs on the
-span that is handed in; `run.span` is that of the agent while it runs, and before that the one it
-was started under.
+Owns: names and attributes of spans, by OpenTelemetry's conventions for generative AI, and their numbers.
+Never: how spans are sent (`observability.otel`).
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from app.harness.providers.drivers import DRIVERS
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest
 from app.harness.providers.route import AttemptStarted
@@ -26,7 +25,7 @@ from app.storage.models import Compaction
 from app.tools.contract.call import ToolEnvelope
 
 PROVIDERS = {
-    "google": "gcp.gemini",
+    **{one.name: one.telemetry_name for one in DRIVERS.values() if one.telemetry_name is not None},
     "gemini": "gcp.gemini",
     "vertex": "gcp.vertex_ai",
     "azure": "azure.ai.openai",
@@ -34,7 +33,7 @@ PROVIDERS = {
     "mistral": "mistral_ai",
     "xai": "x_ai",
 }
-"""Names that the conventions spell otherwise; any other provider is told by its name in the config."""
+"""Names that the conventions spell otherwise; any other provider has its name in the config."""
 FINISH_REASONS = {"toolUse": "tool_calls", "stop": "stop", "length": "length"}
 _CONTENT_MESSAGES = 400
 """The newest messages of a request that are taken into content at most."""

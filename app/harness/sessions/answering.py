@@ -11,28 +11,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.events.payload import EventPayload
+from app.events.payload import EventPayload, Origin
 from app.harness.conversation.message_rows import tool_result
-from app.harness.questions.live import answered_audit
-from app.harness.questions.rows import PERMISSION, closed_values
+from app.harness.loop.run_services import RunServices
+from app.harness.questions.rows import PERMISSION, answered_audit, closed_values
 from app.harness.run.run_context import OpenStep
 from app.harness.run.tool_results import result_event
 from app.harness.sessions.open_calls import OpenCall, open_calls, result_message
-from app.harness.sessions.session_runs import SessionRuns
-from app.harness.sessions.session_services import SessionServices
+from app.harness.sessions.session_parts import SessionParts
 from app.ids import now_ms
 from app.states import InteractionState, ToolCallState, move
 from app.storage.keyed_effect import effect
 from app.storage.models import AuditEvent, Interaction, Message
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.contract.call import ToolEnvelope
-from app.tools.dispatch.redaction import redacted
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
     """An answer that fits its question. `envelope` is the result of the call, None when the call is let run
-    by the next run; `event` tells the answer, and `statements` store what comes with it in the same unit."""
+    by the next run; `event` is that of the answer, `statements` store what comes with it in the same unit."""
 
     answer: dict[str, Any]
     event: EventPayload
@@ -41,33 +39,29 @@ class CheckedAnswer:
 
 
 class Answering:
-    """The answers of one session. Callers hold its lock."""
+    """The answers of one session. Callers hold its lock. `step` gives the calls of its active run that are
+    at work now."""
 
-    def __init__(self, runs: SessionRuns, services: SessionServices) -> None:
-        self._runs = runs
+    def __init__(
+        self, parts: SessionParts, services: RunServices, step: Callable[[], OpenStep | None]
+    ) -> None:
+        self._parts = parts
         self._services = services
+        self._step = step
         self.taken_by_step = False
-        """Whether the run that asked has taken the answer, and goes on with it."""
+        """Whether the run that asked has taken the answer, and continues with it."""
 
     async def find(self, interaction_id: str) -> OpenCall | None:
         """Return the call that waits for an answer; None when none does."""
-        found = await self._open()
+        storage, session_id = self._services.storage, self._parts.id
+        found = await storage.read(lambda uow: open_calls(uow, session_id))
         return next((one for one in found if one.question and one.question.id == interaction_id), None)
-
-    async def open_questions(self) -> bool:
-        """Tell whether the session waits for any answer still."""
-        return any(one.question is not None for one in await self._open())
-
-    def can_store(self, one: OpenCall) -> bool:
-        """Tell whether the call's result has its place now: the session is at rest, or the other calls of
-        the step are still at work. A run that is just ending has to end first."""
-        return self._runs.active is None or self._step_of(one) is not None
 
     async def store(self, one: OpenCall, checked: CheckedAnswer, actor: str) -> Interaction | None:
         """Store the answer with all that comes of it; None when the question was closed meanwhile."""
         question = one.question
         assert question is not None
-        step, history = self._step_of(one), await self._runs.conversation()
+        step, history = self.step_of(one), await self._parts.conversation.load()
         place = None if step is None else step.waiting_call(one.call.call_id)
         row: Message | None = None
         events = [checked.event]
@@ -93,40 +87,34 @@ class Answering:
         closed = question.model_copy(update=values)
         kept = effect(statements, lambda done: closed if done else None)
         stored = await asyncio.shield(
-            self._runs.stream.record(
-                events, kept, run_id=question.run_id, agent_path=question.agent_path, durable=True
+            self._parts.stream.record(
+                events, kept, origin=Origin(question.run_id, question.agent_path), durable=True
             )
         )
         if not stored:
             return None
         if row is not None:
             result = tool_result(row)
-            if step is not None and self._step_of(one) is step:
+            if step is not None and self.step_of(one) is step:
                 step.take_result(row.id, result)
                 self.taken_by_step = True
             else:
                 history.answer_call(one.call.call_id, row.id, result)
         return closed
 
-    # -- inside -----------------------------------------------------------------------------
-
-    async def _open(self) -> list[OpenCall]:
-        return await self._services.runs.storage.read(lambda uow: open_calls(uow, self._runs.id))
-
-    def _step_of(self, one: OpenCall) -> OpenStep | None:
+    def step_of(self, one: OpenCall) -> OpenStep | None:
         """Return the step that the call belongs to while its other calls are at work."""
-        active = self._runs.active
-        step = None if active is None else active.context.controls.step_calls
+        step = self._step()
         waits = step is not None and step.waiting_call(one.call.call_id) is not None
         return step if waits and one.question is not None and one.question.kind != PERMISSION else None
+
+    # -- inside -----------------------------------------------------------------------------
 
     def _audit(self, one: OpenCall, checked: CheckedAnswer, actor: str) -> list[AuditEvent]:
         question, call, at = one.question, one.call, now_ms()
         assert question is not None
-        project_id, redactor = self._runs.row.project_id, self._services.runs.redactor
-        noted = answered_audit(question, project_id, actor, redactor.data(redacted(checked.answer)))
-        if question.kind == PERMISSION:
-            noted.event, noted.data = "permission.answered", {**noted.data, **noted.data.pop("answer")}
+        project_id, redactor = self._parts.record.row.project_id, self._services.redactor
+        noted = answered_audit(question, project_id, actor, checked.answer, redactor)
         if checked.envelope is None:
             return [noted]
         completed: dict[str, Any] = {

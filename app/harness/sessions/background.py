@@ -11,65 +11,43 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from app.errors import KagedError, StorageOutage, ToolError
-from app.events.payload import EventPayload
-from app.harness.conversation.inbox import Inbox
+from app.errors import StorageOutage, ToolError
+from app.events.payload import EventPayload, Origin
 from app.harness.conversation.session_rows import posted_event, put_all
 from app.harness.delegation.answers import answer_of
 from app.harness.delegation.delegations import Delegations, ended_facts
 from app.harness.delegation.hooks import Delegation
 from app.harness.delegation.rows import task_result_row
 from app.harness.loop.active_run import ActiveRun
-from app.harness.sessions.capacity import Claim
-from app.harness.sessions.session_record import SessionRecord
-from app.harness.sessions.session_services import SessionServices
-from app.harness.sessions.session_waits import SessionWaits
-from app.harness.stream.session_stream import SessionStream
+from app.harness.sessions.session_parts import SessionParts
 from app.ids import now_ms
-from app.states import SessionEvent, SessionState
 from app.storage.models import AuditEvent, Message
-from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
-from app.tools.contract.child_answer import ChildAnswer
+from app.tools.contract.ports import ChildAnswer
 
 log = logging.getLogger("kaged.delegation")
 
 ROOT_AGENT = "primary"
 
 
-class Starter(Protocol):
+class TaskSession(Protocol):
     """The session that the tasks belong to. Its runs begin and its state moves under `lock` alone."""
 
     lock: asyncio.Lock
-    stream: SessionStream
-    record: SessionRecord
-    inbox: Inbox
-    active: ActiveRun | None
-    closed: bool
     delegations: Delegations
-    waits: SessionWaits
 
-    @property
-    def id(self) -> str: ...
+    async def start_when_idle(self, row: Message) -> None: ...
 
-    @property
-    def row(self) -> SessionRow: ...
-
-    def claim(self) -> Claim: ...
-
-    def release_place(self) -> None: ...
-
-    def wait_for_capacity(self) -> None: ...
-
-    async def begin(self, message: Message | None, event: SessionEvent) -> ActiveRun: ...
+    def settle_place(self) -> None: ...
 
 
 class BackgroundTasks:
     """The background tasks of one session."""
 
-    def __init__(self, session: Starter, services: SessionServices) -> None:
+    def __init__(self, session: TaskSession, parts: SessionParts) -> None:
         self._session = session
-        self._services = services
+        self._stream = parts.stream
+        self._inbox = parts.inbox
 
     async def task_ended(
         self,
@@ -78,7 +56,7 @@ class BackgroundTasks:
         events: Sequence[EventPayload],
         store: Callable[[UnitOfWork], None],
     ) -> None:
-        """Store the end of a task, and tell the agent that started it, or the root agent when that one
+        """Store the end of a task, and notify the agent that started it, or the root agent when that one
         is over itself. After an operator's cancel nothing is started because of it."""
         session = self._session
         async with session.lock:
@@ -86,24 +64,22 @@ class BackgroundTasks:
             try:
                 await self._notify(delegation, active, events, store)
             finally:
-                if session.active is None:
-                    session.release_place()
-                session.waits.look()
+                session.settle_place()
 
     async def forward(self, rows: list[Message], *, held: bool) -> None:
-        """Tell the root agent what an agent was to be told that has ended without having read it; after an
+        """Give the root agent what another agent ended without having read; after an
         operator's cancel (`held`) nothing is started because of it."""
         session = self._session
         changes = {"agent_path": ROOT_AGENT, **({"delivery": "held"} if held else {})}
         moved = [row.model_copy(update=changes) for row in rows]
         async with session.lock:
-            await session.stream.record([], put_all(moved))
+            await self._stream.record([], put_all(moved))
             waiting = [row for row in moved if row.delivery != "held"]
-            session.inbox.restore([row for row in moved if row.delivery == "held"])
+            self._inbox.restore([row for row in moved if row.delivery == "held"])
             for row in waiting:
-                session.inbox.add(row)
+                self._inbox.add(row)
             if waiting:
-                await self.dispatch(waiting[0])
+                await self._session.start_when_idle(waiting[0])
 
     async def _notify(
         self,
@@ -128,48 +104,23 @@ class BackgroundTasks:
             uow.audit.add_many([noted])
 
         # Recorded in one turn of the loop, so that both are one unit.
-        stored = session.stream.record(
-            events,
-            unit,
-            run_id=run.scope.run_id,
-            agent_path=run.scope.agent_path,
-            parent_tool_call_id=run.scope.parent_call_id,
-            durable=True,
-            kept=True,
-        )
-        posted = session.stream.record([posted_event(row, queued=True)], agent_path=path, kept=True)
+        stored = self._stream.record(events, unit, origin=run.scope.origin, durable=True, kept=True)
+        origin = Origin(agent_path=path)
+        posted = self._stream.record([posted_event(row, queued=True)], origin=origin, kept=True)
         try:
             await asyncio.gather(stored, posted)
         except StorageOutage:  # both are stored after it; the message goes with the next one
-            session.inbox.restore([row.model_copy(update={"delivery": "held"})])
+            self._inbox.restore([row.model_copy(update={"delivery": "held"})])
             raise
         if answer is not None:
             await session.delegations.propose(delegation, active, answer)
         if listening and starter is not None:
             starter.late.append(row)
+        elif held:
+            self._inbox.restore([row])
         else:
-            if held:
-                session.inbox.restore([row])
-            else:
-                session.inbox.add(row)
-                await self.dispatch(row)
-
-    async def dispatch(self, row: Message) -> None:
-        """Start a run because of a message about a task, when the session is idle; hold its lock."""
-        session, services = self._session, self._services
-        if session.record.state is not SessionState.IDLE or session.closed or services.tasks.stopping:
-            return
-        try:
-            await services.check_runnable(session.row, None)
-            if services.capacity.try_acquire(session.claim()):
-                await session.begin(row, SessionEvent.MESSAGE_POSTED)
-                return
-            await session.record.move(SessionEvent.MESSAGE_POSTED_AT_LIMIT, reason="capacity")
-            session.wait_for_capacity()
-        except KagedError as problem:
-            log.warning(
-                "the result of a task of %s waits for the next message: %s", session.id, problem.message
-            )
+            self._inbox.add(row)
+            await session.start_when_idle(row)
 
     def _row(
         self, delegation: Delegation, active: ActiveRun, path: str

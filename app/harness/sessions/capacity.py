@@ -9,6 +9,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.storage.models import Session
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -17,6 +19,10 @@ class Claim:
     session_id: str
     project_id: str
     operator: str
+
+    @classmethod
+    def of(cls, row: Session) -> Claim:
+        return cls(row.id, row.project_id, row.created_by)
 
 
 class Capacity:

@@ -1,8 +1,7 @@
 """What operators do with compactions of a session: compact, preview, approve, edit, reject, judge.
 
-Owns: when it may be done, and the context of an agent that does not run. Never: a compaction itself
-(`compactor`). While a run is active a compaction is done at its next boundary and the answer waits for
-it; otherwise it is done at once, and nothing else begins meanwhile.
+Owns: when it may be done, and the context of an agent that does not run; during a run it waits for the next
+boundary. Never: a compaction itself (`compactor`).
 """
 
 from __future__ import annotations
@@ -10,21 +9,27 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Literal, cast
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, Protocol, cast
 
 from app.errors import Conflict, NotFound, ValidationFailed
 from app.events.compaction import CompactionDecided, CompactionFlagged
+from app.events.payload import Origin
 from app.harness.compaction.compactor import Compacted, Compactor
 from app.harness.compaction.proposals import edited, plan_of
 from app.harness.compaction.records import summary_row
-from app.harness.loop.run_factory import root_context
+from app.harness.conversation.session_rows import session_audit
+from app.harness.loop.active_run import ActiveRun
+from app.harness.loop.run_factory import RootAgent, root_context
 from app.harness.run.compaction_requests import StrategyName
 from app.harness.run.run_context import RunContext
-from app.harness.sessions.session_runs import SessionRuns
+from app.harness.sessions.session_parts import RestCompaction, SessionParts
 from app.harness.sessions.session_services import SessionServices
+from app.harness.sessions.session_waits import SessionWaits
 from app.ids import now_ms
 from app.states import CompactionState, SessionState, move
 from app.storage.models import Compaction
+from app.storage.unit_of_work import UnitOfWork
 
 BOUNDARY_SECONDS = 60.0
 """How long an answer waits for the next boundary of a run."""
@@ -35,10 +40,22 @@ WORK_SECONDS = 900.0
 Flag = Literal["good", "bad", "neutral"]
 
 
-class CompactionCommands:
-    """Those of all sessions. `find` loads a session's runs; raises `NotFound`."""
+class CompactedSession(Protocol):
+    """The session whose context is compacted."""
 
-    def __init__(self, services: SessionServices, find: Callable[[str], Awaitable[SessionRuns]]) -> None:
+    active: ActiveRun | None
+    compaction: RestCompaction
+    parts: SessionParts
+    root: RootAgent
+    waits: SessionWaits
+
+    def command(self) -> AbstractAsyncContextManager[None]: ...
+
+
+class CompactionCommands:
+    """Those of all sessions. `find` loads a session; raises `NotFound`."""
+
+    def __init__(self, services: SessionServices, find: Callable[[str], Awaitable[CompactedSession]]) -> None:
         self._services = services
         self._find = find
 
@@ -55,11 +72,11 @@ class CompactionCommands:
             done = await self._at_boundary(runs, strategy, agent_path)
             if done is not None:
                 return done
-        async with runs.lock:
+        async with runs.command():
             context = await self._at_rest(runs, agent_path, actor)
             done = await self._compact_at_rest(runs, context, strategy)
             if done.outcome == "completed":
-                runs.record.row = runs.record.row.model_copy(update={"context_overflow": False})
+                runs.parts.record.row = runs.parts.record.row.model_copy(update={"context_overflow": False})
             return done
 
     async def preview(
@@ -70,7 +87,7 @@ class CompactionCommands:
         await self._check(runs, strategy, agent_path)
         context = _live(runs, agent_path)
         if context is None:
-            async with runs.lock:
+            async with runs.command():
                 context = await self._at_rest(runs, agent_path, actor, active_too=True)
         async with asyncio.timeout(WORK_SECONDS):
             return await Compactor(context, self._services.runs.compaction).compact(
@@ -82,7 +99,7 @@ class CompactionCommands:
     async def approve(self, session_id: str, compaction_id: str, actor: str) -> Compaction:
         """Carry a proposal out. Raises `Conflict` when it is decided or out of date, or a run is active."""
         runs = await self._find(session_id)
-        async with runs.lock:
+        async with runs.command():
             proposal, context = await self._proposal(runs, compaction_id, actor)
             plan = plan_of(proposal, context)
             summary = summary_row(proposal, plan)
@@ -93,7 +110,7 @@ class CompactionCommands:
             await compactor.carry_out(proposal, plan, summary, began=time.monotonic())
             await compactor.notify_plugins(proposal, plan)
             await context.journal.settle()
-            runs.record.row = runs.record.row.model_copy(update={"context_overflow": False})
+            runs.parts.record.row = runs.parts.record.row.model_copy(update={"context_overflow": False})
             return proposal
 
     async def edit(
@@ -101,7 +118,7 @@ class CompactionCommands:
     ) -> Compaction:
         """Change which messages a proposal takes away, or its summary; it stays a proposal."""
         runs = await self._find(session_id)
-        async with runs.lock:
+        async with runs.command():
             proposal, context = await self._proposal(runs, compaction_id, actor)
             values = edited(proposal, context, ids, text)
             values["details"] = self._decide(context, proposal, "edited", actor)
@@ -114,7 +131,7 @@ class CompactionCommands:
     async def reject(self, session_id: str, compaction_id: str, actor: str) -> Compaction:
         """Leave the context as it is; the run that is resumed asks again when it has grown by a tenth."""
         runs = await self._find(session_id)
-        async with runs.lock:
+        async with runs.command():
             proposal, context = await self._proposal(runs, compaction_id, actor)
             state = move(CompactionState(proposal.state), CompactionState.REJECTED).value
             values = {"state": state, "details": self._decide(context, proposal, "rejected", actor)}
@@ -132,24 +149,21 @@ class CompactionCommands:
         found = await self.get(session_id, compaction_id)
         values = {"operator_flag": flag, "operator_notes": notes}
         data = {"compaction_id": compaction_id, "flag": flag, "notes_length": len(notes or "")}
-        row = {
-            "created_at": now_ms(),
-            "event": "compaction.flagged",
-            "actor": actor,
-            "project_id": runs.row.project_id,
-            "session_id": session_id,
-            "run_id": found.run_id,
-            "agent_path": found.agent_path,
-            "request_id": None,
-            "data": data,
-        }
+        row = session_audit(
+            runs.parts.record.row,
+            "compaction.flagged",
+            actor,
+            data,
+            run_id=found.run_id,
+            agent_path=found.agent_path,
+        )
 
-        def store(uow: Any) -> None:
+        def store(uow: UnitOfWork) -> None:
             uow.compactions.update(compaction_id, **values)
-            uow.audit.append([row])
+            uow.audit.add_many([row])
 
-        await runs.stream.record(
-            [CompactionFlagged(**data)], store, agent_path=found.agent_path, durable=True
+        await runs.parts.stream.record(
+            [CompactionFlagged(**data)], store, origin=Origin(agent_path=found.agent_path), durable=True
         )
         return found.model_copy(update=values)
 
@@ -162,9 +176,9 @@ class CompactionCommands:
 
     # -- inside -----------------------------------------------------------------------------
 
-    async def _check(self, runs: SessionRuns, strategy: StrategyName | None, agent_path: str) -> None:
-        """Refuse an agent that there is not, and a strategy that its project file does not prepare."""
-        project = await self._services.runs.projects.of_session(runs.row)
+    async def _check(self, runs: CompactedSession, strategy: StrategyName | None, agent_path: str) -> None:
+        """Refuse an unknown agent, and a strategy that its project file does not prepare."""
+        project = await self._services.runs.projects.of_session(runs.parts.record.row)
         agent = next((one for one in project.agents() if one.path == agent_path), None)
         if agent is None:
             raise NotFound(f"The project has no agent {agent_path}.")
@@ -177,7 +191,7 @@ class CompactionCommands:
             raise ValidationFailed(message, fields={"strategy": message}, reason="strategy_not_configured")
 
     async def _at_boundary(
-        self, runs: SessionRuns, strategy: StrategyName | None, agent_path: str
+        self, runs: CompactedSession, strategy: StrategyName | None, agent_path: str
     ) -> Compacted | None:
         """Have a running agent compact; None when the run has ended meanwhile."""
         active, live = runs.active, _live(runs, agent_path)
@@ -209,51 +223,48 @@ class CompactionCommands:
             f"The run came to no boundary within {BOUNDARY_SECONDS:.0f} s; nothing was compacted. "
             "Try again, or pause the run first.",
             reason="run_in_progress",
-            details={"state": runs.row.state},
+            details={"state": runs.parts.record.row.state},
         )
 
     async def _compact_at_rest(
-        self, runs: SessionRuns, context: RunContext, strategy: StrategyName | None
+        self, runs: CompactedSession, context: RunContext, strategy: StrategyName | None
     ) -> Compacted:
         """Compact while nothing else begins. A cancel and the daemon's stop do not wait for it: they have
         its deadline pass."""
         generation = context.history.generation
         try:
-            async with asyncio.timeout(WORK_SECONDS) as runs.compacting:
+            async with runs.compaction.within(WORK_SECONDS):
                 done = await Compactor(context, self._services.runs.compaction).compact(
                     "operator_manual", strategy
                 )
                 await context.journal.settle()
                 return done
         except TimeoutError:
-            stopped = runs.compaction_given_up
-            raise _given_up(stopped=stopped, changed=context.history.generation != generation) from None
-        finally:
-            runs.compacting, runs.compaction_given_up = None, False
+            changed = context.history.generation != generation
+            raise _given_up(stopped=runs.compaction.stopped, changed=changed) from None
 
     async def _at_rest(
-        self, runs: SessionRuns, agent_path: str, actor: str, *, active_too: bool = False
+        self, runs: CompactedSession, agent_path: str, actor: str, *, active_too: bool = False
     ) -> RunContext:
         """Return the context of the root agent while no run is active. The lock is held."""
         self._services.tasks.refuse_when_stopping()
-        if runs.closed:
-            raise NotFound(f"There is no session {runs.id}.")
-        if runs.record.state is SessionState.ARCHIVED:
-            raise runs.record.illegal("compact")
+        if runs.parts.record.state is SessionState.ARCHIVED:
+            raise runs.parts.record.illegal("compact")
         if agent_path != "primary":
             raise _not_running(agent_path)
         if runs.active is not None and not active_too:
             raise Conflict(
                 "A run is active: decide on proposals and compact while the session is paused or idle.",
                 reason="run_in_progress",
-                details={"state": runs.row.state},
+                details={"state": runs.parts.record.row.state},
             )
-        return await root_context(self._services.runs, runs, run_id="", actor=actor)
+        row = runs.parts.record.row
+        return await root_context(self._services.runs, runs.root, row, run_id="", actor=actor)
 
     async def _proposal(
-        self, runs: SessionRuns, compaction_id: str, actor: str
+        self, runs: CompactedSession, compaction_id: str, actor: str
     ) -> tuple[Compaction, RunContext]:
-        found = await self.get(runs.id, compaction_id)
+        found = await self.get(runs.parts.id, compaction_id)
         if found.state != "proposed":
             raise Conflict(
                 f"This compaction is {found.state}; there is nothing to decide.",
@@ -284,7 +295,7 @@ class CompactionCommands:
         return proposal.details
 
 
-def _live(runs: SessionRuns, agent_path: str) -> RunContext | None:
+def _live(runs: CompactedSession, agent_path: str) -> RunContext | None:
     """Return the context of a running agent: the root's, or one below it."""
     if runs.active is None:
         return None
@@ -304,12 +315,12 @@ def _given_up(*, stopped: bool, changed: bool = False) -> Conflict:
     )
 
 
-def _asks(runs: SessionRuns) -> Conflict:
+def _asks(runs: CompactedSession) -> Conflict:
     return Conflict(
         "The run waits in the middle of a step for an answer or a place; nothing was compacted. Answer its "
         "questions or cancel it, then try again.",
         reason="run_in_progress",
-        details={"state": runs.row.state, "state_reason": runs.row.state_reason},
+        details={"state": runs.parts.record.row.state, "state_reason": runs.parts.record.row.state_reason},
     )
 
 

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.errors import Conflict, NotFound, ToolError
+from app.events.payload import Origin
 from app.events.union import ToolProgress
+from app.harness.conversation.session_rows import session_audit
 from app.harness.dsl.compiled import CompiledAgent, CompiledProject
 from app.harness.hooks.agent_plugins import Caller
 from app.harness.loop.run_factory import extra_tools
@@ -27,8 +29,7 @@ from app.storage.models import AuditEvent, ToolCall
 from app.storage.unit_of_work import UnitOfWork
 from app.tools.agents.definition import agent_tool_name
 from app.tools.contract.call import ToolCallContext, ToolEnvelope
-from app.tools.contract.child_answer import ChildAnswer
-from app.tools.contract.ports import ChildTask, FileWrite, HumanQuestion, TodoItem
+from app.tools.contract.ports import ChildAnswer, ChildTask, FileWrite, HumanQuestion, TodoItem
 from app.tools.contract.rules import ConsentAnswer, ConsentRequest
 
 
@@ -50,21 +51,12 @@ class _Ports:
     async def progress(self, text: str) -> None:
         self._session.stream.emit(
             ToolProgress(tool_call_id=self._call_id, text=self._redactor.known(text)),
-            agent_path=self._agent_path,
+            origin=Origin(agent_path=self._agent_path),
         )
 
     def audit(self, event: str, data: dict[str, Any]) -> None:
-        self.rows.append(
-            AuditEvent(
-                created_at=now_ms(),
-                event=event,
-                actor=self._actor,
-                project_id=self._session.row.project_id,
-                session_id=self._session.id,
-                agent_path=self._agent_path,
-                data=self._redactor.data(data),
-            )
-        )
+        row, redacted = self._session.row, self._redactor.data(data)
+        self.rows.append(session_audit(row, event, self._actor, redacted, agent_path=self._agent_path))
 
     async def consent(self, request: ConsentRequest) -> ConsentAnswer:
         """The operator who makes a call consents to it, this once."""
@@ -122,14 +114,12 @@ async def _agent(
     return project, agent
 
 
-def _running(
-    session_id: str, agent_path: str, call_id: str, name: str, params: Mapping[str, Any]
-) -> ToolCall:
+def _running(context: ToolCallContext, name: str, params: Mapping[str, Any]) -> ToolCall:
     return ToolCall(
-        id=call_id,
-        session_id=session_id,
-        agent_path=agent_path,
-        call_id=call_id,
+        id=context.call_id,
+        session_id=context.session_id,
+        agent_path=context.agent_path,
+        call_id=context.call_id,
         name=name,
         arguments=dict(params),
         state=ToolCallState.RUNNING.value,
@@ -166,10 +156,10 @@ async def call_directly(
         scratch_dir=services.runs.scratch_root / session.id,
         ports=ports,
         rules=declared_rules(project, agent)
-        + await services.runs.consents.rules.applying_to(session.row.project_id, session.id),
+        + await services.runs.questions.rules.applying_to(session.row.project_id, session.id),
         headless=not consents,
     )
-    row = _running(session.id, agent_path, call_id, name, params)
+    row = _running(context, name, params)
     state, envelope = ToolCallState.CANCELLED, None
     try:
         # A client that leaves while the row is written cancels the call, too: its end is stored behind it.

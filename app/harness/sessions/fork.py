@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from app.harness.conversation.session_rows import session_audit
 from app.harness.sessions.history_at import conversation_at
 from app.harness.sessions.open_calls import open_calls, unanswered_results
 from app.harness.sessions.point import ROOT_AGENT, point_at
 from app.ids import new_id, now_ms
-from app.storage.models import AuditEvent, Message, PromptEdit
+from app.storage.models import Message, PromptEdit
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
 
@@ -68,14 +69,8 @@ def storing(
         for place, row in enumerate(rows, start=1)
     ]
     kept = [row.model_copy(update={"id": new_id("ped"), "session_id": session.id}) for row in edits]
-    audit = AuditEvent(
-        created_at=now_ms(),
-        event="session.forked",
-        actor=session.created_by,
-        project_id=session.project_id,
-        session_id=session.id,
-        data={"from_session": source_id, "message_id": message_id, "messages": len(copies)},
-    )
+    data = {"from_session": source_id, "message_id": message_id, "messages": len(copies)}
+    audit = session_audit(session, "session.forked", session.created_by, data)
 
     def statements(uow: UnitOfWork) -> None:
         uow.sessions.add(session)

@@ -6,8 +6,11 @@ changing anything.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+import orjson
 
 from app.errors import NotFound
 from app.harness.dsl.compiled import CompiledProject
@@ -15,11 +18,47 @@ from app.harness.dsl.workflow_view import prompt_of
 from app.harness.projects.prompts.session_prompts import as_prompt
 from app.harness.sessions.history_at import conversation_at
 from app.harness.sessions.point import Point, point_at
-from app.harness.sessions.sent_prompts import SentPrompt, sent_prompts
 from app.harness.sessions.session_services import SessionServices
+from app.messages import SystemBlock
 from app.storage.models import Checkpoint, Message, PromptEdit, Worktree
 from app.storage.models import Session as SessionRow
 from app.storage.unit_of_work import UnitOfWork
+
+
+@dataclass(frozen=True, slots=True)
+class SentPrompt:
+    """The system prompt of an agent's last answer. `blocks` are its parts in order; none when they are not
+    kept any more."""
+
+    agent_path: str
+    digest: str
+    message_id: str
+    run_id: str | None
+    created_at: int
+    blocks: tuple[SystemBlock, ...]
+
+
+def sent_prompts(
+    uow: UnitOfWork, session_id: str, agent_paths: Iterable[str], position: int | None = None
+) -> dict[str, SentPrompt]:
+    """Return, by agent, what it was last sent (up to a position when given)."""
+    found = {}
+    for agent_path in agent_paths:
+        row = uow.messages.last_answer(session_id, agent_path, position)
+        digest = row.details.get("systemDigest") if row is not None else None
+        if row is None or digest is None:
+            continue
+        blob = uow.blobs.get(digest)
+        content = [] if blob is None else orjson.loads(blob.content)
+        found[agent_path] = SentPrompt(
+            agent_path,
+            digest,
+            row.id,
+            row.run_id,
+            row.created_at,
+            tuple(SystemBlock.model_validate(block) for block in content),
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from app.errors import ToolError
 from app.events.payload import EventPayload
@@ -42,7 +42,7 @@ class OpenCall:
 
 @dataclass(slots=True)
 class Closing:
-    """The end of open calls: what is told, and what is stored in the same unit."""
+    """The end of open calls: the events, and what is stored in the same unit."""
 
     events: list[EventPayload] = field(default_factory=list)
     rows: list[Message] = field(default_factory=list)
@@ -108,25 +108,15 @@ def unanswered_results(calls: Sequence[OpenCall], rows: Sequence[Message]) -> li
     return [result_message(one.call, last + n, envelope) for n, one in enumerate(calls, 1)]
 
 
-class Asked(Protocol):
-    """A session whose root agent may have asked people."""
-
-    @property
-    def id(self) -> str: ...
-
-    async def conversation(self) -> History: ...
-
-
 async def close_open_calls(
-    session: Asked, storage: Storage, text: str, *, only_unanswered: bool = False
+    storage: Storage, session_id: str, history: History, text: str, *, only_unanswered: bool = False
 ) -> Closing:
     """Return the end of a session's open calls, empty when there are none; hold its lock.
 
     With `only_unanswered` those stay that wait for the next run alone."""
-    history = await session.conversation()
     if not history.waiting:
         return Closing()
-    found = await storage.read(lambda uow: open_calls(uow, session.id))
+    found = await storage.read(lambda uow: open_calls(uow, session_id))
     if only_unanswered:
         found = [one for one in found if one.question is not None]
     return closing_of(found, history.take_position(len(found)), text) if found else Closing()

@@ -1,8 +1,7 @@
 """A point in a session's conversation, and what came after it.
 
-Owns: which message a cursor stands for, and the order in time of messages, child runs, compactions
-and rollbacks. Never: changing a row. Positions tell the order of messages, not the clock: a message
-that waited was written long before it entered the conversation.
+Owns: the message that a cursor stands for, and the order of messages, child runs, compactions and rollbacks.
+Never: changing a row. Positions order messages, not the clock.
 """
 
 from __future__ import annotations

@@ -1,30 +1,44 @@
 """What operators do with messages that wait: change their text, or take them away.
 
-Owns: that a message is changed or removed only while it waits, whoever drains the queue at that moment, and
+Owns: that a message is changed or removed only while it waits, also while the queue is drained, and
 that one which was stored gets into its session once. Never: the order in which messages are run (`inbox`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
 
 from app.errors import Conflict, KagedError, NotFound, ValidationFailed
 from app.events.payload import EventPayload
 from app.events.sessions import MessageEdited, MessageRemoved
 from app.events.union import SessionUpdated, head_of, message_address
 from app.harness.conversation.session_rows import posted_event
-from app.harness.sessions.session_runs import SessionRuns
+from app.harness.sessions.session_parts import SessionParts
 from app.harness.sessions.session_services import SessionServices
+from app.harness.sessions.session_waits import SessionWaits
 from app.states import SessionEvent, SessionState
 from app.storage.models import Message
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
 
 
-class QueuedMessages:
-    """Those of all sessions. `find` loads a session's runs, raises `NotFound`."""
+class QueueOwner(Protocol):
+    """The session that the messages wait in."""
 
-    def __init__(self, services: SessionServices, find: Callable[[str], Awaitable[SessionRuns]]) -> None:
+    parts: SessionParts
+    waits: SessionWaits
+
+    def command(self) -> AbstractAsyncContextManager[None]: ...
+
+    async def start_when_idle(self, row: Message) -> None: ...
+
+
+class QueuedMessages:
+    """Those of all sessions. `find` loads a session, raises `NotFound`."""
+
+    def __init__(self, services: SessionServices, find: Callable[[str], Awaitable[QueueOwner]]) -> None:
         self._services = services
         self._find = find
         self._shielded = services.tasks.shielded
@@ -44,14 +58,15 @@ class QueuedMessages:
     # -- inside -----------------------------------------------------------------------------
 
     async def _edit(self, session_id: str, message_id: str, content: str) -> Message:
-        runs = await self._find(session_id)
-        async with runs.lock:
-            row = await self._waiting(runs, message_id)
+        owner = await self._find(session_id)
+        parts = owner.parts
+        async with owner.command():
+            row = await self._waiting(parts, message_id)
             if not content.strip() and not row.details.get("attachments"):
                 raise ValidationFailed("The message is empty.", fields={"content": "write something"})
             changed = row.model_copy(update={"content": content})
             # In memory first: a run that takes it from now on takes the new text.
-            runs.inbox.replace(changed)
+            parts.inbox.replace(changed)
             head = head_of(content)
             edited = MessageEdited(
                 message_id=row.id,
@@ -59,49 +74,48 @@ class QueuedMessages:
                 content_ref=None if head is None else message_address(session_id, row.id),
             )
             try:
-                await runs.stream.record(
+                await parts.stream.record(
                     [edited], lambda uow: uow.messages.update(row.id, content=content), durable=True
                 )
             except KagedError:
-                runs.inbox.replace(row)
+                parts.inbox.replace(row)
                 raise
             return changed
 
     async def _remove(self, session_id: str, message_id: str) -> None:
-        runs = await self._find(session_id)
-        async with runs.lock:
-            row = await self._waiting(runs, message_id)
-            runs.inbox.remove({row.id})
+        owner = await self._find(session_id)
+        parts = owner.parts
+        async with owner.command():
+            row = await self._waiting(parts, message_id)
+            parts.inbox.remove({row.id})
             events: list[EventPayload] = [MessageRemoved(message_id=row.id)]
 
             def statements(uow: UnitOfWork) -> None:
                 uow.messages.remove_waiting(row.id)
 
-            queued = runs.record.state is SessionState.QUEUED and not runs.waits.keeps_run
+            queued = parts.record.state is SessionState.QUEUED and not owner.waits.keeps_run
             try:
-                if queued and runs.inbox.next() is None:
-                    await runs.record.move(
+                if queued and parts.inbox.next() is None:
+                    await parts.record.move(
                         SessionEvent.CANCEL,
                         reason="cancelled",
                         events=events,
                         statements=statements,
                         durable=True,
                     )
-                    self._services.capacity.withdraw(runs.id)
+                    self._services.capacity.withdraw(parts.id)
                 else:
-                    await runs.stream.record(events, statements, durable=True)
+                    await parts.stream.record(events, statements, durable=True)
             except KagedError:
-                runs.inbox.put_back(row)
+                parts.inbox.put_back(row)
                 raise
 
-    async def _waiting(self, runs: SessionRuns, message_id: str) -> Message:
-        if runs.closed:
-            raise NotFound(f"There is no session {runs.id}.")
-        row = runs.inbox.find(message_id)
+    async def _waiting(self, parts: SessionParts, message_id: str) -> Message:
+        row = parts.inbox.find(message_id)
         if row is not None and row.role == "operator":
             return row
         stored = await self._services.runs.storage.read(lambda uow: uow.messages.get(message_id))
-        if stored is None or stored.session_id != runs.id:
+        if stored is None or stored.session_id != parts.id:
             raise NotFound(f"The session has no message {message_id}.")
         why = "is in the conversation already" if row is None else "is not an operator's"
         raise Conflict(
@@ -111,20 +125,19 @@ class QueuedMessages:
         )
 
 
-async def dispatch(storage: Storage, runs: SessionRuns, message_id: str) -> None:
+async def dispatch(storage: Storage, owner: QueueOwner, message_id: str) -> None:
     """Let a session have a waiting message, and the issue that it is bound to; run it when it is idle."""
-    async with runs.lock:
-        if runs.closed:
-            return
+    parts = owner.parts
+    async with owner.command():
         session, waiting = await storage.read(
-            lambda uow: (uow.sessions.get(runs.id), uow.messages.queued(runs.id))
+            lambda uow: (uow.sessions.get(parts.id), uow.messages.queued(parts.id))
         )
         row = next((row for row in waiting if row.id == message_id), None)
         if session is None or row is None:
             return
-        runs.record.row = runs.row.model_copy(update={"issue_number": session.issue_number})
-        if row.id not in runs.inbox:
-            runs.inbox.add(row)
+        parts.record.row = parts.record.row.model_copy(update={"issue_number": session.issue_number})
+        if row.id not in parts.inbox:
+            parts.inbox.add(row)
         updated = SessionUpdated(title=session.title, issue_number=session.issue_number)
-        await runs.stream.record([updated, posted_event(row, queued=True)])
-        await runs.tasks.dispatch(row)
+        await parts.stream.record([updated, posted_event(row, queued=True)])
+        await owner.start_when_idle(row)

@@ -1,9 +1,7 @@
 """Start-up after a crash: everything that was under way is ended, answered and reported.
 
-Owns: what row 14 of the decisions asks for: runs become interrupted, every unfinished call gets
-an error result, every open message is closed, and the session pauses with a checkpoint that one
-resume goes on from. A call of the root agent that a person was asked about goes on waiting for the
-answer. One unit of work per session, so that a crash in here changes nothing.
+Owns: interrupted runs, a result for every open call (but one that a person was asked about), the end of every
+open message, a checkpoint to resume from; one unit per session. Never: going on with a run.
 """
 
 from __future__ import annotations
@@ -14,23 +12,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.errors import ToolError
-from app.events.payload import EventPayload
+from app.events.payload import EventPayload, Origin
 from app.events.union import (
     ROOT_AGENT,
-    CheckpointCreated,
     MessageEnd,
-    MessageToolResult,
     RunEnded,
     SessionStateChanged,
     StepEnded,
 )
-from app.harness.conversation.session_rows import checkpoint_event, posted_event
+from app.harness.conversation.message_rows import tool_result
+from app.harness.conversation.session_rows import (
+    checkpoint_event,
+    checkpoint_of,
+    posted_event,
+    session_audit,
+)
 from app.harness.delegation.rows import TASK_RESULT, task_result_row
 from app.harness.loop.loop import INTERACTION
 from app.harness.questions.rows import closed_event
 from app.harness.run.answers import consents_of
+from app.harness.run.tool_results import result_event
+from app.harness.sessions.open_calls import result_message
 from app.harness.stream.event_hub import EventHub
-from app.ids import new_id, now_ms
+from app.ids import now_ms
 from app.messages import Usage
 from app.states import (
     InteractionState,
@@ -43,7 +47,6 @@ from app.states import (
 )
 from app.storage.models import (
     AuditEvent,
-    Checkpoint,
     Interaction,
     Message,
     MessageDetails,
@@ -71,17 +74,16 @@ async def recover(storage: Storage, hub: EventHub) -> int:
     for row in rows:
         recovered = await storage.read(lambda uow, row=row: _Wreck(uow, row))  # type: ignore[misc]
         stream = await hub.stream(row.id)
+        closings = recovered.closings()
         # Recorded in one turn of the loop, so that all of it is one unit.
         stored = [
             stream.record(
                 closing.events,
-                recovered.store if closing is recovered.closings[-1] else None,
-                run_id=closing.run_id,
-                agent_path=closing.agent_path,
-                parent_tool_call_id=closing.parent_call_id,
+                recovered.store if closing is closings[-1] else None,
+                origin=closing.origin,
                 durable=True,
             )
-            for closing in recovered.closings
+            for closing in closings
         ]
         await asyncio.gather(*stored)
         log.warning("session %s was running when the daemon stopped; it is %s now", row.id, recovered.after)
@@ -90,7 +92,7 @@ async def recover(storage: Storage, hub: EventHub) -> int:
 
 
 async def to_wake(storage: Storage) -> list[str]:
-    """Return the idle sessions in which an agent waits to be told what became of a task in the background."""
+    """Return the idle sessions in which an agent waits for the end of a background task."""
     return await storage.read(_waiting_for_a_task)
 
 
@@ -123,12 +125,10 @@ def _waiting_for_a_task(uow: UnitOfWork) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Closing:
-    """What clients are told of one run, or of the session."""
+    """The events of one run, or of the session."""
 
     events: list[EventPayload]
-    run_id: str | None
-    agent_path: str = "primary"
-    parent_call_id: str | None = None
+    origin: Origin
 
 
 def _expire_all(uow: UnitOfWork) -> None:
@@ -161,8 +161,6 @@ class _Wreck:
             for run in uow.runs.in_states([RunState.RUNNING.value, RunState.PENDING.value])
             if run.session_id == session.id
         ]
-        roots = [run for run in self.runs if run.parent_run_id is None]
-        self.run_id = roots[-1].id if roots else None
         self.totals = uow.runs.totals([run.id for run in self.runs])
         self.messages = uow.messages.incomplete(session.id)
         self.was_running = session.state == SessionState.RUNNING.value or self._kept_its_run()
@@ -173,8 +171,6 @@ class _Wreck:
         self.kept = kept if self.was_running else []
         self.calls = [call for call in unfinished if call not in self.kept]
         self.questions = [one for one in pending if not _asked_by(one, [*self.kept, *waiting])]
-        self.reason = INTERACTION if self.kept or waiting else REASON
-        self.unanswered = {question.tool_call_id for question in self.questions}
         ids = [run.id for run in self.runs]
         left = [message.run_id for message in self.messages] + [call.run_id for call in self.calls]
         every_id = dict.fromkeys([*ids, *sorted(one for one in left if one is not None)])
@@ -187,21 +183,23 @@ class _Wreck:
         self.results = [self._result(call, position + 1 + n) for n, call in enumerate(self.calls)]
         own = [row for row in self.results if row.agent_path == "primary"]
         last = own[-1].id if own else self._last_message(uow)
-        self.checkpoint = Checkpoint(
-            id=new_id("ckp"),
-            session_id=session.id,
-            run_id=self.run_id,
-            created_at=self.at,
-            created_by="daemon",
-            reason=self.reason,
-            message_cursor=last,
+        reason = INTERACTION if self.kept or waiting else REASON
+        self.checkpoint = checkpoint_of(
+            session.id, self.run_id, reason=reason, detail=None, created_by="daemon", cursor=last
         )
-        self.after = SessionState(session.state)
-        if self.was_running:
-            self.after = move_session(self.after, SessionEvent.DAEMON_RESTARTED)
         self.task_results = [self._task_result(run) for run in self.runs if run.background]
         self.undelivered = [row.id for row in uow.messages.queued(session.id) if row.agent_path != "primary"]
-        self.closings = self._closings()
+
+    @property
+    def run_id(self) -> str | None:
+        """The run of the root agent that was under way."""
+        return next((run.id for run in reversed(self.runs) if run.parent_run_id is None), None)
+
+    @property
+    def after(self) -> SessionState:
+        """The state of the session from now on."""
+        before = SessionState(self.session.state)
+        return move_session(before, SessionEvent.DAEMON_RESTARTED) if self.was_running else before
 
     def _kept_its_run(self) -> bool:
         """Tell whether the session had given up its place, with a run that was to go on."""
@@ -215,22 +213,22 @@ class _Wreck:
         found = [one for call in calls for one in uow.interactions.of_call(call.session_id, call.call_id)]
         return [one for one in found if one.run_id == self.run_id and consents_of([one])]
 
-    def _closings(self) -> list[_Closing]:
+    def closings(self) -> list[_Closing]:
         """The frames that close what clients have seen opened: children before their parents, each in
         the order of a normal run; the session last."""
         closings = [
-            _Closing(self._events_of(run), run.id, run.agent_path, run.parent_call_id)
+            _Closing(self._events_of(run), Origin(run.id, run.agent_path, run.parent_call_id))
             for run in reversed(self.runs)
         ]
         if not self.runs:
-            closings = [_Closing(self._events_of(None), None)]
+            closings = [_Closing(self._events_of(None), Origin())]
         last: list[EventPayload] = [posted_event(row, queued=True) for row in self.task_results]
         if self.was_running:
-            last.append(self._checkpoint_created())
+            last.append(checkpoint_event(self.checkpoint))
             before, after = self.session.state, self.after.value
-            if (before, self.session.state_reason) != (after, self.reason):
-                last.append(SessionStateChanged(state=after, previous=before, reason=self.reason))
-        return [*closings, _Closing(last, self.run_id)]
+            if (before, self.session.state_reason) != (after, self.checkpoint.reason):
+                last.append(SessionStateChanged(state=after, previous=before, reason=self.checkpoint.reason))
+        return [*closings, _Closing(last, Origin(self.run_id))]
 
     def _events_of(self, run: Run | None) -> list[EventPayload]:
         """Return what closes one run; the first one's is also what belongs to none that was under way."""
@@ -247,7 +245,11 @@ class _Wreck:
         expired = InteractionState.EXPIRED
         events += [closed_event(one, expired) for one in self.questions if own(one.run_id)]
         answered = zip(self.calls, self.results, strict=True)
-        events += [self._result_event(call, row) for call, row in answered if own(call.run_id)]
+        events += [
+            result_event(row.session_id, call.message_id or "", row.id, tool_result(row), None)
+            for call, row in answered
+            if own(call.run_id)
+        ]
         events += [
             StepEnded(
                 step=step.number,
@@ -296,11 +298,15 @@ class _Wreck:
             uow.runs.update(run.id, state=state, reason=REASON, ended_at=self.at)
         for row in self.task_results:
             uow.messages.add(row)
-        for message_id in self.undelivered:  # whoever waited for it is gone: the root agent is told
+        for message_id in self.undelivered:  # its waiter is gone: the root agent gets it
             uow.messages.update(message_id, agent_path="primary")
         if self.was_running:
             uow.checkpoints.add(self.checkpoint)
-            values = {"state": self.after.value, "state_reason": self.reason, "updated_at": self.at}
+            values = {
+                "state": self.after.value,
+                "state_reason": self.checkpoint.reason,
+                "updated_at": self.at,
+            }
             uow.sessions.update(self.session.id, **values)
         uow.audit.add_many([self._audit()])
 
@@ -324,35 +330,16 @@ class _Wreck:
         return details
 
     def _open_steps(self) -> list[Step]:
-        """Steps whose end was not told: the model call was cut off, or its calls were."""
+        """Steps without an event of their end: the model call was cut off, or its calls were."""
         cut_off_calls = {(call.run_id, call.step) for call in (*self.calls, *self.kept)}
         answered = [step for step in self.answered_steps if (step.run_id, step.number) in cut_off_calls]
         return [*self.steps, *answered]
 
     def _result(self, call: ToolCall, position: int) -> Message:
         unstarted = NOT_STARTED if call.state == ToolCallState.PENDING.value else ABORTED
-        text = NOT_RUN if call.call_id in self.unanswered else unstarted
-        envelope = ToolEnvelope.of_error(ToolError("aborted", text))
-        return Message(
-            id=new_id("msg"),
-            session_id=call.session_id,
-            run_id=call.run_id,
-            agent_path=call.agent_path,
-            position=position,
-            role="tool",
-            content=envelope.model_text(),
-            details={"toolCallId": call.call_id, "toolName": call.name, "isError": True, "code": "aborted"},
-            created_at=self.at,
-        )
-
-    def _result_event(self, call: ToolCall, row: Message) -> MessageToolResult:
-        return MessageToolResult(
-            message_id=call.message_id or "",
-            tool_call_id=call.call_id,
-            name=call.name,
-            content=row.content,
-            is_error=True,
-        )
+        unanswered = any(question.tool_call_id == call.call_id for question in self.questions)
+        text = NOT_RUN if unanswered else unstarted
+        return result_message(call, position, ToolEnvelope.of_error(ToolError("aborted", text)))
 
     def _run_ended(self, run: Run) -> RunEnded:
         usage = Usage(
@@ -374,20 +361,10 @@ class _Wreck:
             duration_ms=None,
         )
 
-    def _checkpoint_created(self) -> CheckpointCreated:
-        return checkpoint_event(self.checkpoint)
-
     def _last_message(self, uow: UnitOfWork) -> str | None:
         history = uow.messages.history(self.session.id, "primary")
         return history[-1].id if history else None
 
     def _audit(self) -> AuditEvent:
-        return AuditEvent(
-            created_at=self.at,
-            event="session.recovered",
-            actor="daemon",
-            project_id=self.session.project_id,
-            session_id=self.session.id,
-            run_id=self.run_id,
-            data={"calls": len(self.calls), "messages": len(self.messages), "steps": len(self.steps)},
-        )
+        data = {"calls": len(self.calls), "messages": len(self.messages), "steps": len(self.steps)}
+        return session_audit(self.session, "session.recovered", "daemon", data, run_id=self.run_id)

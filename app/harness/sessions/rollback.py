@@ -14,15 +14,14 @@ from app.errors import Conflict, KagedError
 from app.events.payload import EventPayload
 from app.events.sessions import RollbackUndone, SessionRolledBack
 from app.harness.checkpoints.file_writes import as_details
-from app.harness.conversation.session_rows import hold_all
+from app.harness.conversation.session_rows import hold_all, session_audit
 from app.harness.questions.rows import closed_event
 from app.harness.sessions.file_rollback import FileRollback, StagedFiles, as_stored
 from app.harness.sessions.open_calls import ROLLED_BACK, closing_of
 from app.harness.sessions.restoring import FileChange, FilePlan
-from app.harness.sessions.session_runs import SessionRuns
+from app.harness.sessions.session_parts import SessionParts
 from app.harness.sessions.session_services import SessionServices
 from app.harness.sessions.superseding import Plan, find_undoable, plan_rollback, restore, roll_back
-from app.ids import now_ms
 from app.states import InteractionState, SessionEvent
 from app.storage.models import AuditEvent, Rollback
 from app.storage.unit_of_work import UnitOfWork
@@ -46,8 +45,8 @@ class RollbackWish:
 class Rollbacks:
     """The commands of one session. Callers hold its lock."""
 
-    def __init__(self, runs: SessionRuns, services: SessionServices) -> None:
-        self._runs = runs
+    def __init__(self, parts: SessionParts, services: SessionServices) -> None:
+        self._parts = parts
         self._services = services
         self._storage = services.runs.storage
 
@@ -55,7 +54,7 @@ class Rollbacks:
         """Take the conversation back, and the files when wished; the session is idle then.
 
         What waits is held. Raises `NotFound` and `Conflict`; nothing has changed then."""
-        runs = self._runs
+        parts = self._parts
         plan, file_plan = await self._planned(wish, actor)
         if file_plan is None:
             await self._supersede(plan, actor, None)
@@ -63,7 +62,7 @@ class Rollbacks:
         files = self._files()
         if wish.stage:
             return await files.stage(file_plan)
-        cursor = (await runs.conversation()).last_message_id
+        cursor = (await parts.conversation.load()).last_message_id
         kept = await files.keep_present(file_plan, cursor, actor)
         wrote = await files.restore(file_plan)
         try:
@@ -80,9 +79,9 @@ class Rollbacks:
     async def undo(self, rollback_id: str, actor: str, *, force: bool) -> Rollback:
         """Bring back what a rollback took out, with the files that it restored, as long as nothing was
         posted after it. Raises `NotFound`, or `Conflict` that says why it cannot be."""
-        runs = self._runs
-        runs.record.require(SessionEvent.ROLLBACK)
-        rollback = await self._storage.read(lambda uow: find_undoable(uow, runs.id, rollback_id))
+        parts = self._parts
+        parts.record.require(SessionEvent.ROLLBACK)
+        rollback = await self._storage.read(lambda uow: find_undoable(uow, parts.id, rollback_id))
         kept = await self._undo_files(rollback, force=force)
 
         def statements(uow: UnitOfWork) -> None:
@@ -91,27 +90,27 @@ class Rollbacks:
                 uow.rollbacks.update(rollback.id, details={**rollback.details, "files": kept})
             uow.audit.add_many([self._audit("session.rollback_undone", rollback, actor)])
 
-        await runs.record.move(
+        await parts.record.move(
             SessionEvent.ROLLBACK,
             reason="rollback_undone",
             events=[RollbackUndone(rollback_id=rollback.id, undone_by=actor)],
             statements=statements,
             durable=True,
-            context_overflow=bool(rollback.details["context_overflow"]),
+            columns={"context_overflow": bool(rollback.details["context_overflow"])},
         )
-        runs.forget_conversation()
+        parts.conversation.forget()
         return await self._storage.read(lambda uow: uow.rollbacks.get(rollback_id)) or rollback
 
     # -- inside -----------------------------------------------------------------------------
 
     async def _planned(self, wish: RollbackWish, actor: str) -> tuple[Plan, FilePlan | None]:
         """Return what it would do to the conversation, and to the files when that is wished."""
-        runs = self._runs
-        runs.record.require(SessionEvent.ROLLBACK)
+        parts = self._parts
+        parts.record.require(SessionEvent.ROLLBACK)
         plan = await self._storage.read(
             lambda uow: plan_rollback(
                 uow,
-                runs.id,
+                parts.id,
                 checkpoint_id=wish.checkpoint_id,
                 message_id=wish.message_id,
                 actor=actor,
@@ -129,8 +128,8 @@ class Rollbacks:
         return plan, file_plan
 
     async def _supersede(self, plan: Plan, actor: str, files: dict[str, Any] | None) -> None:
-        runs, rollback, row = self._runs, plan.rollback, self._runs.row
-        history = await runs.conversation()
+        parts, rollback, row = self._parts, plan.rollback, self._parts.record.row
+        history = await parts.conversation.load()
         closing = closing_of(plan.waiting, history.take_position(len(plan.waiting)), ROLLED_BACK)
         events: list[EventPayload] = [
             closed_event(question, InteractionState.CANCELLED) for question in plan.questions
@@ -146,8 +145,8 @@ class Rollbacks:
                 files=0 if files is None else len(files["wrote"]),
             )
         )
-        edited, apply_edits = await runs.edits_to_apply()
-        held = hold_all(runs.stop_what_waits())
+        edited, apply_edits = await parts.edits_to_apply(self._storage)
+        held = hold_all(parts.inbox.stop())
 
         def statements(uow: UnitOfWork) -> None:
             held(uow)
@@ -155,17 +154,17 @@ class Rollbacks:
             roll_back(uow, plan, row, files, closing)
             uow.audit.add_many([self._audit("session.rolled_back", rollback, actor)])
 
-        await runs.record.move(
+        await parts.record.move(
             SessionEvent.ROLLBACK,
             reason="rolled_back",
             events=[*edited, *events],
             statements=statements,
             durable=True,
-            context_overflow=False,
+            columns={"context_overflow": False},
         )
-        runs.forget_conversation()
+        parts.conversation.forget()
         if edited:
-            await runs.prompts.reload()
+            await parts.prompts.reload()
 
     async def _undo_files(self, rollback: Rollback, *, force: bool) -> dict[str, Any] | None:
         """Bring the files back that a rollback has restored; return what is kept of them with it."""
@@ -183,25 +182,19 @@ class Rollbacks:
         try:
             await files.restore(FilePlan(plan.target, plan.before, back, ()))
         except KagedError as problem:
-            log.error("the files of session %s stay rolled back: %s", self._runs.id, problem.message)
+            log.error("the files of session %s stay rolled back: %s", self._parts.id, problem.message)
 
     def _files(self) -> FileRollback:
-        root = self._services.runs.projects.root_of(self._runs.row.project_id)
-        return FileRollback(self._storage, self._services.notes, self._runs.id, root)
+        root = self._services.runs.projects.root_of(self._parts.record.row.project_id)
+        return FileRollback(self._storage, self._services.notes, self._parts.id, root)
 
     def _audit(self, event: str, rollback: Rollback, actor: str) -> AuditEvent:
         files = (rollback.details.get("files") or {}).get("wrote", ())
-        return AuditEvent(
-            created_at=now_ms(),
-            event=event,
-            actor=actor,
-            project_id=self._runs.row.project_id,
-            session_id=self._runs.id,
-            data={
-                "rollback_id": rollback.id,
-                "checkpoint_id": rollback.checkpoint_id,
-                "message_cursor": rollback.message_cursor,
-                "messages": rollback.details.get("messages", 0),
-                "files": [one["path"] for one in files][:100],
-            },
-        )
+        data = {
+            "rollback_id": rollback.id,
+            "checkpoint_id": rollback.checkpoint_id,
+            "message_cursor": rollback.message_cursor,
+            "messages": rollback.details.get("messages", 0),
+            "files": [one["path"] for one in files][:100],
+        }
+        return session_audit(self._parts.record.row, event, actor, data)

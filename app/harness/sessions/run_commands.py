@@ -7,13 +7,16 @@ Owns: which run that is, and whether it may be done. Never: how a run ends (`act
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
 
 from app.errors import Conflict, NotFound
 from app.harness.conversation.session_rows import Again
 from app.harness.loop.active_run import ActiveRun
-from app.harness.sessions.session_runs import SessionRuns
+from app.harness.sessions.session_parts import SessionParts
 from app.harness.sessions.session_services import SessionServices
-from app.states import RunState, SessionEvent, SessionState
+from app.harness.sessions.session_waits import SessionWaits
+from app.states import RunState, SessionState
 from app.storage.models import Message, Run
 from app.storage.unit_of_work import UnitOfWork
 
@@ -21,10 +24,24 @@ _BROKEN = ("error", "aborted")
 """Why an answer stopped that a run which is tried again does not go on from."""
 
 
+class CommandedRuns(Protocol):
+    """The runs of one session."""
+
+    active: ActiveRun | None
+    parts: SessionParts
+    waits: SessionWaits
+
+    def command(self) -> AbstractAsyncContextManager[None]: ...
+
+    def under_way(self, run_id: str) -> ActiveRun | None: ...
+
+    async def begin_at_once(self, message: Message | None, *, again: Again | None = None) -> Run: ...
+
+
 class RunCommands:
     """Those of all sessions. `find` loads a session's runs, raises `NotFound`."""
 
-    def __init__(self, services: SessionServices, find: Callable[[str], Awaitable[SessionRuns]]) -> None:
+    def __init__(self, services: SessionServices, find: Callable[[str], Awaitable[CommandedRuns]]) -> None:
         self._services = services
         self._find = find
         self._shielded = services.tasks.shielded
@@ -46,8 +63,8 @@ class RunCommands:
     async def _cancel(self, run_id: str, actor: str) -> Run:
         found = await self._get(run_id)
         runs = await self._find(found.session_id)
-        async with runs.lock:
-            active = _under_way(runs, run_id)
+        async with runs.command():
+            active = runs.under_way(run_id)
             if active is None:
                 raise Conflict(
                     f"The run is {found.state}; only a run that is under way can be cancelled.",
@@ -63,35 +80,25 @@ class RunCommands:
     async def _retry(self, run_id: str, actor: str) -> Run:
         found = await self._get(run_id)
         runs = await self._find(found.session_id)
-        async with runs.lock:
-            if runs.closed:
-                raise NotFound(f"There is no session {runs.id}.")
-            if runs.record.state is not SessionState.IDLE:
-                raise runs.record.illegal("retry")
+        async with runs.command():
+            parts = runs.parts
+            if parts.record.state is not SessionState.IDLE:
+                raise parts.record.illegal("retry")
             message, broken = await self._services.runs.storage.read(lambda uow: _tried(uow, found.id))
             again = Again(found, None if message is None else message.details.get("model"))
-            await self._services.check_runnable(runs.row, again.model)
+            await self._services.check_runnable(parts.record.row, again.model)
             if broken:
                 await self._services.runs.storage.write(
-                    lambda uow: uow.messages.supersede_ids(runs.id, broken, by=None), durable=True
+                    lambda uow: uow.messages.supersede_ids(parts.id, broken, by=None), durable=True
                 )
-                runs.forget_conversation()
-            self._services.capacity.force(runs.claim())
-            return (await runs.begin(None, SessionEvent.RESUME_WITH_WORK, again=again)).row
+                parts.conversation.forget()
+            return await runs.begin_at_once(None, again=again)
 
     async def _get(self, run_id: str) -> Run:
         found = await self._services.runs.storage.read(lambda uow: uow.runs.get(run_id))
         if found is None:
             raise NotFound(f"There is no run {run_id}.")
         return found
-
-
-def _under_way(runs: SessionRuns, run_id: str) -> ActiveRun | None:
-    """Return a run of the session that has not ended: the root agent's, or one below it."""
-    if runs.active is not None and runs.active.run_id == run_id:
-        return runs.active
-    child = runs.delegations.live.get(run_id)
-    return None if child is None else child.active
 
 
 def _tried(uow: UnitOfWork, run_id: str) -> tuple[Message | None, list[str]]:

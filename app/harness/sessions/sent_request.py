@@ -1,8 +1,7 @@
 """What one model call was sent, put together again from what is stored, and proved.
 
-Owns: reading the audit rows, prompts, tools and messages of a step, and encoding them anew. The
-bytes are the ones that were sent when their digest is the one that the audit kept of those. Never:
-guessing; where the digest differs (another provider configuration by now) the answer says so.
+Owns: reading the rows of a step and encoding them; the audit's digest proves the bytes. Never: guessing;
+a digest that differs is said so in the answer.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _ATTEMPTS = 100
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """`body` is the JSON document; `verified` tells that it is byte for byte the one that was sent,
+    """`body` is the JSON document; `verified` says that it is byte for byte the one that was sent,
     whose digest is `request_digest` (xxh3, 128 bits)."""
 
     provider: str

@@ -13,11 +13,16 @@ from typing import Any, TypeVar
 from app.errors import Conflict, KagedError, NotFound, ValidationFailed
 from app.harness.projects.permissions import RuleScope
 from app.harness.questions.checking import checked_ask, checked_form, checked_question
-from app.harness.questions.consent_rows import GivenAnswer
+from app.harness.questions.consent_rows import (
+    GivenAnswer,
+    answered_event,
+    rejected,
+    request_of,
+    rules_to_store,
+)
 from app.harness.questions.rows import PERMISSION, closed_event
 from app.harness.run.answers import Answers, FormValues
 from app.harness.sessions.answering import CheckedAnswer
-from app.harness.sessions.consenting import rules_of, stored_consent
 from app.harness.sessions.session import Session
 from app.harness.sessions.session_services import SessionServices
 from app.harness.uploads.service import UploadService
@@ -53,9 +58,7 @@ class Interactions:
         uploads: UploadService,
     ) -> None:
         self._storage = services.runs.storage
-        self._consents = services.runs.consents
         self._questions = services.runs.questions
-        self._rules = services.runs.consents.rules
         self._projects = services.runs.projects
         self._find = find
         self._shielded = services.tasks.shielded
@@ -109,37 +112,35 @@ class Interactions:
     # -- inside -----------------------------------------------------------------------------
 
     async def _answer(self, row: Interaction, given: Given, actor: str) -> Interaction | None:
-        if isinstance(given, GivenAnswer):
-            return await self._consent(row, given, actor)
+        """Give the answer to the run that waits for it; without one, store it with its session."""
         if isinstance(given, FormValues):
-            answer = checked_form(row.request, given)
-            return await self._form(row, answer, actor)
-        answer = (
-            checked_ask(row.request, given) if row.kind == "ask" else checked_question(row.request, given)
-        )
-        if self._questions.get(row.id) is not None:
-            return await self._questions.answer(row.id, answer, actor)
-        return await self._store(row, answer, actor)
+            return await self._form(row, checked_form(row.request, given), actor)
+        if isinstance(given, GivenAnswer):
+            answered = await self._questions.answer(row.session_id, row.id, given, actor)
+            return answered or await self._store_consent(row, given, actor)
+        check = checked_ask if row.kind == "ask" else checked_question
+        answer = check(row.request, given)
+        answered = await self._questions.answer(row.session_id, row.id, answer, actor)
+        return answered or await self._store(row, answer, actor)
 
-    async def _consent(self, row: Interaction, given: GivenAnswer, actor: str) -> Interaction | None:
-        answered = await self._consents.answer(row.session_id, row.id, given, actor)
-        if answered is not None:
-            return answered
+    async def _store_consent(self, row: Interaction, given: GivenAnswer, actor: str) -> Interaction | None:
         session = await self._find(row.session_id)
         scope = RuleScope(session.row.project_id, row.session_id if given.scope == "session" else None)
-        rules = rules_of(row, given)
-        stored = stored_consent(row, given, actor, rules)
-        statements = stored.statements
+        request, stored_rules = request_of(row), self._questions.rules
+        rules = rules_to_store(given.rule, request) if given.answer == "always" else ()
+        event = answered_event(row, given, actor, rules)
+        answer = event.model_dump(include={"answer", "comment", "rules"}, exclude_none=True)
+        answer |= {"scope": given.scope} if rules else {}
+        refused = given.answer == "reject"
+        envelope = ToolEnvelope.of_error(rejected(request, given.comment)) if refused else None
 
         def with_rules(uow: UnitOfWork) -> None:
-            statements(uow)
-            self._rules.put_all(uow, scope, rules, actor, interaction_id=row.id)
+            stored_rules.put_all(uow, scope, rules, actor, interaction_id=row.id)
 
-        checked = CheckedAnswer(stored.answer, stored.event, stored.envelope, with_rules)
-        answered = await session.answer(row.id, checked, actor)
+        answered = await session.answer(row.id, CheckedAnswer(answer, event, envelope, with_rules), actor)
         if answered is not None and rules:
-            self._rules.changed(scope)
-            await self._consents.apply_rules(scope, actor, row.id)
+            stored_rules.changed(scope)
+            await self._questions.apply_rules(scope, actor, row.id)
         return answered
 
     async def _form(self, row: Interaction, answer: dict[str, Any], actor: str) -> Interaction | None:

@@ -1,8 +1,7 @@
 """One live session, and the order of its commands.
 
-Owns: what each command does in each state (one lock per session). Never: beginning and ending a run
-(`session_runs`), storing a move (`session_record`) or HTTP. What a caller is told is committed
-before it is told.
+Owns: what each command does in each state, under one lock; what it answers is committed. Never: beginning and
+ending a run (`session_runs`), storing a move (`session_record`), or HTTP.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
-from app.errors import Conflict, NotFound
+from app.errors import Conflict
 from app.events.payload import EventPayload
 from app.events.union import RunQueued
-from app.harness.conversation.inbox import Inbox, message_size
+from app.harness.conversation.inbox import message_size
 from app.harness.conversation.session_rows import (
     Mode,
     PostedMessage,
@@ -33,9 +32,10 @@ from app.harness.delegation.rows import TASK_RESULT
 from app.harness.issues.binding import refuse_binding
 from app.harness.loop.active_run import ActiveRun
 from app.harness.sessions.answering import Answering, CheckedAnswer
+from app.harness.sessions.capacity import Claim
 from app.harness.sessions.file_rollback import StagedFiles
-from app.harness.sessions.open_calls import STOPPED, close_open_calls
-from app.harness.sessions.prompt_edits import PromptEditing
+from app.harness.sessions.open_calls import STOPPED, Closing, close_open_calls
+from app.harness.sessions.prompt_edits import PromptChange, PromptEditing
 from app.harness.sessions.rollback import Rollbacks, RollbackWish
 from app.harness.sessions.session_resuming import Resuming
 from app.harness.sessions.session_runs import SessionRuns
@@ -62,10 +62,10 @@ class Session:
     def __init__(self, row: SessionRow, stream: SessionStream, services: SessionServices) -> None:
         self.stream = stream
         self._runs = SessionRuns(row, stream, services)
-        self._record = self._runs.record
-        self._lock = self._runs.lock
+        self._parts = self._runs.parts
+        self._record, self._inbox = self._parts.record, self._parts.inbox
         self._services = services
-        self._resuming = Resuming(self._runs, services)
+        self._resuming = Resuming(self._runs, self._parts, services)
         self._waits = self._runs.waits
 
     @property
@@ -83,25 +83,39 @@ class Session:
         return self._record.row
 
     @property
+    def ahead(self) -> bool:
+        """True while the row in memory knows what storing has failed for."""
+        return self._record.ahead
+
+    def forget_version(self) -> None:
+        """Go on with the project's present version."""
+        self._record.forget_version()
+
+    @property
+    def working(self) -> bool:
+        """True while a run is active, also one that waits for an answer, or a task in the background."""
+        return self._runs.working
+
+    @property
     def at_rest(self) -> bool:
         """True when nothing would be lost by forgetting this object."""
-        at_work = self._runs.working or self._lock.locked() or self.stream.owes
-        return not at_work and not len(self._runs.inbox)
+        at_work = self._runs.working or self._runs.lock.locked() or self.stream.owes
+        return not at_work and not len(self._inbox)
 
     def restore(self, waiting: list[Message]) -> None:
         """Take up the messages that waited when the daemon stopped."""
-        self._runs.inbox.restore(waiting)
+        self._inbox.restore(waiting)
 
     def enqueue(self) -> None:
         """Wait for capacity; the session starts by itself when it is there."""
         self._runs.wait_for_capacity()
 
     async def wake(self) -> None:
-        """Tell the agent of an idle session what became of a task while the daemon was away."""
-        async with self._lock:
-            waiting = self._runs.inbox.next()
+        """Give the agent of an idle session the end of a task from the time the daemon was away."""
+        async with self._runs.lock:
+            waiting = self._inbox.next()
             if waiting is not None and waiting.details.get("kind") == TASK_RESULT:
-                await self._runs.tasks.dispatch(waiting)
+                await self._runs.start_when_idle(waiting)
 
     # -- commands ---------------------------------------------------------------------------
 
@@ -117,8 +131,7 @@ class Session:
         """Store a message and run it, queue it, or hand it to the running turn."""
         if model is not None:
             self._services.runs.router.resolve(model)
-        async with self._lock:
-            self._still_there()
+        async with self._runs.command():
             state, event = self._record.state, SessionEvent.MESSAGE_POSTED
             keeps_run = self._waits.keeps_run
             if keeps_run and state is SessionState.PAUSED:
@@ -131,7 +144,7 @@ class Session:
                 steer = mode == "steer" and (state is SessionState.RUNNING or keeps_run)
                 return await self._enqueue(row, event, "busy", steer=steer)
             await self._services.check_runnable(self.row, model)
-            if self._services.capacity.try_acquire(self._runs.claim()):
+            if self._services.capacity.try_acquire(Claim.of(self.row)):
 
                 def posted(begun: ActiveRun) -> PostedMessage:
                     return PostedMessage(begun.message or row, begun.row, queued=False)
@@ -145,22 +158,21 @@ class Session:
         """Stop the run and the tasks in the background, keep their partial answers; nothing that waits
         starts by itself after it. A compaction of the session at rest is given up. A run that just ends in
         a pause is not stopped any more: its pause is cancelled."""
-        gave_up = self._runs.give_up_compaction()
-        async with self._lock:
-            self._still_there()
+        gave_up = self._runs.compaction.give_up()
+        async with self._runs.command():
             tasks = self._runs.delegations.background_tasks()
             if not (tasks or gave_up) or self._record.state is not SessionState.IDLE:
                 self._record.require(SessionEvent.CANCEL)
             self._services.capacity.withdraw(self.id)
-            held = hold_all(self._runs.stop_what_waits())
+            held = hold_all(self._inbox.stop())
             active = self._runs.active
             stopped = [*([] if active is None else [active]), *(task.active for task in tasks)]
             for run in stopped:
                 run.stop("cancel", by=actor)
             await self._waits.take_back()
             if active is None and self._record.state is not SessionState.IDLE:
-                edited, apply_edits = await self._runs.edits_to_apply()
-                closed = await close_open_calls(self._runs, self._services.runs.storage, STOPPED)
+                edited, apply_edits = await self._parts.edits_to_apply(self._services.runs.storage)
+                closed = await self._close_calls()
                 await self._record.move(
                     SessionEvent.CANCEL,
                     reason="cancelled",
@@ -168,8 +180,8 @@ class Session:
                     statements=both(closed.store, both(held, apply_edits)),
                     durable=True,
                 )
-                closed.add_to(await self._runs.conversation())
-                await self._runs.prompts.reload()
+                closed.add_to(await self._parts.conversation.load())
+                await self._parts.prompts.reload()
                 self._runs.release_place()
             else:
                 await self.stream.record([], held)
@@ -183,8 +195,7 @@ class Session:
 
         A run that ends by itself first is not paused: the next one is, or it is a `Conflict`."""
         while True:
-            async with self._lock:
-                self._still_there()
+            async with self._runs.command():
                 active = self._runs.active
                 if active is None:
                     raise self._record.illegal("pause")
@@ -213,22 +224,22 @@ class Session:
     async def resume(self, checkpoint_id: str | None, actor: str) -> Run | None:
         """Go on after a pause, without the answers to open questions; None when there is nothing left to
         do."""
-        async with self._lock:
-            self._still_there()
+        async with self._runs.command():
             return await self._resuming.resume(checkpoint_id, actor)
 
     async def answer(self, interaction_id: str, checked: CheckedAnswer, actor: str) -> Interaction | None:
         """Store the answer to a question that no run waits for, and go on when it was the last one open;
         None when it is not open. When going on fails, the answer is kept for the next resume."""
         while True:
-            async with self._lock:
-                self._still_there()
-                answering = Answering(self._runs, self._services)
+            async with self._runs.command():
+                answering = Answering(self._parts, self._services.runs, self._runs.step_at_work)
                 found = await answering.find(interaction_id)
                 if found is None:
                     return None
                 active = self._runs.active
-                storable = answering.can_store(found)
+                # Its result has its place when the session is at rest, or while the other calls of the step
+                # are at work. A run that is just ending has to end first.
+                storable = active is None or answering.step_of(found) is not None
                 answered = await answering.store(found, checked, actor) if storable else None
                 if active is None:
                     await self._resuming.go_on_when_answered(actor)
@@ -241,90 +252,82 @@ class Session:
 
     async def go_on_when_answered(self, actor: str) -> None:
         """Resume a session that paused for questions which are all answered by now."""
-        async with self._lock:
+        async with self._runs.lock:
             await self._resuming.go_on_when_answered(actor)
 
     async def continue_run(self, actor: str) -> Run:
         """Let the agent go on after it stopped without having finished its answer."""
-        async with self._lock:
-            self._still_there()
+        async with self._runs.command():
             return await self._resuming.continue_run(actor)
 
     async def roll_back(self, wish: RollbackWish, actor: str) -> Rollback | StagedFiles:
         """Take out of the conversation what came after a checkpoint or a message; tasks in the background
-        are stopped, unless it is refused. With `stage` only tell what that would do to the files."""
+        are stopped, unless it is refused. With `stage` only return what that would do to the files."""
         waits = self._waits.keeps_run
         if not wish.stage and (waits or self._runs.delegations.background_tasks()):
-            async with self._lock:
-                self._still_there()
-                await Rollbacks(self._runs, self._services).check(wish, actor)
+            async with self._runs.command():
+                await Rollbacks(self._parts, self._services).check(wish, actor)
             await self._end_waiting_run(actor)
             await self._end_tasks("cancel", by=actor)
-        async with self._lock:
-            self._still_there()
-            return await Rollbacks(self._runs, self._services).go_back(wish, actor)
+        async with self._runs.command():
+            return await Rollbacks(self._parts, self._services).go_back(wish, actor)
 
     async def undo_rollback(self, rollback_id: str, actor: str, *, force: bool = False) -> Rollback:
         """Bring back what a rollback took out, as long as nothing was posted after it."""
-        async with self._lock:
-            self._still_there()
+        async with self._runs.command():
             if self._waits.keeps_run:
                 raise at_work(self._record.state, "undo a rollback in", run=True)
-            return await Rollbacks(self._runs, self._services).undo(rollback_id, actor, force=force)
+            return await Rollbacks(self._parts, self._services).undo(rollback_id, actor, force=force)
 
-    async def edit_prompt(self, checkpoint_id: str, agent_path: str, content: str, **options: Any) -> None:
-        """Keep a new text of an agent's prompt; the options are those of `PromptEditing.edit`."""
-        async with self._lock:
-            self._still_there()
-            editing = PromptEditing(self._runs, self._services)
-            await editing.edit(checkpoint_id, agent_path, content, **options)
+    async def edit_prompt(self, change: PromptChange, actor: str) -> None:
+        """Keep a new text of an agent's prompt; see `PromptEditing.edit`."""
+        async with self._runs.command():
+            editing = PromptEditing(self._parts, self._services.runs, resting=self._runs.active is None)
+            await editing.edit(change, actor)
 
     async def remove_prompt_edit(self, agent_path: str, actor: str) -> None:
         """Let the file's text of a prompt hold again."""
-        async with self._lock:
-            self._still_there()
-            await PromptEditing(self._runs, self._services).remove(agent_path, actor)
+        async with self._runs.command():
+            await PromptEditing(self._parts, self._services.runs, resting=False).remove(agent_path, actor)
 
-    async def change(self, **values: Any) -> None:
+    async def change(self, changes: Mapping[str, Any]) -> None:
         """Give it another `title`, `issue_number` or `model`; an archived session is bound to nothing new."""
-        async with self._lock:
-            self._still_there()
-            refuse_binding(self.row, values)
-            if "model" in values:
+        async with self._runs.command():
+            refuse_binding(self.row, changes)
+            columns = dict(changes)
+            if "model" in columns:
                 kept = {name: value for name, value in self.row.overrides.items() if name != "model"}
-                model = values.pop("model")
-                values["overrides"] = kept if model is None else {**kept, "model": model}
-            await self._record.change(**values)
+                model = columns.pop("model")
+                columns["overrides"] = kept if model is None else {**kept, "model": model}
+            await self._record.change(columns)
 
     async def archive(self) -> None:
         """Close the session for good; its messages stay readable. A run that waits for people is
         cancelled."""
         await self._end_waiting_run(OPERATOR)
-        async with self._lock:
-            self._still_there()
+        async with self._runs.command():
             if self._runs.working and self._record.state is not SessionState.RUNNING:
                 raise at_work(self._record.state, "archive")
             self._record.require(SessionEvent.ARCHIVE)
-            held = hold_all(self._runs.stop_what_waits())
-            closed = await close_open_calls(self._runs, self._services.runs.storage, STOPPED)
+            held = hold_all(self._inbox.stop())
+            closed = await self._close_calls()
             await self._record.move(
                 SessionEvent.ARCHIVE,
                 events=closed.events,
                 statements=both(closed.store, held),
                 durable=True,
-                archived_at=now_ms(),
+                columns={"archived_at": now_ms()},
             )
-            closed.add_to(await self._runs.conversation())
+            closed.add_to(await self._parts.conversation.load())
             self._services.capacity.withdraw(self.id)
             self._services.capacity.release(self.id)
-            self._runs.inbox = Inbox()
+            self._inbox.clear()
 
     async def delete(self) -> None:
         """Remove the session and everything below it; not while it runs. A run that waits for people is
         cancelled."""
         await self._end_waiting_run(OPERATOR)
-        async with self._lock:
-            self._still_there()
+        async with self._runs.command():
             if self._runs.working:
                 raise at_work(self._record.state, "delete")
             await self._services.runs.storage.write(lambda uow: uow.sessions.delete(self.id), durable=True)
@@ -334,8 +337,8 @@ class Session:
 
     async def stop_for_shutdown(self, grace: float) -> None:
         """The daemon stops: end the run, keep a checkpoint that one resume goes on from."""
-        self._runs.give_up_compaction()
-        async with self._lock:
+        self._runs.compaction.give_up()
+        async with self._runs.lock:
             active = self._runs.active
             if active is not None:
                 active.stop("pause", by="daemon", grace=grace, reason="daemon_restart")
@@ -345,6 +348,10 @@ class Session:
             await active.ended()
 
     # -- inside -----------------------------------------------------------------------------
+
+    async def _close_calls(self) -> Closing:
+        history = await self._parts.conversation.load()
+        return await close_open_calls(self._services.runs.storage, self.id, history, STOPPED)
 
     async def _end_waiting_run(self, actor: str) -> None:
         if self._waits.keeps_run:
@@ -358,7 +365,7 @@ class Session:
     async def _enqueue(
         self, row: Message, event: SessionEvent, reason: Literal["busy", "capacity"], *, steer: bool = False
     ) -> PostedMessage:
-        inbox, limit = self._runs.inbox, self._services.queue_limit
+        inbox, limit = self._inbox, self._services.queue_limit
         if len(inbox) >= limit:
             raise queue_full(limit)
         if len(inbox) and inbox.size + message_size(row) > QUEUED_BYTES:
@@ -366,12 +373,12 @@ class Session:
         waiting = waiting_message(row, steer=steer)
         events: list[EventPayload] = [posted_event(waiting, queued=True)]
         if not steer:
-            events.append(RunQueued(message_id=row.id, position=len(self._runs.inbox) + 1, reason=reason))
+            events.append(RunQueued(message_id=row.id, position=len(self._inbox) + 1, reason=reason))
         kept = None if event is SessionEvent.MESSAGE_POSTED_AT_LIMIT else self.row.state_reason
         posted = PostedMessage(waiting, None, queued=True)
         store = effect(lambda uow: uow.messages.add(waiting), lambda _: posted)
         await self._record.move(event, reason=kept, events=events, statements=store, durable=True)
-        self._runs.inbox.add(waiting)
+        self._inbox.add(waiting)
         if reason == "capacity":
             self.enqueue()
         return posted
@@ -382,7 +389,3 @@ class Session:
             task.stop(how, by=by, grace=grace, reason="daemon_restart")
         for task in tasks:
             await task.ended()
-
-    def _still_there(self) -> None:
-        if self._runs.closed:
-            raise NotFound(f"There is no session {self.id}.")

@@ -25,6 +25,7 @@ from app.harness.sessions.fork import fork_of, new_session, storing
 from app.harness.sessions.inspection import describe_prompts
 from app.harness.sessions.live_sessions import LiveSessions
 from app.harness.sessions.point import Point
+from app.harness.sessions.prompt_edits import PromptChange
 from app.harness.sessions.queued_messages import QueuedMessages, dispatch
 from app.harness.sessions.recovery import recover, to_wake
 from app.harness.sessions.rollback import RollbackWish
@@ -57,7 +58,7 @@ class SessionManager:
         close_session: Callable[[str], Awaitable[None]],
     ) -> None:
         """`close_session` ends what tools keep for a session."""
-        self.capacity, self.consents = services.capacity, services.runs.consents
+        self.capacity, self.questions = services.capacity, services.runs.questions
         self._services, self._storage, self._hub = services, services.runs.storage, hub
         self._uploads, self._close_session = uploads, close_session
         self._live = LiveSessions(services, hub)
@@ -148,24 +149,24 @@ class SessionManager:
         row = await self._storage.read(lambda uow: uow.sessions.get(session_id))
         if row is None:
             raise NotFound(f"There is no session {session_id}.")
-        ahead = live is not None and live.runs.record.ahead
+        ahead = live is not None and live.ahead
         return row.model_copy(update={"state": live.row.state}) if live and ahead else row
 
     def states(self) -> Counter[str]:
         """Return how many of the sessions in memory are in each state."""
         return Counter(session.row.state for session in self._live.all())
 
-    async def list(self, **filters: Any) -> Page[SessionRow]:
+    async def list(self, filters: Mapping[str, Any]) -> Page[SessionRow]:
         """Return a page of sessions, newest first; the filters are the repository's."""
         return await self._storage.read(lambda uow: uow.sessions.list(**filters))
 
-    async def change(self, session_id: str, **values: Any) -> SessionRow:
+    async def change(self, session_id: str, changes: Mapping[str, Any]) -> SessionRow:
         """Give a session another `title`, another `issue_number` (None unbinds it), or another `model` from
         its next run on (None: its agent's)."""
-        if values.get("model") is not None:
-            self._services.runs.router.resolve(str(values["model"]))
+        if changes.get("model") is not None:
+            self._services.runs.router.resolve(str(changes["model"]))
         session = await self._session(session_id)
-        await self._shielded(session.change(**values))
+        await self._shielded(session.change(changes))
         return await self.get(session_id)
 
     async def archive(self, session_id: str) -> SessionRow:
@@ -175,13 +176,15 @@ class SessionManager:
 
     def working_in(self, project_id: str) -> Sequence[str]:
         """Return the ids of a project's sessions that run, also those whose run waits for an answer."""
-        return [one.id for one in self._of_project(project_id) if one.runs.working]
+        return [one.id for one in self._of_project(project_id) if one.working]
 
     async def stop_project(self, project_id: str, actor: str) -> None:
-        """Cancel what runs or waits in a project, and end its commands and debug sessions."""
+        """Cancel what runs or waits in a project, and end its commands and debug sessions. A session goes on
+        with the version that is trusted then, whatever it began with."""
         for session in self._of_project(project_id):
             with suppress(Conflict):  # nothing runs there, or it just ended
                 await self._shielded(session.cancel(actor))
+            session.forget_version()
             await self._close_session(session.id)
 
     async def delete(self, session_id: str) -> None:
@@ -231,7 +234,7 @@ class SessionManager:
         return await self._shielded(session.continue_run(actor))
 
     async def roll_back(self, session_id: str, wish: RollbackWish, *, actor: str) -> Rollback | StagedFiles:
-        """Take the session back to a checkpoint or a message; with `stage` tell what that does to files."""
+        """Take the session back to a checkpoint or a message; with `stage` return what that does to files."""
         session = await self._session(session_id)
         return await self._shielded(session.roll_back(wish, actor))
 
@@ -259,16 +262,14 @@ class SessionManager:
 
     async def prompts(self, session_id: str, point: Point | None = None) -> Sequence[dict[str, Any]]:
         """Return each agent's prompt with its file, digest and source, and what it was really sent last
-        (up to a point, when given). An edit that is not applied yet is told as `pending`."""
+        (up to a point, when given). An edit that is not applied yet is shown as `pending`."""
         row = await self.get(session_id)
         project = await self._services.runs.projects.of_session(row)
         return await describe_prompts(self._services, row, project, point)
 
-    async def edit_prompt(
-        self, session_id: str, checkpoint_id: str, agent_path: str, content: str, **options: Any
-    ) -> None:
+    async def edit_prompt(self, session_id: str, change: PromptChange, *, actor: str) -> None:
         session = await self._session(session_id)
-        await self._shielded(session.edit_prompt(checkpoint_id, agent_path, content, **options))
+        await self._shielded(session.edit_prompt(change, actor))
 
     async def remove_prompt_edit(self, session_id: str, agent_path: str, *, actor: str) -> None:
         session = await self._session(session_id)
@@ -311,7 +312,7 @@ class SessionManager:
         return await self._live.get(session_id)
 
     async def _close(self, session_id: str) -> None:
-        """Let go of what tools kept for a session that is over, and tell no plugin of it any more."""
+        """Let go of what tools kept for a session that is over, and notify no plugin of it any more."""
         self._services.runs.hooks.idle.on_busy(session_id)
         await self._close_session(session_id)
         await self._services.remove_scratch(session_id)

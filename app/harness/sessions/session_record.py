@@ -7,11 +7,11 @@ event happens (`session`), or what a run does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from app.errors import Conflict, StorageOutage
-from app.events.payload import EventPayload
+from app.events.payload import EventPayload, Origin
 from app.events.union import SessionStateChanged, SessionUpdated
 from app.harness.issues.binding import change_session
 from app.harness.stream.session_stream import SessionStream
@@ -42,6 +42,10 @@ class SessionRecord:
         """True while the row in memory knows what storing has failed for."""
         return bool(self._owed_statements) or (self._late is not None and not self._late.done())
 
+    def forget_version(self) -> None:
+        """Go on with the project's present version. The stored row forgets its own with the next trust."""
+        self.row = self.row.model_copy(update={"compiled_digest": None})
+
     def require(self, event: SessionEvent) -> None:
         """Raise `Conflict` when `event` is not legal now."""
         move_session(self.state, event)
@@ -66,14 +70,14 @@ class SessionRecord:
         statements: Statements | None = None,
         run_id: str | None = None,
         durable: bool = False,
-        **values: Any,
+        columns: Mapping[str, Any] | None = None,
     ) -> None:
         """Move, and store everything that belongs to the move in one unit.
 
-        `values` are further columns of the row. When storing fails nothing has moved."""
+        `columns` are further ones of the row. When storing fails nothing has moved."""
         before = self.row
         state = move_session(self.state, event)
-        values |= {"state": state.value, "state_reason": reason, "updated_at": now_ms()}
+        values = {**(columns or {}), "state": state.value, "state_reason": reason, "updated_at": now_ms()}
         published = [*self._owed_events, *events]
         if state.value != before.state:
             published.append(SessionStateChanged(state=state.value, previous=before.state, reason=reason))
@@ -90,7 +94,7 @@ class SessionRecord:
 
         self.row = before.model_copy(update=values)
         try:
-            await asyncio.shield(self.stream.record(published, unit, run_id=run_id, durable=durable))
+            await asyncio.shield(self.stream.record(published, unit, origin=Origin(run_id), durable=durable))
         except Exception:
             self.row = before
             raise
@@ -127,13 +131,13 @@ class SessionRecord:
                 late(uow)
             uow.sessions.update(before.id, **values)
 
-        stored = self.stream.record(published, unit, run_id=run_id, durable=True, kept=True)
+        stored = self.stream.record(published, unit, origin=Origin(run_id), durable=True, kept=True)
         stored.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._late = stored
 
-    async def change(self, **given: Any) -> None:
+    async def change(self, columns: Mapping[str, Any]) -> None:
         """Give the session another title, another issue to work on (None: no issue), or other overrides."""
-        values = {**given, "updated_at": now_ms()}
+        values = {**columns, "updated_at": now_ms()}
         after = self.row.model_copy(update=values)
         await self.stream.record(
             [updated_event(after)],
@@ -144,6 +148,6 @@ class SessionRecord:
 
 
 def updated_event(row: SessionRow) -> SessionUpdated:
-    """Return the event that tells what a session is called, works on and is answered by."""
+    """Return the event with the title, the issue and the model of a session."""
     model = row.overrides.get("model")
     return SessionUpdated(title=row.title, issue_number=row.issue_number, model=model)

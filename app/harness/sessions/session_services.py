@@ -13,9 +13,6 @@ from dataclasses import dataclass
 
 from app.errors import NotFound
 from app.harness.checkpoints.worktree_notes import WorktreeNotes
-from app.harness.conversation.estimate import ConversationEstimate
-from app.harness.conversation.history import History
-from app.harness.conversation.message_rows import Positions
 from app.harness.delegation.hooks import DelegationHooks
 from app.harness.issues.proposals import TodoProposals
 from app.harness.loop.run_services import RunServices, model_of
@@ -24,7 +21,6 @@ from app.harness.sessions.capacity import Capacity
 from app.harness.sessions.session_tasks import SessionTasks
 from app.storage.models import Checkpoint
 from app.storage.models import Session as SessionRow
-from app.storage.unit_of_work import UnitOfWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +35,6 @@ class SessionServices:
     notes: WorktreeNotes
     delegation_hooks: DelegationHooks
     proposals: TodoProposals | None
-
-    async def load_history(self, session_id: str) -> tuple[History, ConversationEstimate]:
-        """Return the root agent's conversation and its estimate; both are made off the loop."""
-
-        def read(uow: UnitOfWork) -> tuple[History, ConversationEstimate]:
-            last = uow.messages.last_position(session_id)
-            history = History(
-                uow.messages.history(session_id, "primary"),
-                positions=Positions(last + 1),
-                whole=not uow.messages.has_superseded(session_id),
-                waiting=[call.call_id for call in uow.tool_calls.waiting(session_id)],
-            )
-            history.tokens()
-            return history, ConversationEstimate()
-
-        return await self.runs.storage.read(read)
 
     async def open_checkpoint(self, session_id: str, checkpoint_id: str | None) -> Checkpoint | None:
         """Return the named open checkpoint (raises `NotFound`), or the newest one if there is one."""

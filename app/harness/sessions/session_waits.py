@@ -1,7 +1,7 @@
 """A session in which everything waits for people: it gives up its place, and its run stays.
 
 Owns: when that is so, the moves to `paused` and back, and that nothing of a run goes on before its session
-has a place again. Never: the questions (`consent`, `questions.live`), or how a run ends (`session_runs`).
+has a place again. Never: the questions (`questions.queue`), or how a run ends (`session_runs`).
 """
 
 from __future__ import annotations
@@ -27,19 +27,13 @@ T = TypeVar("T")
 
 
 class WaitingSession(Protocol):
-    """The session whose runs wait for people. `record` and the place move under `lock` alone."""
+    """The session whose runs wait for people. The place and the state move under `lock` alone."""
 
     lock: asyncio.Lock
-    record: SessionRecord
     active: ActiveRun | None
     closed: bool
 
-    @property
-    def id(self) -> str: ...
-
     def below(self) -> list[ActiveRun]: ...
-
-    def claim(self) -> Claim: ...
 
     def wait_for_capacity(self) -> None: ...
 
@@ -47,8 +41,9 @@ class WaitingSession(Protocol):
 class SessionWaits:
     """One object for each session."""
 
-    def __init__(self, session: WaitingSession, services: SessionServices) -> None:
+    def __init__(self, session: WaitingSession, record: SessionRecord, services: SessionServices) -> None:
         self._session = session
+        self._record = record
         self._services = services
         self._asked = 0
         self._gave_up = asyncio.Event()
@@ -57,7 +52,7 @@ class SessionWaits:
     @property
     def keeps_run(self) -> bool:
         """True while the session shows `paused` or `queued` and has a run that goes on later."""
-        waits = self._session.record.state in (SessionState.PAUSED, SessionState.QUEUED)
+        waits = self._record.state in (SessionState.PAUSED, SessionState.QUEUED)
         return waits and self._session.active is not None
 
     async def given_up(self) -> None:
@@ -94,7 +89,7 @@ class SessionWaits:
     def look(self) -> None:
         """Give up the place soon when nothing in the session goes on before a person answers."""
         if self._asked and not self._gave_up.is_set() and self._all_wait():
-            self._services.runs.spawn(self._give_up(), name=f"wait {self._session.id}")
+            self._services.runs.spawn(self._give_up(), name=f"wait {self._record.row.id}")
 
     def stopped(self) -> None:
         """Wake the calls that have an answer and no place: their run is being stopped."""
@@ -104,7 +99,7 @@ class SessionWaits:
 
     async def served(self) -> None:
         """Take the place that the session has waited for. Callers hold the lock."""
-        if self.keeps_run and self._session.record.state is SessionState.QUEUED:
+        if self.keeps_run and self._record.state is SessionState.QUEUED:
             await self._move(SessionEvent.RUN_GOES_ON)
             self._taken_back()
 
@@ -113,7 +108,7 @@ class SessionWaits:
         Callers hold the lock."""
         if not self._gave_up.is_set():
             return
-        self._services.capacity.force(self._session.claim())
+        self._services.capacity.force(Claim.of(self._record.row))
         if self.keeps_run:
             await self._move(SessionEvent.RUN_GOES_ON)
         self._taken_back()
@@ -134,21 +129,21 @@ class SessionWaits:
                 return
             # From here on a call that is answered waits for the lock.
             self._gave_up.set()
-            if session.record.state is SessionState.RUNNING and session.active is not None:
+            if self._record.state is SessionState.RUNNING and session.active is not None:
                 try:
-                    await session.record.move(
+                    await self._record.move(
                         SessionEvent.QUESTION_ASKED,
                         reason=INTERACTION,
                         run_id=session.active.run_id,
                         durable=True,
                     )
                 except KagedError as problem:
-                    log.warning("session %s keeps its place: %s", session.id, problem.message)
+                    log.warning("session %s keeps its place: %s", self._record.row.id, problem.message)
                     self._gave_up.clear()
                     return
             for run in self._runs():
-                run.stop_clock()
-            self._services.capacity.release(session.id)
+                run.clock.stop()
+            self._services.capacity.release(self._record.row.id)
 
     async def _go_on(self, run: RunContext) -> asyncio.Future[None] | None:
         """Let the session run again; without a place, queue for one and return what waits for it."""
@@ -158,8 +153,8 @@ class SessionWaits:
         if not self.keeps_run:  # only tasks in the background are left
             await self.take_back()
             return None
-        if session.record.state is SessionState.PAUSED:
-            if capacity.try_acquire(session.claim()):
+        if self._record.state is SessionState.PAUSED:
+            if capacity.try_acquire(Claim.of(self._record.row)):
                 await self._move(SessionEvent.RUN_GOES_ON)
                 self._taken_back()
                 return None
@@ -171,16 +166,16 @@ class SessionWaits:
 
     async def _move(self, event: SessionEvent, *, reason: str | None = None) -> None:
         """Move. An answer is stored by now, so the run goes on also when this cannot be."""
-        active, record = self._session.active, self._session.record
+        active, record = self._session.active, self._record
         run_id = None if active is None else active.run_id
         try:
             await record.move(event, reason=reason, run_id=run_id, durable=True)
         except KagedError as problem:
-            log.error("session %s could not be stored: %s", self._session.id, problem.message)
+            log.error("session %s could not be stored: %s", self._record.row.id, problem.message)
             record.move_unstored(event, [], lambda uow: None, problem, reason=reason, run_id=run_id)
 
     def _taken_back(self) -> None:
         self._gave_up.clear()
         for run in self._runs():
-            run.start_clock()
+            run.clock.start()
         self.stopped()

@@ -16,7 +16,7 @@ from app.harness.compaction.records import undo as undo_compaction
 from app.harness.sessions.open_calls import Closing, OpenCall, open_calls
 from app.harness.sessions.point import ROOT_AGENT, Point, applied, compacted_after, point_at, runs_after
 from app.ids import new_id, now_ms
-from app.states import InteractionState, move
+from app.states import CompactionState, InteractionState, move
 from app.storage.models import Checkpoint, Compaction, Interaction, Rollback, Session
 from app.storage.unit_of_work import UnitOfWork
 
@@ -95,9 +95,10 @@ def roll_back(
     last_position = uow.messages.last_position(session_id)
     for compaction in reversed(plan.compactions):
         undo_compaction(uow, compaction, rollback.id)
-    proposals = [one.id for one in uow.compactions.of_session(session_id) if one.state == "proposed"]
+    proposals = [one for one in uow.compactions.of_session(session_id) if one.state == "proposed"]
     for proposal in proposals:
-        uow.compactions.update(proposal, state="rejected", undone_by=rollback.id)
+        rejected = move(CompactionState(proposal.state), CompactionState.REJECTED).value
+        uow.compactions.update(proposal.id, state=rejected, undone_by=rollback.id)
     late_runs = runs_after(uow, session_id, point)
     messages = uow.messages.supersede_after(
         session_id, point.position, by=rollback.id, agent_path=ROOT_AGENT
@@ -115,7 +116,7 @@ def roll_back(
         "last_position": last_position,
         "messages": messages,
         "compactions": [one.id for one in plan.compactions],
-        "proposals": proposals,
+        "proposals": [one.id for one in proposals],
         "checkpoints": later,
         "was_rolled_back": plan.checkpoint is not None and plan.checkpoint.rolled_back,
         "context_overflow": session.context_overflow,

@@ -1,13 +1,13 @@
 """The event hub: every session's stream, and who is listening.
 
-Owns: opening and forgetting streams, subscriptions, the listeners of all sessions. Never: the
-order of one session's frames (`session_stream`) or what an event means. Proven by
-`tests/harness/test_event_hub.py`.
+Owns: opening and forgetting streams, subscriptions, the listeners of all sessions. Never: the order of one
+session's frames (`session_stream`), or what an event means.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -17,7 +17,6 @@ from app.errors import NotFound
 from app.events.union import Heartbeat
 from app.harness.stream.frames import Frame, FrameQueue, HubClosed, SessionDeleted
 from app.harness.stream.session_stream import SessionStream, Store
-from app.harness.stream.storage_debts import StorageDebts
 from app.harness.stream.subscription import (
     NOTHING_SEEN,
     GlobalSubscription,
@@ -28,7 +27,39 @@ from app.harness.stream.subscription import (
 
 T = TypeVar("T")
 
+log = logging.getLogger("kaged.storage")
+
 MAX_CACHED_STREAMS = 1_000
+RETRY_SECONDS = 1.0
+
+
+class StorageDebts:
+    """The streams with something to store that an outage kept from being stored."""
+
+    def __init__(self) -> None:
+        self._streams: dict[SessionStream, None] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def add(self, stream: SessionStream) -> None:
+        """Have a stream pay what it owes as soon as the storage works again."""
+        self._streams[stream] = None
+        if self._task is None or self._task.done():
+            log.error("the storage is unavailable; unsaved changes of sessions are kept and stored later")
+            self._task = asyncio.create_task(self._retry(), name="storage debts")
+
+    def close(self) -> None:
+        """Try no more: the daemon stops, and the next start puts right what is not stored."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _retry(self) -> None:
+        while self._streams:
+            await asyncio.sleep(RETRY_SECONDS)
+            for stream in list(self._streams):
+                if stream.owes and not await stream.pay():
+                    break
+                self._streams.pop(stream, None)
+        log.warning("the storage is available again; the unsaved changes of sessions are stored")
 
 
 class EventHub:
@@ -99,7 +130,7 @@ class EventHub:
         return subscription
 
     def listen(self, deliver: Callable[[Frame], None], gone: Callable[[str], None]) -> None:
-        """Let a service of the daemon hear, for good, what is told of all sessions once it is stored, and
+        """Let a service of the daemon hear, for good, the events of all sessions once they are stored, and
         the ids of sessions that are deleted. Both are called on the loop and must not raise."""
         self._listeners.append((deliver, gone))
 
@@ -115,7 +146,7 @@ class EventHub:
             deliver(frame)
 
     def heartbeat(self) -> None:
-        """Tell every session that has a subscriber that the daemon is alive."""
+        """Send every subscriber the sign that the daemon is alive."""
         for stream in self._streams.values():
             if stream.subscribers:
                 stream.emit(Heartbeat())

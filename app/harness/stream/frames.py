@@ -1,8 +1,7 @@
 """Frames as subscribers get them, and the bounded queue of one subscriber.
 
-Owns: encoding once for all subscribers, merging deltas for one that lags, the bounds. Never:
-sequence numbers or storage (the event hub). A subscriber that cannot keep up even with merged
-deltas is told so (`TooSlow`); a durable frame is never dropped.
+Owns: encoding once for all subscribers, merging deltas for one that lags, the bounds (`TooSlow`); a durable
+frame is never dropped. Never: sequence numbers or storage.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass
 
-from app.events.payload import EventPayload
+from app.events.payload import NO_ORIGIN, EventPayload, Origin
 from app.events.union import MessageDelta, encode_frame
 
 MAX_QUEUED_FRAMES = 2_000
@@ -46,9 +45,7 @@ class Frame:
     durable: bool
     text: str
     session_id: str
-    run_id: str | None
-    agent_path: str | None
-    parent_tool_call_id: str | None
+    origin: Origin
     created_at: int
     payload: EventPayload
 
@@ -60,32 +57,12 @@ class Frame:
         *,
         session_id: str,
         created_at: int,
-        run_id: str | None = None,
-        agent_path: str | None = None,
-        parent_tool_call_id: str | None = None,
+        origin: Origin = NO_ORIGIN,
     ) -> Frame:
-        text = encode_frame(
-            seq,
-            payload,
-            session_id=session_id,
-            created_at=created_at,
-            run_id=run_id,
-            agent_path=agent_path,
-            parent_tool_call_id=parent_tool_call_id,
-        ).decode()
-        return cls(
-            seq=seq,
-            type=payload.TYPE,
-            channel=payload.CHANNEL,
-            durable=payload.DURABLE,
-            text=text,
-            session_id=session_id,
-            run_id=run_id,
-            agent_path=agent_path,
-            parent_tool_call_id=parent_tool_call_id,
-            created_at=created_at,
-            payload=payload,
-        )
+        encoded = encode_frame(seq, payload, session_id=session_id, created_at=created_at, origin=origin)
+        kind, channel, durable = payload.TYPE, payload.CHANNEL, payload.DURABLE
+        text = encoded.decode()
+        return cls(seq, kind, channel, durable, text, session_id, origin, created_at, payload)
 
 
 class FrameQueue:
@@ -181,8 +158,6 @@ class FrameQueue:
                     last.payload.model_copy(update={"delta": text}),
                     session_id=last.session_id,
                     created_at=last.created_at,
-                    run_id=last.run_id,
-                    agent_path=last.agent_path,
-                    parent_tool_call_id=last.parent_tool_call_id,
+                    origin=last.origin,
                 )
             )

@@ -86,9 +86,7 @@ class LiveMessages:
                     payload,
                     session_id=session_id,
                     created_at=live.last_delta_at,
-                    run_id=live.start.run_id,
-                    agent_path=live.start.agent_path,
-                    parent_tool_call_id=live.start.parent_tool_call_id,
+                    origin=live.start.origin,
                 )
             )
         return sorted(frames, key=lambda frame: frame.seq)

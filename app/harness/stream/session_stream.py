@@ -1,13 +1,7 @@
 """One session's events: numbers, persist-then-publish, one order for everybody.
 
-Owns: the session's `seq`, its outbox, the state of messages in flight. Never: who listens to
-what (`event_hub`) or what an event means.
-
-`seq` is the same for every subscriber, strictly increasing, and survives a restart: numbers are
-given out only below a stored reservation, and a restarted daemon continues above it. A durable
-frame is published only after its row is committed, and no later frame overtakes it. What is
-recorded in one turn of the event loop is stored as one unit of work. What is to be kept and meets an
-outage of the storage is owed: it is stored, in its order, before anything that comes after it.
+Owns: the session's `seq`, its outbox, the state of messages in flight. Never: who listens to what
+(`event_hub`), or what an event means.
 """
 
 from __future__ import annotations
@@ -19,10 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from app.errors import Conflict, StorageError, StorageOutage
-from app.events.payload import EventPayload
+from app.events.payload import NO_ORIGIN, EventPayload, Origin
 from app.harness.stream.frames import Frame, FrameQueue
 from app.harness.stream.live_messages import LiveMessages
-from app.harness.stream.stream_records import HeldPlace, Pending, Record, row_of
+from app.harness.stream.stream_records import HeldPlace, Numbers, Pending, Record, row_of
 from app.ids import now_ms
 from app.storage.unit_of_work import UnitOfWork
 from app.storage.writer import Lane
@@ -35,27 +29,6 @@ GATHER_TURNS = 4
 """Turns of the event loop in which records are gathered for one unit: the result of a step's last
 call and the start of the next step are that far apart. With nothing else to do, a turn takes
 microseconds."""
-
-RESERVATION = 10_000
-"""How many sequence numbers one stored reservation covers."""
-
-GLOBAL_TYPES = frozenset(
-    {
-        "session.state",
-        "session.updated",
-        "run.queued",
-        "run.started",
-        "run.ended",
-        "checkpoint.created",
-        "interaction.requested",
-        "interaction.answered",
-        "permission.requested",
-        "permission.answered",
-        "budget.warning",
-        "workflow.started",
-        "workflow.ended",
-    }
-)
 
 
 class Store(Protocol):
@@ -74,7 +47,12 @@ class Store(Protocol):
 
 
 class SessionStream:
-    """One session's events. All methods but the storage work run on the event loop."""
+    """One session's events. All methods but the storage work run on the event loop.
+
+    Numbers are given out below a stored reservation, so that a restarted daemon continues above them. A
+    durable frame is published after its row is committed, and no later frame overtakes it. What is recorded
+    in one turn of the event loop is one unit of work. What an outage of the storage kept from being stored is
+    stored, in its order, before anything after it."""
 
     def __init__(
         self,
@@ -93,9 +71,7 @@ class SessionStream:
         self.subscribers: set[FrameQueue] = set()
         self._store = store
         self._publish_globally = publish_globally
-        self._next_seq = reserved + 1
-        self._reserved = reserved
-        self._stored_reservation = reserved
+        self._numbers = Numbers(reserved)
         self._outbox: deque[Pending] = deque()
         self._batch: list[Record] = []
         self._in_debt = in_debt
@@ -119,20 +95,18 @@ class SessionStream:
         events: Sequence[EventPayload],
         statements: Callable[[UnitOfWork], T] | None = None,
         *,
-        run_id: str | None = None,
-        agent_path: str | None = None,
-        parent_tool_call_id: str | None = None,
+        origin: Origin = NO_ORIGIN,
         durable: bool = False,
         kept: bool = False,
     ) -> asyncio.Future[T | None]:
         """Store `events` and whatever `statements` store in one unit, then publish the events.
 
         The future ends when all of it is committed; when it fails nothing of it is published. Of what is
-        `kept` an outage of the storage is told to the future as well, and it is stored and published
+        `kept` an outage of the storage is raised in the future as well, and it is stored and published
         when the outage is over; later frames wait for it. `statements` may run more than once.
         `durable` asks for a commit that survives a power failure."""
         at = now_ms()
-        frames = [self._frame(payload, at, run_id, agent_path, parent_tool_call_id) for payload in events]
+        frames = [self._frame(payload, at, origin) for payload in events]
         rows = [row_of(frame) for frame in frames if frame.durable]
         loop = asyncio.get_running_loop()
         pending = Pending(frames, ready=False)
@@ -141,7 +115,7 @@ class SessionStream:
         self._outbox.append(pending)
         if not self._batch:
             self._flush_after(loop, GATHER_TURNS)
-        reserve = self._due_reservation()
+        reserve = self._numbers.due()
         record = Record(statements, rows, pending, future, durable=durable, kept=kept, reserve=reserve)
         self._batch.append(record)
         return future
@@ -161,68 +135,36 @@ class SessionStream:
         """Keep places for up to `room` durable events of a unit of work; later frames wait until it is
         settled. Numbers that are not used are left out. What was recorded before is stored before it."""
         self._flush()
-        first_seq = self._next_seq
-        self._next_seq += room
+        first_seq = self._numbers.take(room)
         pending = Pending((), ready=False)
         self._outbox.append(pending)
-        return HeldPlace(self.session_id, first_seq, room, pending, self._due_reservation())
+        return HeldPlace(self.session_id, first_seq, room, pending, self._numbers.due())
 
     def settle(self, held: HeldPlace, *, stored: bool) -> None:
         """Publish what the unit has stored, or nothing when it failed."""
         if stored:
-            self._stored_reservation = max(self._stored_reservation, held.reserve or 0)
-        elif held.reserve is not None:
-            self._reserved = self._stored_reservation
+            self._numbers.stored(held.reserve)
+        else:
+            self._numbers.failed(held.reserve)
         held.pending.frames = held.frames if stored else ()
         held.pending.ready = True
         self._publish_ready()
 
-    def emit(
-        self,
-        payload: EventPayload,
-        *,
-        run_id: str | None = None,
-        agent_path: str | None = None,
-        parent_tool_call_id: str | None = None,
-    ) -> None:
+    def emit(self, payload: EventPayload, *, origin: Origin = NO_ORIGIN) -> None:
         """Publish a transient event: it has a `seq` and its place in the order, and no row."""
-        if self._next_seq >= self._reserved:
-            self.record(
-                [payload], run_id=run_id, agent_path=agent_path, parent_tool_call_id=parent_tool_call_id
-            )
+        if self._numbers.used_up:
+            self.record([payload], origin=origin)
             return
-        frame = self._frame(payload, now_ms(), run_id, agent_path, parent_tool_call_id)
+        frame = self._frame(payload, now_ms(), origin)
         if self._outbox:
             self._outbox.append(Pending((frame,), ready=True))
         else:
             self._publish(frame)
 
-    def _frame(
-        self,
-        payload: EventPayload,
-        at: int,
-        run_id: str | None,
-        agent_path: str | None,
-        parent_tool_call_id: str | None,
-    ) -> Frame:
-        frame = Frame.make(
-            self._next_seq,
-            payload,
-            session_id=self.session_id,
-            created_at=at,
-            run_id=run_id,
-            agent_path=agent_path,
-            parent_tool_call_id=parent_tool_call_id,
+    def _frame(self, payload: EventPayload, at: int, origin: Origin) -> Frame:
+        return Frame.make(
+            self._numbers.take(), payload, session_id=self.session_id, created_at=at, origin=origin
         )
-        self._next_seq += 1
-        return frame
-
-    def _due_reservation(self) -> int | None:
-        """Return the next reservation when one is due; it is stored with the present record."""
-        if self._next_seq + RESERVATION // 4 <= self._reserved:
-            return None
-        self._reserved = self._next_seq + RESERVATION
-        return self._reserved
 
     def _flush_after(self, loop: asyncio.AbstractEventLoop, turns: int) -> None:
         """Submit the batch a few turns of the loop from now, without any wait in time."""
@@ -256,7 +198,7 @@ class SessionStream:
         self._lane_closed = False
         try:
             submitted = self._store.submit(unit, durable=durable, lane=self._lane, reopens=reopens)
-        except Exception as refusal:  # noqa: BLE001 - the storage is closed: whoever waits is told
+        except Exception as refusal:  # noqa: BLE001 - the storage is closed: every waiter gets the error
             self._failed(batch, refusal)
             return
         submitted.add_done_callback(lambda done: self._submitted(batch, done))
@@ -282,7 +224,7 @@ class SessionStream:
 
     def _stored(self, batch: Sequence[Record], results: Sequence[Any]) -> None:
         for record, result in zip(batch, results, strict=True):
-            self._stored_reservation = max(self._stored_reservation, record.reserve or 0)
+            self._numbers.stored(record.reserve)
             self._debt -= record.owed
             record.pending.ready = True
             if not record.future.done():
@@ -316,9 +258,7 @@ class SessionStream:
             log.warning("something of session %s could not be stored: %s", self.session_id, error)
         for record in batch:
             self._debt -= record.owed
-            if record.reserve is not None:
-                # Not stored: the next record asks for it again.
-                self._reserved = self._stored_reservation
+            self._numbers.failed(record.reserve)
             record.pending.frames = ()
             record.pending.ready = True
             if not record.future.done():
@@ -331,13 +271,13 @@ class SessionStream:
                 self._publish(frame)
 
     def _publish(self, frame: Frame) -> None:
-        if not frame.durable and frame.seq > self._stored_reservation:
+        if not frame.durable and not self._numbers.covers(frame.seq):
             return  # storing the reservation failed: a restart would give this number out again
         self.published_seq = frame.seq
         self.live.observe(frame)
         for queue in self.subscribers:
             queue.push(frame)
-        if frame.type in GLOBAL_TYPES:
+        if frame.payload.GLOBAL:
             self._publish_globally(frame)
 
 

@@ -1,7 +1,7 @@
 """What a session's stream keeps of frames that are on their way to the storage.
 
-Owns: frames that wait for a commit, one call of `record`, a place that is held. Never: their order
-(`session_stream`).
+Owns: its numbers, frames that wait for a commit, one call of `record`, a place that is held. Never: the order
+of frames (`session_stream`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,47 @@ from typing import Any
 from app.events.payload import EventPayload
 from app.harness.stream.frames import Frame
 from app.storage.unit_of_work import UnitOfWork
+
+RESERVATION = 10_000
+"""How many sequence numbers one stored reservation covers."""
+
+
+class Numbers:
+    """The sequence numbers of one session. They are given out only below a reservation, which is stored
+    before it is used up: after a restart the session counts on above it."""
+
+    def __init__(self, reserved: int) -> None:
+        self.next = reserved + 1
+        self._reserved = self._stored = reserved
+
+    def take(self, count: int = 1) -> int:
+        """Return the first of so many neighbouring numbers."""
+        first, self.next = self.next, self.next + count
+        return first
+
+    @property
+    def used_up(self) -> bool:
+        """True when the next number is beyond the reservation."""
+        return self.next >= self._reserved
+
+    def due(self) -> int | None:
+        """Return the next reservation when one is due; it is to be stored with the present record."""
+        if self.next + RESERVATION // 4 <= self._reserved:
+            return None
+        self._reserved = self.next + RESERVATION
+        return self._reserved
+
+    def stored(self, reservation: int | None) -> None:
+        self._stored = max(self._stored, reservation or 0)
+
+    def failed(self, reservation: int | None) -> None:
+        """Ask for the reservation again: it was not stored."""
+        if reservation is not None:
+            self._reserved = self._stored
+
+    def covers(self, seq: int) -> bool:
+        """Tell whether a restart would not give this number out again."""
+        return seq <= self._stored
 
 
 class Pending:

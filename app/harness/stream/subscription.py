@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
-from app.events.union import Heartbeat, Resync, Sync
+from app.events.payload import Origin
+from app.events.union import EVENT_TYPES, Heartbeat, Resync, Sync
 from app.harness.stream.frames import Failure, Frame, FrameQueue
 from app.ids import now_ms
 from app.storage.models import Event
@@ -124,12 +125,12 @@ class Subscription:
             yield snapshots
 
 
-_OF_PEOPLE = frozenset({"message.posted", "message.edited", "message.removed"})
+_OUTPUT = frozenset(event.TYPE for event in EVENT_TYPES if event.CHANNEL == "output")
 
 
 def channel_of(event_type: str) -> str:
     """Return the channel of a stored frame by its type."""
-    return "output" if event_type.startswith("message.") and event_type not in _OF_PEOPLE else "events"
+    return "output" if event_type in _OUTPUT else "events"
 
 
 class GlobalSubscription:
@@ -148,8 +149,7 @@ class GlobalSubscription:
                 frame.payload,
                 session_id=frame.session_id,
                 created_at=frame.created_at,
-                run_id=frame.run_id,
-                agent_path=frame.agent_path,
+                origin=Origin(frame.origin.run_id, frame.origin.agent_path),
             )
         )
 

@@ -1,9 +1,7 @@
 """A session's file taken in: checked line by line as it arrives, stored whole or not at all.
 
-Owns: the way of the lines from the network to the database, and how many files are on it at once.
-Never: what makes a line wrong (`transfer_lines`). Lines that were checked wait in a file without a
-name: what is in memory does not grow with the file, a client that stops halfway holds up nobody,
-and nothing is left of it. Ids are kept, so a session that is here already is refused.
+Owns: the way of lines from the network through a file without a name to the database, and how many imports
+run at once. Never: what makes a line wrong (`transfer_lines`). Ids are kept.
 """
 
 from __future__ import annotations
@@ -17,10 +15,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from app.errors import Conflict, RateLimited, StorageError
+from app.harness.conversation.session_rows import session_audit
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.transfer.transfer_lines import ExportReader, ImportedSession, checked_values, wrong
-from app.ids import now_ms
-from app.storage.models import AuditEvent
 from app.storage.models import Session as SessionRow
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
@@ -33,7 +30,7 @@ MAX_LINE_BYTES = 64 * MEBIBYTE
 
 UNSEALED_WARNING = (
     "This export is of an earlier version, which had no last line with a count and a digest: "
-    "nothing tells whether the file is whole. Compare the session with the one it was made of."
+    "it cannot be checked for completeness. Compare the session with the one it was made of."
 )
 
 BATCH_ROWS = 500
@@ -192,18 +189,7 @@ def _store(
     }
     for kind, batch in _batches(spool, session.id):
         insert[kind](batch)
-    uow.audit.add_many(
-        [
-            AuditEvent(
-                created_at=now_ms(),
-                event="session.imported",
-                actor=actor,
-                project_id=session.project_id,
-                session_id=session.id,
-                data={"lines": rows + 1},
-            )
-        ]
-    )
+    uow.audit.add_many([session_audit(session, "session.imported", actor, {"lines": rows + 1})])
 
 
 def _batches(spool: IO[bytes], session_id: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -75,7 +75,7 @@ class WrongLine(Exception):
 class ImportedSession:
     """What the first line of an export says. `project` is the slug of the project that the session
     belongs to; `compiled` the project as it was compiled for the session, as stored. `sealed` is false for
-    a format without a last line that tells whether the file is whole."""
+    a format without a last line that says whether the file is whole."""
 
     session: SessionRow
     project: str
@@ -125,7 +125,7 @@ class ExportReader:
         return self._found
 
     def take(self, raw: bytes) -> bool:
-        """Check the next line; tell whether it is a row (and neither the first line nor empty).
+        """Check the next line; return whether it is a row (and neither the first line nor empty).
 
         Raises `ValidationFailed` that names the line, `PayloadTooLarge` when there are too many."""
         self.number += 1

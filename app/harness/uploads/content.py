@@ -161,7 +161,7 @@ def too_large(max_bytes: int) -> PayloadTooLarge:
 
 
 def disk_problem(problem: OSError) -> KagedError:
-    """Return what to tell about a failure to write: a full disk, or another one."""
+    """Return the error for a failure to write: a full disk, or another one."""
     if problem.errno in _FULL:
         return InsufficientStorage(
             "The disk of the daemon's data folder is full: nothing of the file was kept. Free space there, "

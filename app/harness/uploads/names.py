@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Collection
 
 MAX_NAME_BYTES = 200
-"""Below what file systems take (255), so that there is room to tell files of one name apart."""
+"""Below what file systems take (255), so that there is room to distinguish files of one name."""
 
 UNNAMED = "file"
 UNKNOWN_TYPE = "application/octet-stream"
@@ -50,8 +50,8 @@ def distinct_name(name: str, taken: Collection[str]) -> str:
 
 
 def media_type_of(declared: str, name: str) -> str:
-    """Return the media type that a sender declared, where it is one and says something; else what
-    the name tells."""
+    """Return the media type that a sender declared, where it is one and says something; else the
+    type of its name."""
     plain = declared.partition(";")[0].strip().lower()
     if plain not in _SAYS_NOTHING and _MEDIA_TYPE.fullmatch(plain):
         return plain

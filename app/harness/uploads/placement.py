@@ -90,7 +90,7 @@ def _pieces_of(content: Path, upload: Upload) -> Iterator[bytes]:
 
 
 def content_gone(upload_id: str) -> Gone:
-    """Return what to tell when the row of an upload is there and its content is not."""
+    """Return the error for an upload whose row is there and whose content is not."""
     return Gone(
         f"The content of {upload_id} is no longer in the daemon's data folder. Upload the file again.",
         reason="content_gone",

@@ -18,7 +18,7 @@ from app.storage.unit_of_work import UnitOfWork
 ROOT_AGENT = "primary"
 _AT_WORK = (SessionState.QUEUED.value, SessionState.RUNNING.value, SessionState.PAUSED.value)
 _IN_HAND = ("rolled_back", "rollback_undone")
-"""Why an idle session is idle when an operator goes on with it by hand."""
+"""Why an idle session is idle when an operator continues it by hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class IssueProgress:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _on_frame(self, frame: Frame) -> None:
-        if frame.type != RunStarted.TYPE or frame.agent_path not in (None, ROOT_AGENT):
+        if frame.type != RunStarted.TYPE or frame.origin.agent_path not in (None, ROOT_AGENT):
             return
         task = asyncio.create_task(self._move(frame.session_id), name="issue in progress")
         self._tasks.add(task)

@@ -1,6 +1,6 @@
 """The rows of workflow runs: added, begun, ended, each with its audit and its event in one unit.
 
-Owns: these units, and who is told. Never: when any of it happens (`queue`, `service`), or what became of a
+Owns: these units and their events. Never: when any of it happens (`queue`, `service`), or what became of a
 run (`endings`).
 """
 
@@ -33,7 +33,7 @@ MAX_QUEUED = 100
 """How many runs of one workflow may wait."""
 MAX_DEPTH = 4
 """How many runs may stand one above the other, each started by an agent of the one above."""
-MAX_TOLD_CHARACTERS = 500
+MAX_SHOWN_CHARACTERS = 500
 QUEUED, RUNNING = WorkflowRunState.QUEUED.value, WorkflowRunState.RUNNING.value
 
 
@@ -156,7 +156,7 @@ class WorkflowRuns:
     async def _record(
         self, run: WorkflowRun | None, event: EventPayload, statements: Callable[[UnitOfWork], None]
     ) -> None:
-        """Store, and tell it on the session of the run; to everybody when it has none."""
+        """Store it, and publish it on the session of the run, or to everybody when it has none."""
         if run is not None and run.session_id is not None:
             try:
                 stream = await self._hub.stream(run.session_id)
@@ -232,8 +232,8 @@ def invoker(author: Author) -> dict[str, str]:
 def shortened(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return inputs for the audit trail: of a long text only its beginning."""
     return {
-        name: f"{value[:MAX_TOLD_CHARACTERS]}… ({len(value)} characters)"
-        if isinstance(value, str) and len(value) > MAX_TOLD_CHARACTERS
+        name: f"{value[:MAX_SHOWN_CHARACTERS]}… ({len(value)} characters)"
+        if isinstance(value, str) and len(value) > MAX_SHOWN_CHARACTERS
         else value
         for name, value in inputs.items()
     }

@@ -1,8 +1,7 @@
 """Schedules: a workflow with a cron expression is started at each of its times, in UTC.
 
-Owns: the clock's task, and that each time starts one run at most, also with several daemons on one
-database. Never: what a run does. Times that pass while no daemon runs are not made up for; a time is left
-out while a run of the schedule still waits for its turn.
+Owns: the clock's task, and that each time starts one run at most, also with several daemons. Never: what a
+run does. Times that pass without a daemon are not made up for.
 """
 
 from __future__ import annotations

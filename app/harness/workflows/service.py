@@ -29,32 +29,21 @@ from app.storage.pages import Page
 
 
 class WorkflowService:
-    """All workflow runs of the daemon. It is made before projects and sessions are, which `attach` gives
-    it; `start` takes up the runs that are stored."""
+    """All workflow runs of the daemon; `start` takes up the runs that are stored. `watch` follows the
+    sessions of runs."""
 
-    def __init__(self, runs: WorkflowRuns, uploads: UploadService) -> None:
+    def __init__(
+        self,
+        runs: WorkflowRuns,
+        uploads: UploadService,
+        hub: EventHub,
+        projects: ProjectRegistry,
+        sessions: SessionManager,
+    ) -> None:
         self.runs = runs
-        self._uploads = uploads
-        self._projects: ProjectRegistry | None = None
-        self._watch: WorkflowWatch | None = None
+        self.projects = projects
+        self.watch = WorkflowWatch(hub, runs, projects, sessions, uploads)
         self._scheduling: asyncio.Task[None] | None = None
-
-    def attach(self, hub: EventHub, projects: ProjectRegistry, sessions: SessionManager) -> None:
-        """Give what workflows are read from and run in."""
-        self._projects = projects
-        self._watch = WorkflowWatch(hub, self.runs, projects, sessions, self._uploads)
-
-    @property
-    def watch(self) -> WorkflowWatch:
-        """What follows the sessions of runs."""
-        assert self._watch is not None, "attach projects and sessions first"
-        return self._watch
-
-    @property
-    def projects(self) -> ProjectRegistry:
-        """The projects that workflows are read from."""
-        assert self._projects is not None, "attach projects and sessions first"
-        return self._projects
 
     async def start(self) -> None:
         """Take up the runs of the daemon before, and begin with schedules; sessions have been recovered."""
@@ -66,8 +55,7 @@ class WorkflowService:
         if self._scheduling is not None:
             self._scheduling.cancel()
             await asyncio.gather(self._scheduling, return_exceptions=True)
-        if self._watch is not None:
-            await self._watch.aclose()
+        await self.watch.aclose()
 
     # -- workflows --------------------------------------------------------------------------
 
@@ -122,7 +110,7 @@ class WorkflowService:
             self.runs.emit_queued(stored, author)
             await self.watch.serve()
 
-        await self.watch.whole(begin())
+        await self.watch.shielded(begin())
         return await self.get(run.id)
 
     async def get(self, run_id: str) -> WorkflowRun:
@@ -132,7 +120,7 @@ class WorkflowService:
             raise run_not_found(run_id)
         return self.watch.with_elapsed(run)
 
-    async def list(self, **filters: Any) -> Page[WorkflowRun]:
+    async def list(self, filters: Mapping[str, Any]) -> Page[WorkflowRun]:
         """Return a page of runs, the newest first; the filters are the repository's."""
         found = await self.runs.storage.read(lambda uow: uow.workflow_runs.list(**filters))
         items = [self.watch.with_elapsed(run) for run in found.items]

@@ -6,7 +6,7 @@ Owns: what such a call means for the service, and the words of its errors. Never
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.errors import KagedError, NotFound, ToolError
@@ -18,40 +18,39 @@ from app.harness.workflows.service import WorkflowService
 from app.states import WorkflowRunState
 from app.storage.models import WorkflowRun
 from app.tools.contract.call import ToolCallContext
-from app.tools.planning.ports import WorkflowFacts, WorkflowRunFacts
+from app.tools.planning.workflow import RunError, StatusResult, WorkflowEntry
 
 
 class WorkflowTools:
     """What `kaged.workflow.list`, `.trigger` and `.status` ask of the daemon."""
 
-    def __init__(self, service: WorkflowService) -> None:
+    def __init__(self, service: Callable[[], WorkflowService]) -> None:
+        """`service` gives the daemon's; it is made of sessions, which are made of tools."""
         self._service = service
 
-    async def workflows(self, context: ToolCallContext, invokable_by: str | None) -> list[WorkflowFacts]:
+    async def workflows(self, context: ToolCallContext, invokable_by: str | None) -> list[WorkflowEntry]:
         try:
-            found = self._service.workflows(context.project_id)
+            found = self._service().workflows(context.project_id)
         except KagedError as problem:
             raise as_tool_error(problem) from None
         return [
-            _facts(name, workflow)
+            _entry(name, workflow)
             for name, workflow in found.items()
             if invokable_by is None or invokable_by in workflow.invokable_by
         ]
 
-    async def trigger(
-        self, name: str, inputs: Mapping[str, Any], context: ToolCallContext
-    ) -> WorkflowRunFacts:
+    async def trigger(self, name: str, inputs: Mapping[str, Any], context: ToolCallContext) -> StatusResult:
         author = Author.of_call(context)
         try:
-            _refuse_files(name, self._service.workflow(context.project_id, name), inputs)
-            run = await self._service.invoke(context.project_id, name, inputs, author, cause="agent")
+            _refuse_files(name, self._service().workflow(context.project_id, name), inputs)
+            run = await self._service().invoke(context.project_id, name, inputs, author, cause="agent")
         except KagedError as problem:
             raise as_tool_error(problem) from None
-        return facts_of(run)
+        return _shown(run)
 
-    async def status(self, run_id: str, context: ToolCallContext) -> WorkflowRunFacts:
+    async def status(self, run_id: str, context: ToolCallContext) -> StatusResult:
         try:
-            run = await self._service.get(run_id)
+            run = await self._service().get(run_id)
             if run.project_id != context.project_id:
                 raise run_not_found(run_id)
         except NotFound as problem:
@@ -63,22 +62,23 @@ class WorkflowTools:
             ) from None
         except KagedError as problem:
             raise as_tool_error(problem) from None
-        return facts_of(run)
+        return _shown(run)
 
 
-def facts_of(run: WorkflowRun) -> WorkflowRunFacts:
-    """Return a run as the tools show it."""
+def _shown(run: WorkflowRun) -> StatusResult:
     error = run.error
-    return WorkflowRunFacts(
+    return StatusResult(
         run_id=run.id,
         workflow_name=run.workflow,
         status=WorkflowRunState(run.state).value,
-        inputs=run.inputs,
+        inputs=dict(run.inputs),
         created_at=run.created_at // 1000,
         completed_at=None if run.completed_at is None else run.completed_at // 1000,
         duration_ms=duration_of(run),
         output=run.output,
-        error=None if error is None else (str(error.get("code", "failed")), str(error.get("message", ""))),
+        error=None
+        if error is None
+        else RunError(code=str(error.get("code", "failed")), message=str(error.get("message", ""))),
         cost_usd=run.cost_usd,
     )
 
@@ -106,12 +106,12 @@ def _refuse_files(name: str, workflow: CompiledWorkflow, inputs: Mapping[str, An
         )
 
 
-def _facts(name: str, workflow: CompiledWorkflow) -> WorkflowFacts:
-    return WorkflowFacts(
+def _entry(name: str, workflow: CompiledWorkflow) -> WorkflowEntry:
+    return WorkflowEntry(
         name=name,
         description=workflow.description,
         inputs={key: one.model_dump(mode="json", exclude_none=True) for key, one in workflow.inputs.items()},
-        invokable_by=workflow.invokable_by,
+        invokable_by=list(workflow.invokable_by),
         timeout_seconds=workflow.timeout_seconds,
         schedule=workflow.schedule,
     )

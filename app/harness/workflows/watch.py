@@ -1,6 +1,6 @@
 """Follows the sessions of workflow runs: their clocks, their ends, and their way over a restart.
 
-Owns: the one task that looks at a session when it is told that it has moved, and the lock under which runs
+Owns: the one task that looks at a session after it has moved, and the lock under which runs
 begin and end. Never: what a session does, or what a run's end means (`endings`).
 """
 
@@ -43,7 +43,7 @@ _MOVES = frozenset(
         "permission.answered",
     }
 )
-"""What is told of a session when it begins or ends to work, or to wait for a human."""
+"""What happened to a session: it began or ended to work, or to wait for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class WorkflowWatch:
         elapsed = self._clock.elapsed(run.id)
         return run if elapsed is None else run.model_copy(update={"elapsed_ms": elapsed})
 
-    async def whole(self, command: Coroutine[Any, Any, None]) -> None:
+    async def shielded(self, command: Coroutine[Any, Any, None]) -> None:
         """Carry a command out to its end, also when who gave it goes away."""
         await asyncio.shield(self._spawn(command))
 
@@ -135,7 +135,7 @@ class WorkflowWatch:
         """Begin every run whose turn it is; nothing once the daemon stops."""
         if self._closed:
             return
-        await self.whole(self._serve())
+        await self.shielded(self._serve())
 
     async def end_queued(self, run: WorkflowRun, ending: Ending) -> bool:
         """End a run that waits; False when it does not wait any more."""
@@ -147,7 +147,7 @@ class WorkflowWatch:
     async def stop(self, run: WorkflowRun, ending: Ending, *, by: str) -> None:
         """Stop the session of a run and end the run so; one that was done first succeeds."""
         self._decided[run.id] = ending
-        await self.whole(self._stop(run, by))
+        await self.shielded(self._stop(run, by))
 
     # -- inside -----------------------------------------------------------------------------
 

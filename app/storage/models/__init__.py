@@ -1,17 +1,15 @@
 """The table definitions: one file for each noun, the only source of the schema."""
 
-from app.storage.models.access import AccessToken, IdempotencyKey
+from app.storage.models.access import AccessToken, IdempotencyKey, PermissionRuleRow
 from app.storage.models.audit import AuditEvent, LogEntry
 from app.storage.models.compactions import Compaction
 from app.storage.models.interactions import Interaction
 from app.storage.models.issues import Issue, IssueLink, IssueTodo, IssueUpdate, TodoProposal
 from app.storage.models.messages import Message, MessageDetails
-from app.storage.models.permissions import PermissionRuleRow
-from app.storage.models.projects import PluginValue, Project, ProjectTrust
+from app.storage.models.projects import Blob, PluginValue, Project, ProjectTrust, Upload
 from app.storage.models.rollbacks import Checkpoint, PromptEdit, Rollback, Worktree
 from app.storage.models.runs import Run, Step, ToolCall
 from app.storage.models.sessions import Event, Session, TodoList
-from app.storage.models.uploads import Blob, Upload
 from app.storage.models.workflows import WorkflowRun
 
 __all__ = [

@@ -20,7 +20,7 @@ class MessageDetails(_Sender, total=False):
     """What is stored beside a message's text, under the names of the published contract; which of them there
     are follows from the message's role. Names that are not here are kept as they are."""
 
-    # Of whoever wrote it: `kind` says what a message of the daemon is.
+    # The author: `kind` says what a message of the daemon is.
     createdBy: str
     kind: str
     # An operator's message.

@@ -1,10 +1,10 @@
-"""Rows of loaded projects: each with what its plugins keep, and which version of it may act."""
+"""Rows of projects: their trust, what their plugins keep, their uploads; and texts by digest."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, text
+from sqlalchemy import BigInteger, Index, text
 from sqlmodel import Field, SQLModel
 
 from app.storage.typed_json import Json
@@ -53,3 +53,32 @@ class PluginValue(SQLModel, table=True):
     value: Any = Field(default=None, sa_type=Json)
     size_bytes: int = Field(default=0, sa_type=BigInteger)
     updated_at: int = Field(sa_type=BigInteger)
+
+
+class Upload(SQLModel, table=True):
+    """One file. Its content lies in the daemon's data folder under the upload's id. `sha256` is in
+    hexadecimal. `used_by` is the issue, interaction or workflow run that it belongs to; without one it is
+    removed some time after `created_at`."""
+
+    __tablename__ = "uploads"
+    __table_args__ = (Index("ix_uploads_used_by", "used_by", "created_at"),)
+
+    id: str = Field(primary_key=True)
+    project_id: str = Field(foreign_key="projects.id")
+    name: str
+    media_type: str
+    size_bytes: int = Field(sa_type=BigInteger)
+    sha256: str
+    created_by: str
+    created_at: int = Field(sa_type=BigInteger)
+    used_by: str | None = None
+    used_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class Blob(SQLModel, table=True):
+    __tablename__ = "blobs"
+
+    digest: str = Field(primary_key=True)
+    media_type: str
+    content: bytes
+    created_at: int = Field(sa_type=BigInteger)

@@ -12,7 +12,7 @@ from app.storage.typed_json import Json
 
 class Session(SQLModel, table=True):
     """One session. Times are milliseconds since the epoch; `seq_reserved` is the highest event
-    sequence number that may have been given out (see `harness/event_hub`). `recalled_at` tells that its
+    sequence number that may have been given out (see `harness/event_hub`). `recalled_at` says that its
     plugins were asked what the model is to know at the start, and `recalled_digest` names the blob of
     what they said; `idle_fired_at` is when they last heard that it is idle."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, update
 
 from app.storage.models import AccessToken, IdempotencyKey
-from app.storage.repositories.rows import Rows, values_of
-from app.storage.repositories.upsert import insert_or_keep, insert_or_overwrite
+from app.storage.repositories.rows import Rows, insert_or_keep, insert_or_overwrite, values_of
 from app.storage.text import storable
 
 
@@ -30,7 +29,7 @@ class AccessRepository(Rows[AccessToken]):
 
     def tokens(self) -> list[AccessToken]:
         """Return every token, the oldest first."""
-        return self._all(select(AccessToken).order_by(self.c.created_at, self.c.id))
+        return self._sorted()
 
     def revoke(self, token_id: str, at: int) -> bool:
         """Mark a token as revoked; False when it is unknown or was revoked before."""

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Text, cast, delete, func, select
+from sqlalchemy import Connection, Text, cast, delete, func, select
 
 from app.observability import Redactor
 from app.storage.models import AuditEvent
@@ -35,7 +35,7 @@ class AuditRepository(Rows[AuditEvent]):
     def add_many(self, rows: Iterable[AuditEvent]) -> None:
         super().add_many([row.model_copy(update={"data": self._redactor.data(row.data)}) for row in rows])
 
-    def insert(self, **values: Any) -> None:
+    def insert(self, **values: object) -> None:
         self.insert_many([values])
 
     def insert_many(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -61,15 +61,11 @@ class AuditRepository(Rows[AuditEvent]):
     ) -> Page[AuditEvent]:
         """Return a page, the newest first. `event` may hold `*`; `since` (inclusive) and `until`
         (exclusive) are milliseconds since the epoch."""
-        where: list[ColumnElement[bool]] = []
+        where = self._equal(session_id=session_id, project_id=project_id)
         if event is not None:
             where.append(self.c.event.in_(self._names(storable(event))))
-        if session_id is not None:
-            where.append(self.c.session_id == storable(session_id))
         if run_id is not None:
             where += of_run(self.c, run_id)
-        if project_id is not None:
-            where.append(self.c.project_id == storable(project_id))
         if since is not None:
             where.append(self.c.created_at >= since)
         if until is not None:

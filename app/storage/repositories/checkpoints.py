@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import builtins
-
 from sqlalchemy import ColumnElement, and_, delete, not_, select
 
 from app.storage.models import Checkpoint
-from app.storage.pages import Page
-from app.storage.repositories.rows import RowsById
+from app.storage.repositories.rows import RowsOfSession
 
 
-class CheckpointRepository(RowsById[Checkpoint]):
+class CheckpointRepository(RowsOfSession[Checkpoint]):
     model = Checkpoint
 
-    def list(self, session_id: str, *, limit: int = 25, cursor: str | None = None) -> Page[Checkpoint]:
-        """Return a page of a session's checkpoints, the newest first."""
-        where = [self.c.session_id == session_id]
-        return self._newest_first("checkpoints", where, limit=limit, cursor=cursor)
-
-    def open(self, session_id: str) -> builtins.list[Checkpoint]:
+    def open(self, session_id: str) -> list[Checkpoint]:
         """Return the checkpoints neither resumed nor rolled back nor taken back, the newest first."""
         statement = select(Checkpoint).where(self.c.session_id == session_id, self._is_open())
         return self._all(statement.order_by(self.c.created_at.desc(), self.c.id.desc()))
-
-    def of_session(self, session_id: str) -> builtins.list[Checkpoint]:
-        """Return every checkpoint of a session, the oldest first."""
-        statement = select(Checkpoint).where(self.c.session_id == session_id)
-        return self._all(statement.order_by(self.c.created_at, self.c.id))
 
     def prune(self, session_id: str, keep: int) -> int:
         """Delete the oldest checkpoints until `keep` are left; one that is open stays, however many

@@ -1,9 +1,7 @@
-"""The search through issues: keeping its index in step, and asking it.
+"""The search through issues. `issue_search` has one row per issue with the words of its fields; its key
+orders the hits. `issue_search_index` is the index over it: FTS5 on SQLite, a `tsvector` on PostgreSQL.
 
-Owns: the tables that only the search uses, on both databases. Never: the words (`search_words`) or the
-question (`search_query`). `issue_search` has one row for each issue, with the words of its fields; its key
-grows with the issue's number, and orders the hits. `issue_search_index` is the index over it: an FTS5
-table on SQLite, a `tsvector` on PostgreSQL.
+Owns: these tables and their queries. Never: words (`search_words`) or questions (`search_query`).
 """
 
 from __future__ import annotations
@@ -29,15 +27,7 @@ from sqlalchemy import (
 
 from app.storage.models import Issue, IssueUpdate
 from app.storage.repositories.rows import table_of
-from app.storage.search_query import (
-    TIERS,
-    Scope,
-    SearchQuery,
-    fts5,
-    fts5_only,
-    tsquery,
-    tsquery_only,
-)
+from app.storage.search_query import TIERS, Scope, SearchQuery, fts5, fts5_only, tsquery, tsquery_only
 from app.storage.search_words import FIELDS, IndexedText, indexed, scope_of, vector_literal
 
 PREFIX = "issue_search"
@@ -224,7 +214,6 @@ class IssueSearchRepository:
         return found, total
 
     def issue_ids(self, keys: builtins.list[int]) -> dict[int, str]:
-        """Return the issues of keys."""
         rows = self.connection.execute(select(WORDS.c.id, WORDS.c.issue_id).where(WORDS.c.id.in_(keys)))
         return {row.id: row.issue_id for row in rows}
 

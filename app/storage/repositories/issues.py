@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
@@ -31,7 +30,7 @@ class IssueRepository(RowsById[Issue]):
         super().add(row)
         self.search.put(row.id)
 
-    def update(self, row_id: str, /, **values: Any) -> bool:
+    def update(self, row_id: str, /, **values: object) -> bool:
         done = super().update(row_id, **values)
         if done and values.keys() & _SEARCHED:
             self.search.put(row_id)
@@ -51,7 +50,6 @@ class IssueRepository(RowsById[Issue]):
         return None if found is None else int(found)
 
     def by_number(self, project_id: str, number: int) -> Issue | None:
-        """Return the issue with that number in the project."""
         return self._first(self.c.project_id == storable(project_id), self.c.number == number)
 
     def by_ids(self, ids: Sequence[str]) -> dict[str, Issue]:
@@ -89,11 +87,9 @@ class IssueRepository(RowsById[Issue]):
     ) -> tuple[builtins.list[Issue], int]:
         """Return some of a project's issues, the newest first, and how many the filter lets through in
         all. `below` is a number: those before it only."""
-        where: builtins.list[Any] = [self.c.project_id == storable(project_id)]
+        where = self._equal(project_id=project_id, assignment=assignment)
         if statuses:
             where.append(self.c.status.in_([storable(status) for status in statuses]))
-        if assignment is not None:
-            where.append(self.c.assignment == storable(assignment))
         page = where if below is None else [*where, self.c.number < below]
         statement = select(Issue).where(*page).order_by(self.c.number.desc())
         return self._all(statement.limit(limit).offset(offset)), self._count(where)
@@ -103,8 +99,7 @@ class IssueRepository(RowsById[Issue]):
         numbers."""
         wanted = [storable(status) for status in statuses]
         where = (self.c.project_id == storable(project_id), self.c.status.in_(wanted))
-        assigned = self.c.assignment.startswith("session:")
-        return self._all(select(Issue).where(*where, assigned).order_by(self.c.number))
+        return self._sorted(*where, self.c.assignment.startswith("session:"), by=("number",))
 
 
 class IssueUpdateRepository(RowsById[IssueUpdate]):
@@ -120,14 +115,13 @@ class IssueUpdateRepository(RowsById[IssueUpdate]):
 
     def of_issue(self, issue_id: str) -> builtins.list[IssueUpdate]:
         """Return the whole history, the oldest first."""
-        statement = select(IssueUpdate).where(self.c.issue_id == storable(issue_id))
-        return self._all(statement.order_by(self.c.created_at, self.c.id))
+        return self._sorted(self.c.issue_id == storable(issue_id))
 
     def list(
         self, issue_id: str, *, internal: bool = True, limit: int = 25, cursor: str | None = None
     ) -> Page[IssueUpdate]:
         """Return a page of the history, the newest first; `internal`: what is for operators, too."""
-        where: builtins.list[Any] = [self.c.issue_id == storable(issue_id)]
+        where = self._equal(issue_id=issue_id)
         if not internal:
             where.append(self.c.visibility == "all")
         return self._newest_first("issue updates", where, limit=limit, cursor=cursor)
@@ -139,8 +133,7 @@ class IssueLinkRepository(RowsById[IssueLink]):
     def of_issue(self, issue_id: str) -> builtins.list[IssueLink]:
         """Return the links from and to an issue, the oldest first."""
         key = storable(issue_id)
-        statement = select(IssueLink).where((self.c.issue_id == key) | (self.c.target_id == key))
-        return self._all(statement.order_by(self.c.created_at, self.c.id))
+        return self._sorted((self.c.issue_id == key) | (self.c.target_id == key))
 
     def remove(self, link_id: str) -> None:
         """Delete a link, if there is such a one."""
@@ -152,14 +145,12 @@ class IssueTodoRepository(RowsById[IssueTodo]):
 
     def of_issue(self, issue_id: str) -> builtins.list[IssueTodo]:
         """Return the whole checklist in its order, what was abandoned included."""
-        statement = select(IssueTodo).where(self.c.issue_id == storable(issue_id))
-        return self._all(statement.order_by(self.c.position, self.c.id))
+        return self._sorted(self.c.issue_id == storable(issue_id), by=("position", "id"))
 
     def open_of_issue(self, issue_id: str) -> builtins.list[IssueTodo]:
         """Return what is still to be done of a checklist, in its order."""
         still = self.c.status.in_(("pending", "in_progress"))
-        statement = select(IssueTodo).where(self.c.issue_id == storable(issue_id), still)
-        return self._all(statement.order_by(self.c.position, self.c.id))
+        return self._sorted(self.c.issue_id == storable(issue_id), still, by=("position", "id"))
 
 
 class TodoProposalRepository(RowsById[TodoProposal]):
@@ -167,17 +158,11 @@ class TodoProposalRepository(RowsById[TodoProposal]):
 
     def of_session(self, session_id: str, *, state: str | None = None) -> builtins.list[TodoProposal]:
         """Return what was proposed in a session, the oldest first."""
-        where: builtins.list[Any] = [self.c.session_id == storable(session_id)]
-        if state is not None:
-            where.append(self.c.state == storable(state))
-        statement = select(TodoProposal).where(*where)
-        return self._all(statement.order_by(self.c.created_at, self.c.id))
+        return self._sorted(*self._equal(session_id=session_id, state=state))
 
     def page(
         self, session_id: str, *, state: str | None = None, limit: int = 25, cursor: str | None = None
     ) -> Page[TodoProposal]:
         """Return a page of what was proposed in a session, the newest first."""
-        where: builtins.list[Any] = [self.c.session_id == storable(session_id)]
-        if state is not None:
-            where.append(self.c.state == storable(state))
+        where = self._equal(session_id=session_id, state=state)
         return self._newest_first("todo_proposals", where, limit=limit, cursor=cursor)

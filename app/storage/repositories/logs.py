@@ -30,13 +30,9 @@ class LogRepository(Rows[LogEntry]):
         """Return a page, the newest first. `severity` is the lowest; `text` is found in the event's name,
         the logger's and the fields, whatever its case; `since` (inclusive) and `until` (exclusive) are
         milliseconds since the epoch."""
-        where: list[ColumnElement[bool]] = []
+        where = self._equal(event=event, session_id=session_id)
         if severity is not None:
             where.append(self.c.severity >= severity)
-        if event is not None:
-            where.append(self.c.event == storable(event))
-        if session_id is not None:
-            where.append(self.c.session_id == storable(session_id))
         if run_id is not None:
             where += of_run(self.c, run_id)
         if text is not None:

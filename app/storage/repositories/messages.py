@@ -11,9 +11,9 @@ from sqlalchemy import ColumnElement, TextClause, and_, delete, func, or_, selec
 from app.ids import first_id
 from app.storage.models import Message
 from app.storage.pages import Page, decode_cursor, encode_cursor
-from app.storage.repositories.rows import RowsById, completed, values_of
-from app.storage.repositories.upsert import insert_or_overwrite
-from app.storage.text import storable
+from app.storage.repositories.rows import RowsById, completed, insert_or_overwrite, values_of
+
+_PLACE = ("position", "id")
 
 IDS_AT_ONCE = 500
 """How many ids one statement names; databases bound the number of parameters."""
@@ -26,19 +26,14 @@ class MessageRepository(RowsById[Message]):
         """Insert the row, or overwrite the one with its id."""
         insert_or_overwrite(self.connection, self.table, values_of(row))
 
-    def put_values(self, **values: Any) -> None:
+    def put_values(self, **values: object) -> None:
         """Do as `put` with plain columns, the model's defaults where none is given."""
         insert_or_overwrite(self.connection, self.table, completed(Message, values))
 
     def history(self, session_id: str, agent_path: str) -> list[Message]:
         """Return the conversation of one agent: positioned, not superseded, in order."""
-        statement = select(Message).where(
-            self.c.session_id == session_id,
-            self.c.agent_path == agent_path,
-            self.c.position.is_not(None),
-            self.c.superseded.is_(False),
-        )
-        return self._all(statement.order_by(self.c.position, self.c.id))
+        own = (self.c.session_id == session_id, self.c.agent_path == agent_path)
+        return self._sorted(*own, self.c.position.is_not(None), self.c.superseded.is_(False), by=_PLACE)
 
     def queued(self, session_id: str) -> list[Message]:
         """Return the operator's messages that wait, the oldest first."""
@@ -46,9 +41,8 @@ class MessageRepository(RowsById[Message]):
 
     def tool_results_since(self, session_id: str, at: int) -> list[Message]:
         """Return what tools gave to any agent of a session since a time in milliseconds, in order of it."""
-        since = self.c.id >= first_id("msg", at)
-        statement = select(Message).where(self.c.session_id == session_id, self.c.role == "tool", since)
-        return self._all(statement.order_by(self.c.id))
+        where = (self.c.session_id == session_id, self.c.role == "tool", self.c.id >= first_id("msg", at))
+        return self._sorted(*where, by=("id",))
 
     def last_position(self, session_id: str) -> int:
         """Return the highest position in use; 0 when there is none."""
@@ -71,8 +65,7 @@ class MessageRepository(RowsById[Message]):
 
     def through(self, session_id: str, position: int) -> list[Message]:
         """Return every message up to a position in order, also those that were superseded."""
-        statement = select(Message).where(self.c.session_id == session_id, self.c.position <= position)
-        return self._all(statement.order_by(self.c.position, self.c.id))
+        return self._sorted(self.c.session_id == session_id, self.c.position <= position, by=_PLACE)
 
     def following(
         self, session_id: str, position: int, *, agent_path: str, limit: int = 1000
@@ -88,8 +81,8 @@ class MessageRepository(RowsById[Message]):
 
     def tool_results(self, session_id: str, position: int) -> list[Message]:
         """Return the results after a position that tools gave to any agent, also superseded ones."""
-        where = (self.c.session_id == session_id, self.c.position > position, self.c.role == "tool")
-        return self._all(select(Message).where(*where).order_by(self.c.position, self.c.id))
+        later = self.c.position > position
+        return self._sorted(self.c.session_id == session_id, later, self.c.role == "tool", by=_PLACE)
 
     def last_answer(self, session_id: str, agent_path: str, position: int | None = None) -> Message | None:
         """Return an agent's last answer (up to a position when given), also a superseded one."""
@@ -99,8 +92,7 @@ class MessageRepository(RowsById[Message]):
             self.c.agent_path == agent_path,
             self.c.role == "primary",
         ]
-        rows = self._all(select(Message).where(*where).order_by(self.c.position.desc()).limit(1))
-        return rows[0] if rows else None
+        return self._one(select(Message).where(*where).order_by(self.c.position.desc()))
 
     def positions(self, session_id: str, ids: Sequence[str]) -> dict[str, int]:
         """Return the positions of messages by id; those that have none or are unknown are left out."""
@@ -116,8 +108,7 @@ class MessageRepository(RowsById[Message]):
         """Return the messages of runs, also those that were superseded; of each run in order."""
         found: list[Message] = []
         for some in _pieces(run_ids):
-            statement = select(Message).where(self.c.session_id == session_id, self.c.run_id.in_(some))
-            found += self._all(statement.order_by(self.c.position, self.c.id))
+            found += self._sorted(self.c.session_id == session_id, self.c.run_id.in_(some), by=_PLACE)
         return found
 
     def remove_waiting(self, message_id: str) -> None:
@@ -180,13 +171,9 @@ class MessageRepository(RowsById[Message]):
         those that wait come last.
 
         A walk misses nothing. A message that left the queue between two pages may come twice."""
-        where: list[ColumnElement[bool]] = [self.c.session_id == session_id]
+        where = self._equal(session_id=session_id, agent_path=agent_path, run_id=run_id)
         if not include_superseded:
             where.append(self.c.superseded.is_(False))
-        if agent_path is not None:
-            where.append(self.c.agent_path == storable(agent_path))
-        if run_id is not None:
-            where.append(self.c.run_id == storable(run_id))
         position, last_id, waiting_after = _read_cursor(cursor)
         rows = self._positioned(where, position, last_id, limit + 1)
         placed = len(rows)

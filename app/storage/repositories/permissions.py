@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 
 import xxhash
-from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy import ColumnElement, delete
 
 from app.storage.models import PermissionRuleRow
 from app.storage.pages import Page
@@ -30,11 +30,9 @@ class PermissionRuleRepository(RowsById[PermissionRuleRow]):
 
     def of_scope(self, project_id: str, session_id: str | None) -> builtins.list[PermissionRuleRow]:
         """Return every rule of one scope, the oldest first."""
-        statement = select(PermissionRuleRow).where(*self._scope(project_id, session_id))
-        return self._all(statement.order_by(self.c.created_at, self.c.id))
+        return self._sorted(*self._scope(project_id, session_id))
 
     def count(self, project_id: str, session_id: str | None) -> int:
-        """Count the rules of one scope."""
         return self._count(self._scope(project_id, session_id))
 
     def find(

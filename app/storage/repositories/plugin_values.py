@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import delete, func, select
 
 from app.storage.models import PluginValue
-from app.storage.repositories.rows import Rows, completed
-from app.storage.repositories.upsert import insert_or_overwrite
+from app.storage.repositories.rows import Rows, completed, insert_or_overwrite
 from app.storage.text import storable
 
 
@@ -16,10 +13,7 @@ class PluginValueRepository(Rows[PluginValue]):
     model = PluginValue
 
     def get(self, project_id: str, plugin: str, key: str) -> PluginValue | None:
-        """Return one value, None when there is none."""
-        return self._first(
-            self.c.project_id == project_id, self.c.plugin == plugin, self.c.key == storable(key)
-        )
+        return self._first(*self._equal(project_id=project_id, plugin=plugin, key=key))
 
     def keys(self, project_id: str, plugin: str, prefix: str, after: str, limit: int) -> list[str]:
         """Return up to `limit` keys that begin with `prefix` and come behind `after`, in their order."""
@@ -47,19 +41,15 @@ class PluginValueRepository(Rows[PluginValue]):
         return int(row[0]), int(row[1])
 
     def size_of(self, project_id: str, plugin: str, key: str) -> int | None:
-        """Return the bytes of one value, None when there is none."""
-        statement = select(self.c.size_bytes).where(
-            self.c.project_id == project_id, self.c.plugin == plugin, self.c.key == storable(key)
-        )
+        where = self._equal(project_id=project_id, plugin=plugin, key=key)
+        statement = select(self.c.size_bytes).where(*where)
         return self.connection.execute(statement).scalar_one_or_none()
 
     def remove(self, project_id: str, plugin: str, key: str) -> bool:
         """Delete one value; False when there was none."""
-        statement = delete(self.table).where(
-            self.c.project_id == project_id, self.c.plugin == plugin, self.c.key == storable(key)
-        )
+        statement = delete(self.table).where(*self._equal(project_id=project_id, plugin=plugin, key=key))
         return self.connection.execute(statement).rowcount > 0
 
-    def put(self, **values: Any) -> None:
+    def put(self, **values: object) -> None:
         """Store a value in place of the one before; Conflict when there is no such project."""
         insert_or_overwrite(self.connection, self.table, completed(self.model, values))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete
 
 from app.storage.models import Project, ProjectTrust
 from app.storage.pages import Page
-from app.storage.repositories.rows import Rows, RowsById, completed
-from app.storage.repositories.upsert import insert_or_overwrite
+from app.storage.repositories.rows import Rows, RowsById, completed, insert_or_overwrite
 from app.storage.text import storable
 
 
@@ -28,7 +27,7 @@ class ProjectRepository(RowsById[Project]):
 
 
 UPGRADED = "upgrade"
-"""Who trusted a project that was loaded before there was trust."""
+"""The author of the trust in a project that was loaded before there was trust."""
 
 
 class ProjectTrustRepository(Rows[ProjectTrust]):
@@ -40,7 +39,7 @@ class ProjectTrustRepository(Rows[ProjectTrust]):
 
     def upgraded(self) -> list[ProjectTrust]:
         """Return the projects that are trusted because they were loaded before there was trust."""
-        return self._all(select(self.model).where(self.c.trusted_by == UPGRADED).order_by(self.c.root))
+        return self._sorted(self.c.trusted_by == UPGRADED, by=("root",))
 
     def put(self, row: ProjectTrust) -> None:
         """Store the trust of a root in place of the one before."""

@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import builtins
-
 from sqlalchemy import delete, select, update
 
 from app.storage.models import PromptEdit, Rollback, Session, Worktree
-from app.storage.pages import Page
-from app.storage.repositories.rows import RowsById, table_of
+from app.storage.repositories.rows import RowsById, RowsOfSession, table_of
 from app.storage.text import storable
 
+_EDITED = ("edited_at", "id")
 
-class RollbackRepository(RowsById[Rollback]):
+
+class RollbackRepository(RowsOfSession[Rollback]):
     model = Rollback
-
-    def list(self, session_id: str, *, limit: int = 25, cursor: str | None = None) -> Page[Rollback]:
-        """Return a page of a session's rollbacks, the newest first."""
-        where = [self.c.session_id == session_id]
-        return self._newest_first("rollbacks", where, limit=limit, cursor=cursor)
-
-    def of_session(self, session_id: str) -> builtins.list[Rollback]:
-        """Return every rollback of a session, the oldest first."""
-        statement = select(Rollback).where(self.c.session_id == session_id)
-        return self._all(statement.order_by(self.c.created_at, self.c.id))
 
 
 class PromptEditRepository(RowsById[PromptEdit]):
     model = PromptEdit
 
-    def of_session(self, session_id: str) -> builtins.list[PromptEdit]:
+    def of_session(self, session_id: str) -> list[PromptEdit]:
         """Return every edit of a session, the oldest first."""
-        statement = select(PromptEdit).where(self.c.session_id == session_id)
-        return self._all(statement.order_by(self.c.edited_at, self.c.id))
+        return self._sorted(self.c.session_id == session_id, by=_EDITED)
 
-    def not_applied(self, session_id: str) -> builtins.list[PromptEdit]:
+    def not_applied(self, session_id: str) -> list[PromptEdit]:
         """Return the edits of a session that do not hold yet, the oldest first."""
-        where = (self.c.session_id == session_id, self.c.applied_at.is_(None))
-        return self._all(select(PromptEdit).where(*where).order_by(self.c.edited_at, self.c.id))
+        return self._sorted(self.c.session_id == session_id, self.c.applied_at.is_(None), by=_EDITED)
 
     def apply(self, session_id: str, at: int) -> None:
         """Let every edit of a session hold from now on; `at` is milliseconds."""
@@ -51,16 +38,14 @@ class PromptEditRepository(RowsById[PromptEdit]):
         )
         return self.connection.execute(statement).rowcount
 
-    def of_checkpoint(self, checkpoint_id: str) -> builtins.list[PromptEdit]:
-        """Return the edits made at a checkpoint, the oldest first."""
-        statement = select(PromptEdit).where(self.c.checkpoint_id == checkpoint_id)
-        return self._all(statement.order_by(self.c.edited_at, self.c.id))
+    def of_checkpoint(self, checkpoint_id: str) -> list[PromptEdit]:
+        return self._sorted(self.c.checkpoint_id == checkpoint_id, by=_EDITED)
 
 
-class WorktreeRepository(RowsById[Worktree]):
+class WorktreeRepository(RowsOfSession[Worktree]):
     model = Worktree
 
-    def of_project(self, project_id: str) -> builtins.list[Worktree]:
+    def of_project(self, project_id: str) -> list[Worktree]:
         """Return what is noted for all sessions of a project, the oldest first."""
         sessions = table_of(Session).c
         statement = (
@@ -73,8 +58,3 @@ class WorktreeRepository(RowsById[Worktree]):
     def of_checkpoint(self, session_id: str, checkpoint_id: str) -> Worktree | None:
         """Return what was noted at a checkpoint of a session, or None."""
         return self._first(self.c.session_id == session_id, self.c.checkpoint_id == checkpoint_id)
-
-    def of_session(self, session_id: str) -> builtins.list[Worktree]:
-        """Return the working trees noted for a session, the oldest first."""
-        statement = select(Worktree).where(self.c.session_id == session_id)
-        return self._all(statement.order_by(self.c.created_at, self.c.id))

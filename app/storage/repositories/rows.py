@@ -1,12 +1,12 @@
-"""What every repository does with its table: insert, get, update, and pages.
+"""What every repository does with its table: insert, get, update, upsert, and pages. Reads return detached
+models through a short ORM session each, so no identity map returns an older state.
 
-Owns: turning rows into parameters and results into detached rows. Never: a rule about one noun.
-Inserts are Core statements over the table; reads come back as instances of the model, detached,
-through a short ORM session each, so that no identity map can hand out an older state.
+Owns: turning rows into parameters, and results into rows. Never: a rule about one noun.
 """
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
@@ -27,6 +27,7 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session as OrmSession
 from sqlmodel import SQLModel
 
@@ -38,7 +39,6 @@ RowT = TypeVar("RowT", bound=SQLModel)
 
 @cache
 def table_of(model: type[SQLModel]) -> Table:
-    """Return the Core table of a model."""
     table = inspect(model).local_table
     assert isinstance(table, Table)
     return table
@@ -95,6 +95,39 @@ def values_of(row: SQLModel) -> dict[str, Any]:
     return values
 
 
+def insert_or_keep(connection: Connection, table: Table, values: dict[str, Any]) -> bool:
+    """Insert the values unless the key exists; tell whether a row was inserted."""
+    # Otherwise SQLAlchemy forgets the count of an insert.
+    options = {"preserve_rowcount": True}
+    statement = _keep(connection.dialect.name, table)
+    return connection.execute(statement, values, execution_options=options).rowcount > 0
+
+
+def insert_or_overwrite(connection: Connection, table: Table, values: dict[str, Any]) -> None:
+    """Insert the values, or set every other column when the key exists."""
+    connection.execute(_overwrite(connection.dialect.name, table), values)
+
+
+@cache
+def _keep(dialect: str, table: Table) -> Insert:
+    return _dialect_insert(dialect, table).on_conflict_do_nothing(
+        index_elements=list(table.primary_key.columns)
+    )
+
+
+@cache
+def _overwrite(dialect: str, table: Table) -> Insert:
+    statement = _dialect_insert(dialect, table)
+    return statement.on_conflict_do_update(
+        index_elements=list(table.primary_key.columns),
+        set_={c.name: statement.excluded[c.name] for c in table.columns if not c.primary_key},
+    )
+
+
+def _dialect_insert(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table).inline()
+
+
 class Rows(Generic[RowT]):
     """A table of one model, on one connection. Subclasses name the model."""
 
@@ -109,7 +142,7 @@ class Rows(Generic[RowT]):
         """Insert the row; Conflict when its key exists or the row it belongs to does not."""
         self.connection.execute(_insert_into(self.model), values_of(row))
 
-    def insert(self, **values: Any) -> None:
+    def insert(self, **values: object) -> None:
         """Insert one row by its columns, defaults filled in; raises as `add` does."""
         self.connection.execute(_insert_into(self.model), completed(self.model, values))
 
@@ -131,8 +164,23 @@ class Rows(Generic[RowT]):
             self.connection.execute(_insert_into(self.model), [storable_values(row) for row in rows])
 
     def _first(self, *where: ColumnElement[bool]) -> RowT | None:
-        rows = self._all(select(self.model).where(*where).limit(1))
+        return self._one(select(self.model).where(*where))
+
+    def _one(self, statement: Select[Any]) -> RowT | None:
+        rows = self._all(statement.limit(1))
         return rows[0] if rows else None
+
+    def _sorted(self, *where: ColumnElement[bool], by: Sequence[str] = ("created_at", "id")) -> list[RowT]:
+        """Return the rows in the order of some columns; without these, the oldest first."""
+        return self._all(select(self.model).where(*where).order_by(*(self.c[name] for name in by)))
+
+    def _equal(self, **values: object) -> list[ColumnElement[bool]]:
+        """Return the conditions that columns have these values; None stands for any."""
+        return [
+            self.c[name] == (storable(value) if isinstance(value, str) else value)
+            for name, value in values.items()
+            if value is not None
+        ]
 
     def _all(self, statement: Select[Any], parameters: dict[str, Any] | None = None) -> list[RowT]:
         with OrmSession(self.connection, autoflush=False) as session:
@@ -171,7 +219,7 @@ class RowsById(Rows[RowT]):
         rows = self._all(_select_by_id(self.model), {"key_id": storable(row_id)})
         return rows[0] if rows else None
 
-    def update(self, row_id: str, /, **values: Any) -> bool:
+    def update(self, row_id: str, /, **values: object) -> bool:
         """Set the columns given; False when there is no such row. Unknown columns are refused."""
         unknown = values.keys() - _column_names(self.model)
         if unknown:
@@ -180,3 +228,16 @@ class RowsById(Rows[RowT]):
             return self.get(row_id) is not None
         parameters = {**storable_values(values), "key_id": storable(row_id)}
         return self.connection.execute(_update_by_id(self.model), parameters).rowcount > 0
+
+
+class RowsOfSession(RowsById[RowT]):
+    """A table whose rows belong to sessions."""
+
+    def list(self, session_id: str, *, limit: int = 25, cursor: str | None = None) -> Page[RowT]:
+        """Return a page of a session's rows, the newest first."""
+        where = self._equal(session_id=session_id)
+        return self._newest_first(self.table.name, where, limit=limit, cursor=cursor)
+
+    def of_session(self, session_id: str) -> builtins.list[RowT]:
+        """Return every row of a session, the oldest first."""
+        return self._sorted(*self._equal(session_id=session_id))

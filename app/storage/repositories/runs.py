@@ -23,12 +23,11 @@ class _StepRows(Rows[Step]):
     model = Step
 
     def of_run(self, run_id: str) -> list[Step]:
-        return self._all(select(Step).where(self.c.run_id == run_id).order_by(self.c.number))
+        return self._sorted(self.c.run_id == run_id, by=("number",))
 
     def newest_finished(self, run_id: str) -> Step | None:
         where = (self.c.run_id == run_id, self.c.ended_at.is_not(None))
-        found = self._all(select(Step).where(*where).order_by(self.c.number.desc()).limit(1))
-        return found[0] if found else None
+        return self._one(select(Step).where(*where).order_by(self.c.number.desc()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +52,13 @@ class RunRepository(RowsById[Run]):
 
     def in_background(self, session_id: str) -> builtins.list[Run]:
         """Return the runs under way in a session that no agent waits for, the oldest first."""
-        statement = select(Run).where(
-            self.c.state == "running", self.c.session_id == session_id, self.c.background.is_(True)
-        )
-        return self._all(statement.order_by(self.c.created_at, self.c.id))
+        where = (self.c.state == "running", self.c.session_id == session_id, self.c.background.is_(True))
+        return self._sorted(*where)
 
     def active(self, session_id: str) -> Run | None:
         """Return the run of a session's root agent that is under way; None when there is none."""
         where = (self.c.session_id == session_id, self.c.state == "running", self.c.parent_run_id.is_(None))
-        found = self._all(select(Run).where(*where).order_by(self.c.id.desc()).limit(1))
-        return found[0] if found else None
+        return self._one(select(Run).where(*where).order_by(self.c.id.desc()))
 
     def newest_roots(self, session_ids: Sequence[str]) -> dict[str, Run]:
         """Return the newest run of the root agent of each session, by the session's id; those without a run
@@ -84,8 +80,7 @@ class RunRepository(RowsById[Run]):
 
     def below(self, run_id: str) -> builtins.list[Run]:
         """Return the runs of a run's direct children, the oldest first."""
-        statement = select(Run).where(self.c.parent_run_id == run_id)
-        return self._all(statement.order_by(self.c.created_at, self.c.id))
+        return self._sorted(self.c.parent_run_id == run_id)
 
     def totals(self, run_ids: Sequence[str]) -> dict[str, RunTotals]:
         """Return what each run and all below it have used, by the run's id."""
@@ -115,8 +110,7 @@ class RunRepository(RowsById[Run]):
 
     def in_states(self, states: Iterable[str]) -> builtins.list[Run]:
         """Return every run in one of the states, the oldest first."""
-        found = self.c.state.in_(list(states))
-        return self._all(select(Run).where(found).order_by(self.c.created_at, self.c.id))
+        return self._sorted(self.c.state.in_(list(states)))
 
     def under_way(self, session_id: str) -> bool:
         """Tell whether a run of the session is pending or running, those of child agents included."""
@@ -126,10 +120,9 @@ class RunRepository(RowsById[Run]):
 
     def children(self, session_id: str) -> builtins.list[Run]:
         """Return the runs of a session's child agents, the oldest first."""
-        where = (self.c.session_id == session_id, self.c.parent_run_id.is_not(None))
-        return self._all(select(Run).where(*where).order_by(self.c.created_at, self.c.id))
+        return self._sorted(self.c.session_id == session_id, self.c.parent_run_id.is_not(None))
 
-    def insert_step(self, **values: Any) -> None:
+    def insert_step(self, **values: object) -> None:
         """Insert one step by its columns, defaults filled in."""
         _StepRows(self.connection).insert(**values)
 
@@ -137,7 +130,7 @@ class RunRepository(RowsById[Run]):
         """Insert steps by their columns with one statement."""
         _StepRows(self.connection).insert_many(rows)
 
-    def update_step(self, run_id: str, number: int, /, **values: Any) -> bool:
+    def update_step(self, run_id: str, number: int, /, **values: object) -> bool:
         """Set columns of one step; False when there is no such step."""
         steps = _StepRows(self.connection)
         statement = update(steps.table).where(steps.c.run_id == run_id, steps.c.number == number)
@@ -156,7 +149,6 @@ class RunRepository(RowsById[Run]):
         return self.connection.execute(statement, {"session": storable(session_id)}).first() is not None
 
     def steps(self, run_id: str) -> builtins.list[Step]:
-        """Return the steps of a run in order."""
         return _StepRows(self.connection).of_run(run_id)
 
 

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Text, cast, delete, func, select, update
+from sqlalchemy import Text, cast, delete, func, select, update
 
 from app.messages import Usage
 from app.storage.models import (
@@ -28,9 +28,8 @@ from app.storage.models import (
     Worktree,
 )
 from app.storage.pages import Page
-from app.storage.repositories.rows import Rows, RowsById, completed, table_of
+from app.storage.repositories.rows import Rows, RowsById, completed, insert_or_overwrite, table_of
 from app.storage.repositories.sizes import stored_bytes
-from app.storage.repositories.upsert import insert_or_overwrite
 from app.storage.text import storable
 
 Bucket = Literal["primary", "subagents", "compactor"]
@@ -78,15 +77,7 @@ class SessionRepository(RowsById[Session]):
     ) -> Page[Session]:
         """Return a page of sessions, the newest first. `text` is looked for in the title, without regard to
         case; with `asks` only sessions in which a question waits."""
-        where: list[ColumnElement[bool]] = []
-        if project_id is not None:
-            where.append(self.c.project_id == storable(project_id))
-        if state is not None:
-            where.append(self.c.state == storable(state))
-        if kind is not None:
-            where.append(self.c.kind == storable(kind))
-        if issue_number is not None:
-            where.append(self.c.issue_number == issue_number)
+        where = self._equal(project_id=project_id, state=state, kind=kind, issue_number=issue_number)
         if text:
             where.append(self.c.title.icontains(storable(text), autoescape=True))
         if asks:
@@ -100,10 +91,14 @@ class SessionRepository(RowsById[Session]):
         statement = select(self.c.id).where(bound, self.c.state != "archived").order_by(self.c.id)
         return [str(found) for found in self.connection.execute(statement).scalars()]
 
+    def forget_versions(self, project_id: str) -> None:
+        """Let the sessions of a project go on with its present version, not the one that they began with."""
+        where = self.c.project_id == storable(project_id)
+        self.connection.execute(update(self.table).where(where).values(compiled_digest=None))
+
     def in_states(self, states: Iterable[str]) -> builtins.list[Session]:
         """Return every session in one of the states, the oldest first."""
-        found = self.c.state.in_(list(states))
-        return self._all(select(Session).where(found).order_by(self.c.created_at, self.c.id))
+        return self._sorted(self.c.state.in_(list(states)))
 
     def unchanged_since(self, before_ms: int, *, limit: int = 100) -> builtins.list[str]:
         """Return the ids of sessions at rest that nobody has changed since a time, the oldest first."""
@@ -132,12 +127,7 @@ class SessionRepository(RowsById[Session]):
 
     def count_in_state(self, state: str, project_id: str | None = None, created_by: str | None = None) -> int:
         """Count the sessions in a state, of one project or of one operator when given."""
-        where = [self.c.state == state]
-        if project_id is not None:
-            where.append(self.c.project_id == project_id)
-        if created_by is not None:
-            where.append(self.c.created_by == storable(created_by))
-        return self._count(where)
+        return self._count(self._equal(state=state, project_id=project_id, created_by=created_by))
 
     def add_usage(
         self, session_id: str, usage: Usage, cost_usd: float | None, bucket: Bucket = "primary"
@@ -145,16 +135,7 @@ class SessionRepository(RowsById[Session]):
         """Add one model call's tokens and, when it is known, its cost in US dollars to the sums.
 
         An unknown cost leaves the sum as it is. False when there is no such session."""
-        values: dict[str, Any] = {
-            name: self.c[name] + getattr(usage, name)
-            for name in (
-                "input_tokens",
-                "output_tokens",
-                "reasoning_tokens",
-                "cache_read_tokens",
-                "cache_write_tokens",
-            )
-        }
+        values: dict[str, Any] = {name: self.c[name] + getattr(usage, name) for name in Usage.model_fields}
         if cost_usd is not None:
             column = self.c[f"cost_{bucket}_usd"]
             values[column.name] = func.coalesce(column, 0.0) + cost_usd
@@ -188,6 +169,6 @@ class TodoListRepository(Rows[TodoList]):
         """Return the session's list; None when none was ever written."""
         return self._first(self.c.session_id == storable(session_id))
 
-    def put(self, **values: Any) -> None:
+    def put(self, **values: object) -> None:
         """Store a session's list in place of the one before; Conflict when there is no such session."""
         insert_or_overwrite(self.connection, self.table, completed(self.model, values))

@@ -9,8 +9,7 @@ from sqlalchemy import delete, select
 
 from app.ids import now_ms
 from app.storage.models import Blob, Upload
-from app.storage.repositories.rows import Rows, RowsById
-from app.storage.repositories.upsert import insert_or_keep
+from app.storage.repositories.rows import Rows, RowsById, insert_or_keep
 from app.storage.text import storable
 
 _AT_ONCE = 500
@@ -21,11 +20,9 @@ class UploadRepository(RowsById[Upload]):
 
     def of_user(self, used_by: str) -> builtins.list[Upload]:
         """Return the files that belong to an issue, an interaction or a workflow run, the oldest first."""
-        statement = select(Upload).where(self.c.used_by == storable(used_by))
-        return self._all(statement.order_by(self.c.created_at, self.c.id))
+        return self._sorted(self.c.used_by == storable(used_by))
 
     def existing(self, ids: Collection[str]) -> set[str]:
-        """Return which of the ids have a row."""
         found: set[str] = set()
         wanted = sorted(ids)
         for start in range(0, len(wanted), _AT_ONCE):

@@ -6,9 +6,8 @@ import builtins
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import func, select, update
 
 from app.storage.models import WorkflowRun
 from app.storage.pages import Page
@@ -41,23 +40,18 @@ class WorkflowRunRepository(RowsById[WorkflowRun]):
         cursor: str | None = None,
     ) -> Page[WorkflowRun]:
         """Return a page of runs, the newest first."""
-        given = {
-            "project_id": project_id,
-            "workflow": workflow,
-            "state": state,
-            "session_id": session_id,
-        }
-        where: builtins.list[ColumnElement[bool]] = [
-            self.c[name] == storable(value) for name, value in given.items() if value is not None
-        ]
-        if issue_number is not None:
-            where.append(self.c.issue_number == issue_number)
+        where = self._equal(
+            project_id=project_id,
+            workflow=workflow,
+            state=state,
+            session_id=session_id,
+            issue_number=issue_number,
+        )
         return self._newest_first("workflow-runs", where, limit=limit, cursor=cursor)
 
     def in_states(self, states: Iterable[str]) -> builtins.list[WorkflowRun]:
         """Return the runs in any of these states, the oldest first."""
-        statement = select(WorkflowRun).where(self.c.state.in_([storable(state) for state in states]))
-        return self._all(statement.order_by(self.c.created_at, self.c.id))
+        return self._sorted(self.c.state.in_([storable(state) for state in states]))
 
     def waiting(self, state: str) -> builtins.list[WaitingRun]:
         """Return the runs in a state without what they carry, the oldest first."""
@@ -73,28 +67,16 @@ class WorkflowRunRepository(RowsById[WorkflowRun]):
 
     def count_in_state(self, state: str, project_id: str, workflow: str, *, cause: str | None = None) -> int:
         """Count a workflow's runs in a state, those of one cause when it is given."""
-        where = [
-            self.c.state == state,
-            self.c.project_id == storable(project_id),
-            self.c.workflow == storable(workflow),
-        ]
-        if cause is not None:
-            where.append(self.c.cause == cause)
-        return self._count(where)
+        return self._count(self._equal(state=state, project_id=project_id, workflow=workflow, cause=cause))
 
-    def move(self, run_id: str, before: str, /, **values: Any) -> bool:
+    def move(self, run_id: str, before: str, /, **values: object) -> bool:
         """Set columns of a run that is in the state `before`; False when it is not (any more)."""
         statement = update(self.table).where(self.c.id == storable(run_id), self.c.state == before)
         return self.connection.execute(statement.values(storable_values(values))).rowcount > 0
 
     def of_session(self, session_id: str) -> WorkflowRun | None:
-        """Return the run that works in a session."""
         return self._first(self.c.session_id == storable(session_id))
 
     def of_slot(self, project_id: str, workflow: str, slot: int) -> WorkflowRun | None:
         """Return the run that a schedule started for a time in milliseconds."""
-        return self._first(
-            self.c.project_id == storable(project_id),
-            self.c.workflow == storable(workflow),
-            self.c.slot == slot,
-        )
+        return self._first(*self._equal(project_id=project_id, workflow=workflow, slot=slot))

@@ -14,12 +14,12 @@ import pytest
 
 from app.harness.checkpoints.git_objects import MAX_UNTRACKED, GitObjects
 from app.ids import new_id
+from tests.driver.sessions import PROJECT_YAML, Driver, driven, restarted, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.checkpoints.test_rollback import paused, say
-from tests.harness.driving import PROJECT_YAML, Driver, driven, restarted, write_project
 
-pytestmark = pytest.mark.requirement("R6.checkpoint.files")
+pytestmark = pytest.mark.requirement("checkpoint.files")
 
 YAML = PROJECT_YAML + '    "shell.bash": { enabled: true }\n'
 
@@ -249,7 +249,7 @@ async def test_without_git_the_conversation_goes_back_and_the_files_say_why_not(
         assert (root / "a.txt").read_text() == "a, second\n"
 
 
-async def test_a_git_that_fails_is_told_on_the_checkpoint_and_never_stands_for_an_older_note(
+async def test_a_git_that_fails_is_reported_on_the_checkpoint_and_never_stands_for_an_older_note(
     at: Driver, fake: FakeProvider, root: Path
 ) -> None:
     await work(at, fake, "Change", (read("a.txt"),), (write("a.txt", "a, second\n"),))
@@ -400,7 +400,7 @@ async def test_tools_wait_until_the_files_are_noted(
     assert not (root / "new.txt").exists()
 
 
-@pytest.mark.requirement("R16.B19")
+@pytest.mark.requirement("durability.untracked_files")
 async def test_generated_files_in_great_number_are_not_noted_and_cost_a_later_message_nothing(
     at: Driver, fake: FakeProvider, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

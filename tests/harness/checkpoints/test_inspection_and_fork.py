@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.driver.conversations import traffic
+from tests.driver.loop_watch import watched_loop
+from tests.driver.sessions import Driver
 from tests.fakes.provider_script import Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.checkpoints.test_rollback import paused, say, sent, shown
-from tests.harness.compaction.conversations import traffic
-from tests.harness.driving import Driver
-from tests.harness.loop_watch import watched_loop
 
 
 async def at_checkpoint(driver: Driver, checkpoint: dict[str, Any]) -> list[str]:
@@ -20,7 +20,7 @@ async def at_checkpoint(driver: Driver, checkpoint: dict[str, Any]) -> list[str]
     return [message["content"] for message in found["messages"]]
 
 
-@pytest.mark.requirement("R6.checkpoint.inspect")
+@pytest.mark.requirement("checkpoint.inspect")
 async def test_a_checkpoint_shows_its_conversation_whatever_becomes_of_it(
     driver: Driver, fake: FakeProvider
 ) -> None:
@@ -43,8 +43,8 @@ async def test_a_checkpoint_shows_its_conversation_whatever_becomes_of_it(
     assert rollback["id"]
 
 
-@pytest.mark.requirement("R6.checkpoint.inspect")
-@pytest.mark.requirement("R6.prompts.shown")
+@pytest.mark.requirement("checkpoint.inspect")
+@pytest.mark.requirement("prompts.shown")
 async def test_a_checkpoint_shows_the_prompts_that_were_sent_before_it(
     driver: Driver, fake: FakeProvider, project_root: Path
 ) -> None:
@@ -69,7 +69,7 @@ async def test_a_checkpoint_shows_the_prompts_that_were_sent_before_it(
     assert f"Working directory: {project_root}" in now["sent"]["blocks"][-1]["text"]
 
 
-@pytest.mark.requirement("R6.checkpoint.fork")
+@pytest.mark.requirement("checkpoint.fork")
 async def test_a_fork_has_the_messages_as_they_were_then_and_goes_its_own_way(
     driver: Driver, fake: FakeProvider
 ) -> None:
@@ -93,7 +93,7 @@ async def test_a_fork_has_the_messages_as_they_were_then_and_goes_its_own_way(
     await driver.session_call("POST", "/fork", {"message_id": copies[0]["id"]}, status=404)
 
 
-@pytest.mark.requirement("R6.checkpoint.fork")
+@pytest.mark.requirement("checkpoint.fork")
 async def test_a_fork_takes_a_step_with_all_its_results_and_can_go_on_from_a_question(
     driver: Driver, fake: FakeProvider
 ) -> None:
@@ -112,7 +112,7 @@ async def test_a_fork_takes_a_step_with_all_its_results_and_can_go_on_from_a_que
         assert (await shown(driver))[-1] == "Gone on."
 
 
-@pytest.mark.requirement("R6.checkpoint.undo")
+@pytest.mark.requirement("checkpoint.undo")
 async def test_an_exported_session_keeps_its_rollbacks_and_edited_prompts(
     driver: Driver, fake: FakeProvider
 ) -> None:
@@ -135,7 +135,7 @@ async def test_an_exported_session_keeps_its_rollbacks_and_edited_prompts(
     assert await shown(driver) == ["One", "First.", "Two", "Half"]
 
 
-@pytest.mark.requirement("R6.checkpoint.fork")
+@pytest.mark.requirement("checkpoint.fork")
 async def test_a_fork_of_a_long_conversation_does_not_hold_up_the_daemon(driver: Driver) -> None:
     rows = traffic(4_000, session_id=driver.session_id)
     storage, sessions = driver.daemon.services.storage, driver.daemon.services.sessions

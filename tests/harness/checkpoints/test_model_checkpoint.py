@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import PROJECT_YAML, Driver, check_stream, driven, write_project
 from tests.fakes.provider_script import Document, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import PROJECT_YAML, Driver, check_stream, driven, write_project
 
-pytestmark = pytest.mark.requirement("R6.checkpoint.model")
+pytestmark = pytest.mark.requirement("checkpoint.model")
 
 YAML = PROJECT_YAML + '    "kaged.checkpoint": { enabled: true }\n'
 ASKS = ToolCall("kaged_checkpoint", {"reason": "Shall I delete it?"}, id="c1")

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.driver.sessions import Driver
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.checkpoints.test_files import at as at
 from tests.harness.checkpoints.test_files import read, root, work, write
-from tests.harness.driving import Driver
 
 __all__ = ["at", "root"]
 
 
-@pytest.mark.requirement("R16.B24.move")
+@pytest.mark.requirement("operations.move")
 async def test_files_are_taken_back_to_what_was_noted_before_the_project_was_moved(
     at: Driver, fake: FakeProvider, root: Path, tmp_path: Path
 ) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import Driver, driven, restarted
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.checkpoints.test_rollback import paused, say
-from tests.harness.driving import Driver, driven, restarted
 
-pytestmark = pytest.mark.requirement("R6.checkpoint.prompts")
+pytestmark = pytest.mark.requirement("checkpoint.prompts")
 
 FILE = "You keep the shop.\n"
 EDITED = "You keep the shop politely.\n"

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.driver.sessions import DRIVERS, Driver, driven, provider_settings, write_project
 from tests.fakes.provider_script import Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import DRIVERS, Driver, driven, provider_settings, write_project
 
 MESSAGES = {"openai": "messages", "openai-responses": "input", "anthropic": "messages", "google": "contents"}
 
@@ -37,8 +37,8 @@ def prefix_length(first: bytes, second: bytes) -> int:
     return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
 
 
-@pytest.mark.requirement("R6.prompts.order")
-@pytest.mark.requirement("R6.prompts.cache")
+@pytest.mark.requirement("prompts.order")
+@pytest.mark.requirement("prompts.cache")
 @pytest.mark.parametrize("wire", DRIVERS)
 async def test_each_request_begins_with_the_one_before_it(
     wire: str, fake: FakeProvider, tmp_path: Path
@@ -66,7 +66,7 @@ async def test_each_request_begins_with_the_one_before_it(
             assert prefix_length(before.body, after.body) >= end
 
 
-@pytest.mark.requirement("R6.prompts.cache")
+@pytest.mark.requirement("prompts.cache")
 async def test_markers_stand_on_the_system_prompt_the_tools_and_the_end_of_the_conversation(
     fake: FakeProvider, tmp_path: Path
 ) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import Driver, driven, restarted
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven, restarted
 
-pytestmark = pytest.mark.requirement("R6.checkpoint.rollback")
+pytestmark = pytest.mark.requirement("checkpoint.rollback")
 
 
 async def say(driver: Driver, fake: FakeProvider, text: str, answer: str) -> None:
@@ -113,7 +113,7 @@ async def test_a_step_with_tools_is_kept_with_all_its_results(driver: Driver, fa
     assert roles == ["system", "user", "assistant", "tool", "tool"]
 
 
-@pytest.mark.requirement("R6.checkpoint.undo")
+@pytest.mark.requirement("checkpoint.undo")
 async def test_a_rollback_is_undone_and_everything_is_as_it_was(driver: Driver, fake: FakeProvider) -> None:
     await say(driver, fake, "One", "First.")
     await say(driver, fake, "Two", "Second.")
@@ -135,7 +135,7 @@ async def test_a_rollback_is_undone_and_everything_is_as_it_was(driver: Driver, 
     assert sent(fake) == ["One", "First.", "Two", "Second.", "Three"]
 
 
-@pytest.mark.requirement("R6.checkpoint.undo")
+@pytest.mark.requirement("checkpoint.undo")
 async def test_what_was_posted_after_a_rollback_stands_in_the_way_of_undoing_it(
     driver: Driver, fake: FakeProvider
 ) -> None:
@@ -193,7 +193,7 @@ async def test_what_waits_does_not_start_by_itself_after_a_rollback(
     assert sent(fake) == ["One", "Waits", "Now"]
 
 
-@pytest.mark.requirement("R6.checkpoint.undo")
+@pytest.mark.requirement("checkpoint.undo")
 async def test_a_rollback_holds_over_a_restart_and_can_be_undone_after_it(
     fake: FakeProvider, project_root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

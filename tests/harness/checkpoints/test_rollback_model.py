@@ -27,7 +27,8 @@ from app.ids import new_id, now_ms
 from app.storage.models import Compaction, Message
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
+from tests.driver.rounds import rounds
 
 T = TypeVar("T")
 SESSION = "ses_00001"
@@ -187,11 +188,11 @@ class RollbackMachine(RuleBasedStateMachine):
             assert found == self.when_posted[one], one
 
 
-TestRollbackMachine = pytest.mark.requirement("R6.checkpoint.rollback")(
-    pytest.mark.requirement("R6.checkpoint.undo")(pytest.mark.timeout(300)(RollbackMachine.TestCase))
+TestRollbackMachine = pytest.mark.requirement("checkpoint.rollback")(
+    pytest.mark.requirement("checkpoint.undo")(pytest.mark.timeout(300)(RollbackMachine.TestCase))
 )
 RollbackMachine.TestCase.settings = settings(
-    max_examples=60,
+    max_examples=rounds(25, 60),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

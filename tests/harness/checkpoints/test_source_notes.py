@@ -13,15 +13,15 @@ import pytest
 
 from app.harness.conversation.history import History
 from app.storage.models import Message
+from tests.driver.sessions import Driver, check_stream, driven, write_project
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.checkpoints.test_prompt_edits import prompt, resume, system_of
 from tests.harness.checkpoints.test_rollback import everything, paused, say, sent
-from tests.harness.driving import Driver, check_stream, driven, write_project
 from tests.harness.laboratory import LAB_YAML, Laboratory
 
 
-@pytest.mark.requirement("R6.checkpoint.operator")
+@pytest.mark.requirement("checkpoint.operator")
 async def test_operator_pause_checkpoint_created(driver: Driver, fake: FakeProvider) -> None:
     checkpoint = await paused(driver, fake, "One", "Half an ans")
     partial = (await driver.messages())[-1]
@@ -29,7 +29,7 @@ async def test_operator_pause_checkpoint_created(driver: Driver, fake: FakeProvi
     assert (checkpoint["created_by"], checkpoint["message_cursor"]) == ("operator", partial["id"])
 
 
-@pytest.mark.requirement("R6.checkpoint.resume")
+@pytest.mark.requirement("checkpoint.resume")
 async def test_resume_reconstructs_messages(driver: Driver, fake: FakeProvider) -> None:
     await say(driver, fake, "Gone", "Taken back.")
     await say(driver, fake, "One", "First.")
@@ -46,7 +46,7 @@ async def test_resume_reconstructs_messages(driver: Driver, fake: FakeProvider) 
     assert shown["resumed_at"] is not None
 
 
-@pytest.mark.requirement("R6.checkpoint.prompts")
+@pytest.mark.requirement("checkpoint.prompts")
 async def test_resume_with_edited_prompts(driver: Driver, fake: FakeProvider) -> None:
     checkpoint = await paused(driver, fake, "One", "Half")
     path = f"/checkpoints/{checkpoint['id']}/prompts/primary"
@@ -62,7 +62,7 @@ async def test_resume_with_edited_prompts(driver: Driver, fake: FakeProvider) ->
     assert "You sell hats." in system_of(fake)
 
 
-@pytest.mark.requirement("R6.checkpoint.rollback")
+@pytest.mark.requirement("checkpoint.rollback")
 async def test_rollback_supersedes_messages(driver: Driver, fake: FakeProvider) -> None:
     await say(driver, fake, "1", "2")
     await say(driver, fake, "3", "4")
@@ -78,7 +78,7 @@ async def test_rollback_supersedes_messages(driver: Driver, fake: FakeProvider) 
     assert await driver.state() == "idle"
 
 
-@pytest.mark.requirement("R6.checkpoint.rollback")
+@pytest.mark.requirement("checkpoint.rollback")
 async def test_rollback_preserves_checkpoint(driver: Driver, fake: FakeProvider) -> None:
     checkpoint = await paused(driver, fake, "One", "Half")
     body = {"checkpoint_id": checkpoint["id"]}
@@ -90,7 +90,7 @@ async def test_rollback_preserves_checkpoint(driver: Driver, fake: FakeProvider)
     assert [row["content"] for row in await driver.messages()] == ["One", "Half"]
 
 
-@pytest.mark.requirement("R6.checkpoint.states")
+@pytest.mark.requirement("checkpoint.states")
 async def test_session_state_transitions(driver: Driver, fake: FakeProvider) -> None:
     checkpoint = await paused(driver, fake, "One", "Half")
     assert await driver.state() == "paused"
@@ -112,7 +112,7 @@ async def test_session_state_transitions(driver: Driver, fake: FakeProvider) -> 
     assert refused["error"]["details"]["state"] == "archived"
 
 
-@pytest.mark.requirement("R6.checkpoint.inspect")
+@pytest.mark.requirement("checkpoint.inspect")
 async def test_serialization_helpers_round_trip(driver: Driver, fake: FakeProvider) -> None:
     """A conversation is rebuilt from its stored rows alone, also from their JSON."""
     fake.script(
@@ -127,7 +127,7 @@ async def test_serialization_helpers_round_trip(driver: Driver, fake: FakeProvid
     assert History(again).messages == History(rows).messages
 
 
-@pytest.mark.requirement("R6.prompts.shown")
+@pytest.mark.requirement("prompts.shown")
 async def test_prompt_visibility(driver: Driver, fake: FakeProvider, project_root: Path) -> None:
     shown = await prompt(driver)
     file = project_root / "prompts" / "primary.md"
@@ -146,7 +146,7 @@ async def test_prompt_visibility(driver: Driver, fake: FakeProvider, project_roo
 # -- beyond the notes -----------------------------------------------------------------------
 
 
-@pytest.mark.requirement("R6.checkpoint.grace")
+@pytest.mark.requirement("checkpoint.grace")
 async def test_a_write_that_outlasts_the_grace_is_whole_and_its_call_is_answered_as_stopped(
     driver: Driver, fake: FakeProvider, project_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,7 +185,7 @@ async def test_a_write_that_outlasts_the_grace_is_whole_and_its_call_is_answered
     assert file.read_text() == after
 
 
-@pytest.mark.requirement("R6.checkpoint.states")
+@pytest.mark.requirement("checkpoint.states")
 async def test_an_explicit_stop_beats_an_older_start_that_comes_late(
     fake: FakeProvider, project_root: Path, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -218,7 +218,7 @@ async def test_an_explicit_stop_beats_an_older_start_that_comes_late(
         assert sent(fake) == ["Waits", "Waits again"]
 
 
-@pytest.mark.requirement("R6.checkpoint.operator")
+@pytest.mark.requirement("checkpoint.operator")
 async def test_what_was_sent_is_still_proved_after_a_rollback_and_its_undoing(
     lab: Laboratory, fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.driver.family import Cast, agent, calling, enabled, write_family
+from tests.driver.sessions import Driver, driven
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.delegation.family import Cast, agent, calling, enabled, write_family
-from tests.harness.driving import Driver, driven
 
 FAMILY = agent("primary", subagents={"coder": agent("coder", tools=enabled("kaged.checkpoint"))})
 CODER = "primary.subagents.coder"
@@ -35,7 +35,7 @@ async def shown(driver: Driver) -> list[tuple[str, str]]:
     return [(m["agent_path"], m["content"]) for m in await driver.messages() if m["role"] != "tool"]
 
 
-@pytest.mark.requirement("R6.checkpoint.model")
+@pytest.mark.requirement("checkpoint.model")
 async def test_a_subagents_checkpoint_stops_those_above_it_before_their_next_step(
     family: Driver, cast: Cast
 ) -> None:
@@ -55,8 +55,8 @@ async def test_a_subagents_checkpoint_stops_those_above_it_before_their_next_ste
     assert (await shown(family))[-1] == ("primary", "Thanks.")
 
 
-@pytest.mark.requirement("R6.checkpoint.rollback")
-@pytest.mark.requirement("R6.checkpoint.undo")
+@pytest.mark.requirement("checkpoint.rollback")
+@pytest.mark.requirement("checkpoint.undo")
 async def test_a_childs_messages_go_and_come_back_with_the_call_that_they_belong_to(
     family: Driver, cast: Cast
 ) -> None:

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, ToolCall, text_reply
-from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.scene import (
+from tests.driver.small_window import (
     asked_and_answered,
     compactions,
     reads,
@@ -20,6 +18,8 @@ from tests.harness.compaction.scene import (
     to,
     verified,
 )
+from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, ToolCall, text_reply
+from tests.fakes.provider_server import FakeProvider
 from tests.harness.hooks.plugged import until
 
 CHILD = """\
@@ -49,7 +49,7 @@ def answers(kid: list[Reply]) -> Any:
     return respond
 
 
-@pytest.mark.requirement("R6.compaction.manual", "R6.compaction.threshold", "R6.compaction.keep")
+@pytest.mark.requirement("compaction.manual", "compaction.threshold", "compaction.keep")
 async def test_a_childs_context_is_compacted_and_its_parents_is_not(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -78,7 +78,7 @@ async def test_a_childs_context_is_compacted_and_its_parents_is_not(
         await verified(driver, fake, "small", agent="primary")
 
 
-@pytest.mark.requirement("R6.compaction.manual")
+@pytest.mark.requirement("compaction.manual")
 async def test_a_childs_context_is_compacted_at_its_next_boundary_when_an_operator_asks(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

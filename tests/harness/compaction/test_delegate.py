@@ -21,13 +21,13 @@ from app.harness.compaction.strategies.delegate import checked_plan
 from app.harness.compaction.units import units_of
 from app.harness.conversation.history import History
 from app.harness.run.run_context import RunContext
+from tests.driver.conversations import exchange, row, traffic
+from tests.driver.sessions import Driver
+from tests.driver.small_window import compactions, events, reads, small, texts, verified
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.conversations import exchange, row, traffic
-from tests.harness.compaction.scene import compactions, events, reads, small, texts, verified
-from tests.harness.driving import Driver
 
-pytestmark = pytest.mark.requirement("R6.compaction.delegate")
+pytestmark = pytest.mark.requirement("compaction.delegate")
 
 PLUGIN = "strategy: delegate, delegate: { plugin: memory }"
 DECLARED = "  plugins: { memory: { package: nowhere } }\n"
@@ -126,7 +126,7 @@ def strangers(notice: PreCompact) -> Mapping[str, Any]:
         (lambda notice: {}, "compactor_invalid_result"),
     ],
 )
-async def test_a_compactor_that_fails_or_cheats_is_told_of_and_the_oldest_are_dropped(
+async def test_a_compactor_that_fails_or_cheats_is_reported_and_the_oldest_are_dropped(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], decide: Decide, code: str
 ) -> None:
     async with small(tmp_path, settings_overrides, PLUGIN, DECLARED + LIMITS) as driver:
@@ -181,7 +181,7 @@ async def test_observers_retain_messages_inject_texts_and_hear_what_became_of_it
         await verified(driver, fake)
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 async def test_an_observer_that_retains_everything_keeps_only_what_there_is_room_for(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

@@ -12,18 +12,19 @@ from app.harness.compaction.threshold import FALLBACK_WINDOW, RESERVED_OUTPUT, t
 from app.harness.conversation import history as history_module
 from app.harness.conversation.estimate import ConversationEstimate, estimate_message
 from app.harness.conversation.history import History
-from app.harness.loop.run_factory import build_run
+from app.harness.conversation.session_conversation import SessionConversation
+from app.harness.loop.run_factory import Start, build_run
 from app.harness.providers.provider import EncodingCache
 from app.harness.run.run_context import RunContext
 from app.messages import ModelMessage, SystemBlock, ToolSpec, Usage
+from tests.driver.conversations import exchange, row, traffic
+from tests.driver.loop_watch import watched_loop
+from tests.driver.sessions import Driver
+from tests.driver.small_window import LIMITS, compactions, small
 from tests.fakes.provider_script import Reply, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.conversations import exchange, row, traffic
-from tests.harness.compaction.scene import LIMITS, compactions, small
-from tests.harness.driving import Driver
-from tests.harness.loop_watch import watched_loop
 
-pytestmark = pytest.mark.requirement("R6.compaction.estimate")
+pytestmark = pytest.mark.requirement("compaction.estimate")
 
 SYSTEM = (SystemBlock(name="agent", text="word " * 500),)
 TOOLS = (ToolSpec(name="a", wire_name="a", description="does it " * 100, parameters={"x": "y" * 400}),)
@@ -32,8 +33,8 @@ TOOLS = (ToolSpec(name="a", wire_name="a", description="does it " * 100, paramet
 async def context_of(driver: Driver) -> RunContext:
     services = driver.daemon.services.sessions
     runs = await services._runs_of(driver.session_id)
-    await runs.conversation()
-    return (await build_run(services._services.runs, runs, None, None, None)).context
+    await runs.parts.conversation.load()
+    return (await build_run(services._services.runs, runs.root, runs.row, runs, Start())).context
 
 
 def test_system_prompt_and_tools_are_part_of_it() -> None:
@@ -75,7 +76,7 @@ async def test_what_a_provider_reports_brings_a_compaction_forward(
         assert not await compactions(driver)
 
 
-@pytest.mark.requirement("R6.compaction.threshold")
+@pytest.mark.requirement("compaction.threshold")
 @pytest.mark.parametrize(
     ("prices", "limits", "window", "reserve"),
     [
@@ -112,7 +113,7 @@ async def test_without_a_known_window_a_conversation_is_compacted_below_the_fall
         assert 0.85 * 128_000 <= record["threshold_estimate"] < 140_000
 
 
-@pytest.mark.requirement("R6.compaction.speed")
+@pytest.mark.requirement("compaction.speed")
 def test_each_message_is_counted_and_encoded_once_however_long_the_conversation_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -146,7 +147,7 @@ def test_each_message_is_counted_and_encoded_once_however_long_the_conversation_
     assert len(counted) == 1_000
 
 
-@pytest.mark.requirement("R6.compaction.speed")
+@pytest.mark.requirement("compaction.speed")
 async def test_ten_thousand_messages_are_compacted_without_holding_the_event_loop(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -161,7 +162,7 @@ async def test_ten_thousand_messages_are_compacted_without_holding_the_event_loo
             await run.journal.settle()
         watch.check()
         assert len(done.record.superseded_message_ids) > 9_500
-        again, _ = await driver.daemon.services.sessions._services.load_history(driver.session_id)
+        again = await SessionConversation(driver.daemon.services.storage, driver.session_id).load()
         assert again.visible == run.history.visible
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.provider_script import text_reply
-from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.scene import (
+from tests.driver.sessions import check_stream, restarted
+from tests.driver.small_window import (
     WINDOW,
     asked_and_answered,
     compactions,
@@ -21,10 +20,11 @@ from tests.harness.compaction.scene import (
     to,
     verified,
 )
-from tests.harness.driving import check_stream, restarted
+from tests.fakes.provider_script import text_reply
+from tests.fakes.provider_server import FakeProvider
 
 
-@pytest.mark.requirement("R6.compaction.drop", "R6.compaction.pairs", "R6.compaction.records")
+@pytest.mark.requirement("compaction.drop", "compaction.pairs", "compaction.records")
 async def test_the_oldest_exchanges_go_before_the_call_that_would_be_too_long(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -59,7 +59,7 @@ async def test_the_oldest_exchanges_go_before_the_call_that_would_be_too_long(
         await verified(driver, fake)
 
 
-@pytest.mark.requirement("R6.compaction.readable")
+@pytest.mark.requirement("compaction.readable")
 async def test_what_went_is_readable_and_a_later_daemon_shows_the_model_the_same(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -93,7 +93,7 @@ async def test_what_went_is_readable_and_a_later_daemon_shows_the_model_the_same
     assert [m["content"] for m in after[len(before) :]] == ["Done.", "Sure?"]
 
 
-@pytest.mark.requirement("R6.compaction.noop")
+@pytest.mark.requirement("compaction.noop")
 async def test_when_nothing_may_go_nothing_is_stored_and_it_is_said_once(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -106,7 +106,7 @@ async def test_when_nothing_may_go_nothing_is_stored_and_it_is_said_once(
         assert [row["event"] for row in noops] == ["compaction.noop"]
 
 
-@pytest.mark.requirement("R6.compaction.threshold")
+@pytest.mark.requirement("compaction.threshold")
 async def test_between_two_compactions_each_request_begins_with_the_one_before(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

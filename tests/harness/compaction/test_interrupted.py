@@ -11,13 +11,14 @@ import pytest
 from app.errors import StorageError
 from app.harness.compaction import compactor as compactor_module
 from app.harness.compaction.compactor import Compactor
+from app.harness.conversation.session_conversation import SessionConversation
+from tests.driver.conversations import traffic
+from tests.driver.small_window import LIMITS, SUMMARIZE, compactions, reads, small, to, verified
 from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.conversations import traffic
-from tests.harness.compaction.scene import LIMITS, SUMMARIZE, compactions, reads, small, to, verified
 from tests.harness.compaction.test_estimates import context_of
 
-pytestmark = pytest.mark.requirement("R6.compaction.records")
+pytestmark = pytest.mark.requirement("compaction.records")
 
 
 @pytest.mark.parametrize("how", ["pause", "cancel"])
@@ -67,7 +68,7 @@ async def test_when_storing_fails_the_conversation_in_memory_is_as_before(
         done = await compactor.compact("operator_manual", "drop")
         await run.journal.settle()
         assert done.outcome == "completed"
-        again, _ = await driver.daemon.services.sessions._services.load_history(driver.session_id)
+        again = await SessionConversation(driver.daemon.services.storage, driver.session_id).load()
         assert again.visible == run.history.visible
 
 
@@ -91,6 +92,6 @@ async def test_a_cancelled_waiter_does_not_undo_what_is_being_stored(
         compacting.cancel()
         await asyncio.gather(compacting, return_exceptions=True)
         await run.journal.settle()
-        again, _ = await driver.daemon.services.sessions._services.load_history(driver.session_id)
+        again = await SessionConversation(driver.daemon.services.storage, driver.session_id).load()
         assert again.visible == run.history.visible
         assert len(again.visible) < 121

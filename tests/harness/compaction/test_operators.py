@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.provider_script import Hold, Reply, Text, ToolCall, text_reply
-from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.scene import (
+from tests.driver.sessions import Driver, restarted
+from tests.driver.small_window import (
     SUMMARIZE,
     asked_and_answered,
     compactions,
@@ -22,8 +21,9 @@ from tests.harness.compaction.scene import (
     to,
     verified,
 )
+from tests.fakes.provider_script import Hold, Reply, Text, ToolCall, text_reply
+from tests.fakes.provider_server import FakeProvider
 from tests.harness.compaction.test_summarize import both
-from tests.harness.driving import Driver, restarted
 from tests.harness.hooks.plugged import until
 
 CHECKPOINT = "strategy: checkpoint"
@@ -54,7 +54,7 @@ async def everything(driver: Driver) -> dict[str, list[Any]]:
     return await storage.read(read)
 
 
-@pytest.mark.requirement("R6.compaction.manual", "R6.compaction.records")
+@pytest.mark.requirement("compaction.manual", "compaction.records")
 async def test_an_operator_compacts_a_session_at_rest_with_a_strategy_of_choice(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -87,7 +87,7 @@ async def test_an_operator_compacts_a_session_at_rest_with_a_strategy_of_choice(
         await verified(driver, fake)
 
 
-@pytest.mark.requirement("R6.compaction.manual")
+@pytest.mark.requirement("compaction.manual")
 async def test_while_a_run_is_active_it_is_done_at_the_next_boundary(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -116,7 +116,7 @@ async def test_while_a_run_is_active_it_is_done_at_the_next_boundary(
         await verified(driver, fake)
 
 
-@pytest.mark.requirement("R6.compaction.manual")
+@pytest.mark.requirement("compaction.manual")
 async def test_what_cannot_be_done_is_refused_with_what_to_do(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -135,7 +135,7 @@ async def test_what_cannot_be_done_is_refused_with_what_to_do(
         await driver.session_call("POST", "/compactions/cmp_none/approve", status=404)
 
 
-@pytest.mark.requirement("R6.compaction.dry_run")
+@pytest.mark.requirement("compaction.dry_run")
 @pytest.mark.parametrize("strategy", ["drop", "summarize", "checkpoint"])
 async def test_a_dry_run_shows_what_would_happen_and_touches_nothing(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], strategy: str
@@ -189,7 +189,7 @@ async def resumed(driver: Driver) -> dict[str, Any]:
     return run
 
 
-@pytest.mark.requirement("R6.compaction.checkpoint")
+@pytest.mark.requirement("compaction.checkpoint")
 async def test_an_approved_proposal_is_what_the_resumed_run_sends_also_after_a_restart(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -220,7 +220,7 @@ async def test_an_approved_proposal_is_what_the_resumed_run_sends_also_after_a_r
         assert fake.requests[-1].json["messages"][: len(sent)] == sent
 
 
-@pytest.mark.requirement("R6.compaction.checkpoint")
+@pytest.mark.requirement("compaction.checkpoint")
 async def test_a_proposal_is_edited_and_then_approved(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -250,7 +250,7 @@ async def test_a_proposal_is_edited_and_then_approved(
         await verified(driver, fake)
 
 
-@pytest.mark.requirement("R6.compaction.checkpoint")
+@pytest.mark.requirement("compaction.checkpoint")
 async def test_after_a_rejection_the_run_goes_on_and_asks_again_only_when_it_has_grown_by_a_tenth(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -271,7 +271,7 @@ async def test_after_a_rejection_the_run_goes_on_and_asks_again_only_when_it_has
         assert len(fake.requests[-1].json["messages"]) > len(fake.requests[asked - 1].json["messages"])
 
 
-@pytest.mark.requirement("R6.compaction.checkpoint")
+@pytest.mark.requirement("compaction.checkpoint")
 async def test_where_nobody_is_there_the_fallback_is_applied(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -282,7 +282,7 @@ async def test_where_nobody_is_there_the_fallback_is_applied(
         assert [(r["strategy"], r["state"]) for r in await compactions(driver)] == [("drop", "applied")]
 
 
-@pytest.mark.requirement("R6.compaction.records")
+@pytest.mark.requirement("compaction.records")
 async def test_a_compaction_is_judged(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -300,7 +300,7 @@ async def test_a_compaction_is_judged(
         assert (await driver.session_call("POST", address, {"flag": None}))["operator_flag"] is None
 
 
-@pytest.mark.requirement("R6.compaction.rollback")
+@pytest.mark.requirement("compaction.rollback")
 async def test_a_rollback_before_a_compaction_brings_the_originals_back_and_its_undoing_the_summary(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -326,7 +326,7 @@ async def test_a_rollback_before_a_compaction_brings_the_originals_back_and_its_
         await verified(driver, fake)
 
 
-@pytest.mark.requirement("R6.compaction.records", "R6.compaction.readable")
+@pytest.mark.requirement("compaction.records", "compaction.readable")
 async def test_an_exported_session_keeps_its_compactions_and_what_the_model_sees(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

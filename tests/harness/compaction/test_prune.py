@@ -16,12 +16,12 @@ from app.harness.conversation.history import History
 from app.harness.conversation.view import notice
 from app.harness.dsl.spec import PruneSpec
 from app.messages import ToolResultsMessage
+from tests.driver.conversations import exchange, row
+from tests.driver.small_window import compactions, events, small, texts, verified
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.conversations import exchange, row
-from tests.harness.compaction.scene import compactions, events, small, texts, verified
 
-pytestmark = pytest.mark.requirement("R6.compaction.prune")
+pytestmark = pytest.mark.requirement("compaction.prune")
 
 
 def by_the_rule(history: History, settings: PruneSpec) -> dict[tuple[int, int], int]:

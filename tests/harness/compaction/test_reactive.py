@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import DRIVERS, Driver, check_stream, provider_settings
+from tests.driver.small_window import LIMITS, compactions, events, small
 from tests.fakes.provider_script import Document, Reply, StreamError, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.scene import LIMITS, compactions, events, small
-from tests.harness.driving import DRIVERS, Driver, check_stream, provider_settings
 from tests.harness.test_context_overflow import REFUSALS
 
-pytestmark = pytest.mark.requirement("R6.compaction.reactive")
+pytestmark = pytest.mark.requirement("compaction.reactive")
 
 TOO_LONG = {
     "error": {

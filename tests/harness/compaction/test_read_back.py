@@ -21,9 +21,9 @@ from app.harness.conversation.view import View, is_summary
 from app.harness.dsl.spec import PruneSpec
 from app.messages import ModelMessage
 from app.storage.models import Compaction, Message
-from tests.harness.compaction.conversations import SESSION, check_pairs, exchange, row
+from tests.driver.conversations import SESSION, check_pairs, exchange, row
 
-pytestmark = pytest.mark.requirement("R6.compaction.readable", "R6.compaction.pairs")
+pytestmark = pytest.mark.requirement("compaction.readable", "compaction.pairs")
 
 PRUNE = PruneSpec(protect_tokens=60, minimum_savings=40)
 

@@ -13,19 +13,21 @@ from app.harness.compaction.compactor import Compactor
 from app.harness.compaction.threshold import threshold_of
 from app.harness.conversation.history import Entry
 from app.harness.conversation.message_rows import tool_result
-from app.harness.loop.run_factory import build_run
+from app.harness.conversation.session_conversation import SessionConversation
+from app.harness.loop.run_factory import Start, build_run
 from app.harness.run.run_context import RunContext
 from app.messages import TextBlock, ToolCallBlock
 from app.storage.models import Message
+from tests.driver.conversations import check_pairs, exchange, row
+from tests.driver.rounds import rounds
+from tests.driver.sessions import Driver
+from tests.driver.small_window import PRICES, SUMMARIZE, small
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.conversations import check_pairs, exchange, row
-from tests.harness.compaction.scene import PRICES, SUMMARIZE, small
 from tests.harness.compaction.test_delegate import DECLARED, LIMITS, Plugins, installed, oldest
-from tests.harness.driving import Driver
 
-MESSAGES = 10_000
-COMPACTIONS = 60
+MESSAGES = rounds(3_000, 10_000)
+COMPACTIONS = rounds(18, 60)
 WINDOW = 20_000
 
 BLOCKS = {
@@ -124,7 +126,7 @@ async def proposals(driver: Driver) -> list[Any]:
     return await storage.read(lambda uow: uow.compactions.of_session(driver.session_id))
 
 
-@pytest.mark.requirement("R6.compaction.soak", "R6.compaction.pairs", "R6.compaction.keep")
+@pytest.mark.requirement("compaction.soak", "compaction.pairs", "compaction.keep")
 @pytest.mark.parametrize("strategy", list(BLOCKS))
 async def test_ten_thousand_messages_through_sixty_compactions(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], strategy: str
@@ -139,8 +141,10 @@ async def test_ten_thousand_messages_through_sixty_compactions(
             plugins.before = Forgetful()
         services = driver.daemon.services.sessions
         runs = await services._runs_of(driver.session_id)
-        await runs.conversation()
-        traffic = Traffic(driver, (await build_run(services._services.runs, runs, None, None, None)).context)
+        await runs.parts.conversation.load()
+        traffic = Traffic(
+            driver, (await build_run(services._services.runs, runs.root, runs.row, runs, Start())).context
+        )
         traffic.post("The task: keep this sentence.")
         memory = await compact_sixty_times(driver, traffic)
 
@@ -154,7 +158,7 @@ async def test_ten_thousand_messages_through_sixty_compactions(
         assert len(gone) == len(set(gone))  # nothing goes twice
 
         history = traffic.run.history
-        again, _ = await services._services.load_history(driver.session_id)
+        again = await SessionConversation(driver.daemon.services.storage, driver.session_id).load()
         assert again.visible == history.visible
         assert [e.row_ids for e in again.entries] == [e.row_ids for e in history.entries]
         assert entries_alive() - before <= 4 * len(history.entries)

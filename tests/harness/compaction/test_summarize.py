@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from app.messages import Usage
-from tests.fakes.provider_script import Document, RecordedRequest, Reply, Text, ToolCall, text_reply
-from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.scene import (
+from tests.driver.sessions import Driver
+from tests.driver.small_window import (
     PRICES,
     SUMMARIZE,
     WINDOW,
@@ -23,7 +22,8 @@ from tests.harness.compaction.scene import (
     to,
     verified,
 )
-from tests.harness.driving import Driver
+from tests.fakes.provider_script import Document, RecordedRequest, Reply, Text, ToolCall, text_reply
+from tests.fakes.provider_server import FakeProvider
 
 SUMMARY = "The files 0 and more were read.\n\n## Decisions\n- Files are read in order."
 
@@ -47,9 +47,9 @@ async def summary_row(driver: Driver) -> dict[str, Any]:
     return next(m for m in await driver.messages() if m["details"].get("kind") == "compaction_summary")
 
 
-@pytest.mark.requirement("R6.compaction.summarize", "R6.compaction.cost", "R6.compaction.pairs")
+@pytest.mark.requirement("compaction.summarize", "compaction.cost", "compaction.pairs")
 @pytest.mark.parametrize("strategy", ["strategy: summarize, ", ""])
-async def test_a_summary_stands_where_the_messages_stood_and_its_cost_is_told_apart(
+async def test_a_summary_stands_where_the_messages_stood_and_its_cost_is_separate(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], strategy: str
 ) -> None:
     """Also with `drop`, when the project names a summarizer."""
@@ -89,7 +89,7 @@ async def test_a_summary_stands_where_the_messages_stood_and_its_cost_is_told_ap
         await verified(driver, fake)
 
 
-@pytest.mark.requirement("R6.compaction.cost")
+@pytest.mark.requirement("compaction.cost")
 async def test_a_summary_without_a_price_makes_the_sum_incomplete(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -101,7 +101,7 @@ async def test_a_summary_without_a_price_makes_the_sum_incomplete(
         assert (cost["compactor"], cost["incomplete"]) == (None, True)
 
 
-@pytest.mark.requirement("R6.compaction.summarize")
+@pytest.mark.requirement("compaction.summarize")
 async def test_what_does_not_fit_the_summarizers_window_goes_in_pieces_that_are_merged(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -139,7 +139,7 @@ async def test_what_does_not_fit_the_summarizers_window_goes_in_pieces_that_are_
             assert piece.count("[calls file.read") == piece.count("[file.read result]")
 
 
-@pytest.mark.requirement("R6.compaction.summarize")
+@pytest.mark.requirement("compaction.summarize")
 @pytest.mark.parametrize(
     "failing",
     [
@@ -149,7 +149,7 @@ async def test_what_does_not_fit_the_summarizers_window_goes_in_pieces_that_are_
         Reply((ToolCall("x", {}),)),
     ],
 )
-async def test_a_summarizer_that_fails_is_told_of_and_the_oldest_are_dropped(
+async def test_a_summarizer_that_fails_is_reported_and_the_oldest_are_dropped(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], failing: Reply | Document
 ) -> None:
     fake.respond = TwoModels([*reads(14), text_reply("Done.", usage=None)], failing)
@@ -166,7 +166,7 @@ async def test_a_summarizer_that_fails_is_told_of_and_the_oldest_are_dropped(
         assert watch.of("compaction.failed")
 
 
-@pytest.mark.requirement("R6.compaction.drop")
+@pytest.mark.requirement("compaction.drop")
 async def test_drop_falls_back_from_its_summary_in_silence(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -179,7 +179,7 @@ async def test_drop_falls_back_from_its_summary_in_silence(
         assert not await events(driver, "compaction.failed")
 
 
-@pytest.mark.requirement("R6.compaction.summarize", "R6.compaction.reactive")
+@pytest.mark.requirement("compaction.summarize", "compaction.reactive")
 async def test_a_later_summary_takes_over_the_facts_of_the_one_that_it_replaces(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import Driver
+from tests.driver.small_window import SUMMARIZE, compactions, reads, small, texts, to
 from tests.fakes.provider_script import Document, RecordedRequest, Reply, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.scene import SUMMARIZE, compactions, reads, small, texts, to
-from tests.harness.driving import Driver
 
-pytestmark = pytest.mark.requirement("R16.B3")
+pytestmark = pytest.mark.requirement("durability.summaries")
 
 SAID = "The shop sells lamps, and the door is green."
 NOTE = re.compile(r"\[(\d+) earlier messages .* were taken out without a summary\.")
@@ -58,7 +58,7 @@ async def test_compacting_twice_by_hand_keeps_the_first_summary(
         assert any(SAID in text for text in texts(to("small", fake)[-1]))
 
 
-async def test_a_summarizer_that_fails_later_erases_no_summary_and_the_model_is_told_what_went(
+async def test_a_summarizer_that_fails_later_erases_no_summary_and_the_model_learns_what_went(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
     fake.respond = model = Summarizing(turns(9) + reads(12) + turns(1) + reads(12, first=12) + turns(1))
@@ -108,7 +108,7 @@ async def test_a_truncated_conversation_still_shows_its_summary(
         await talk(driver, 9)
         await driver.session_call("POST", "/compact", {})
         (session,) = driver.daemon.services.sessions._live.all()
-        history = await session.runs.conversation()
+        history = await session.runs.parts.conversation.load()
         assert history.truncate(history.entries[0].tokens + 500)
         shown = [str(message) for message in history.visible]
         assert any(SAID in text for text in shown)
@@ -118,7 +118,7 @@ async def test_a_truncated_conversation_still_shows_its_summary(
         )
 
 
-async def test_what_a_model_without_a_known_window_uses_is_told_of_the_window_that_is_assumed(
+async def test_the_use_of_a_model_without_a_known_window_counts_against_the_assumed_one(
     driver: Driver, fake: FakeProvider
 ) -> None:
     fake.script(text_reply("Hello."))

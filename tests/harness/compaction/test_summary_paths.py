@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from app.harness.compaction.ports import ObserverAnswer, PreCompact
+from tests.driver.sessions import Driver
+from tests.driver.small_window import SUMMARIZE, compactions, reads, small, texts, to
 from tests.fakes.provider_script import Document, RecordedRequest, Reply, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.scene import SUMMARIZE, compactions, reads, small, texts, to
 from tests.harness.compaction.test_delegate import DECLARED, LIMITS, PLUGIN, Plugins, installed
-from tests.harness.driving import Driver
 
-pytestmark = pytest.mark.requirement("R16.B3")
+pytestmark = pytest.mark.requirement("durability.summaries")
 
 SAID = "The shop sells lamps, and the door is green."
 NOTE = re.compile(r"\[(\d+) earlier messages [^\]]*were taken out without a summary\.")
@@ -63,7 +63,7 @@ async def test_a_summary_that_grows_too_long_for_the_second_compaction_is_kept_b
         assert len(counted(shown)) == 1
 
 
-async def test_a_summary_that_replaces_the_line_about_dropped_messages_goes_on_with_it(
+async def test_a_summary_that_replaces_the_line_about_dropped_messages_continues_it(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
     model, broken = turns(19), [True]
@@ -134,7 +134,7 @@ async def test_a_compactor_without_words_leaves_the_line_and_takes_no_summary(
         assert all("a summary" in record["fallback_reason"] for record in (await compactions(driver))[1:])
 
 
-async def test_a_compactor_that_only_drops_is_told_of_in_the_line(
+async def test_a_compactor_that_only_drops_is_reported_in_the_line(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
     fake.script(*turns(10))

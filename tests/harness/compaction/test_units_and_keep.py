@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from app.harness.compaction.always_keep import always_kept, names_tool
 from app.harness.compaction.notes import NOTE_TOKENS
 from app.harness.compaction.plan import Window
-from app.harness.compaction.strategies.drop import drop
+from app.harness.compaction.selection import drop
 from app.harness.compaction.threshold import Threshold
 from app.harness.compaction.units import units_of
 from app.harness.conversation.estimate import MESSAGE_OVERHEAD, estimate_text
 from app.harness.conversation.history import History
 from app.harness.dsl.spec import AlwaysKeep
 from app.storage.models import Message
-from tests.harness.compaction.conversations import check_pairs, exchange, row, traffic
+from tests.driver.conversations import check_pairs, exchange, row, traffic
 
-pytestmark = pytest.mark.requirement("R6.compaction.keep", "R6.compaction.pairs")
+pytestmark = pytest.mark.requirement("compaction.keep", "compaction.pairs")
 
 
 def kept_texts(rows: list[Message], *conditions: AlwaysKeep) -> set[str]:
@@ -112,7 +112,7 @@ def test_a_drop_never_splits_a_pair_never_takes_what_is_kept_and_takes_no_more_t
     check_pairs(history.messages)
 
 
-@pytest.mark.requirement("R6.compaction.threshold")
+@pytest.mark.requirement("compaction.threshold")
 def test_it_fires_at_the_upper_threshold_and_goes_below_the_lower() -> None:
     bounds = Threshold(window=1_000, reserve=100, upper=0.85, lower=0.60)
     assert [bounds.fires(total) for total in (849, 850, 851)] == [False, True, True]

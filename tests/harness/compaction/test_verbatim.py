@@ -16,12 +16,12 @@ from app.harness.run.todo_lists import SessionTodos
 from app.ids import new_id, now_ms
 from app.storage.models import Interaction, Message
 from app.tools.contract.ports import TodoItem, TodoState
+from tests.driver.sessions import Driver
+from tests.driver.small_window import LIMITS, PRICES, SUMMARIZE, compactions, small, texts, to, verified
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.scene import LIMITS, PRICES, SUMMARIZE, compactions, small, texts, to, verified
-from tests.harness.driving import Driver
 
-pytestmark = pytest.mark.requirement("R6.compaction.verbatim")
+pytestmark = pytest.mark.requirement("compaction.verbatim")
 
 TRANSCRIPT = Path(__file__).parents[2] / "fixtures" / "compaction" / "transcript.jsonl"
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from app.harness.sessions import compactions as commands
+from tests.driver.sessions import Driver
+from tests.driver.small_window import SUMMARIZE, compactions, reads, runs_of, small, texts, to
 from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.compaction.scene import SUMMARIZE, compactions, reads, runs_of, small, texts, to
-from tests.harness.driving import Driver
 from tests.harness.hooks.plugged import until
 
 SUMMARY = "The files were read, one after the other."
@@ -35,7 +35,7 @@ def asking_for_a_summary(driver: Driver, *, status: int | None = None) -> asynci
     return asyncio.create_task(driver.session_call("POST", "/compact", body, status=status))
 
 
-@pytest.mark.requirement("R6.compaction.manual")
+@pytest.mark.requirement("compaction.manual")
 async def test_a_compaction_that_has_begun_at_a_boundary_is_waited_for(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,7 +64,7 @@ async def test_a_compaction_that_has_begun_at_a_boundary_is_waited_for(
         assert len(await compactions(driver)) == 1
 
 
-@pytest.mark.requirement("R6.compaction.manual")
+@pytest.mark.requirement("compaction.manual")
 async def test_a_compaction_that_a_cancel_cuts_off_at_a_boundary_is_not_done_after_it(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -87,7 +87,7 @@ async def test_a_compaction_that_a_cancel_cuts_off_at_a_boundary_is_not_done_aft
         assert (await compactions(driver), len(to("sum", fake))) == ([], 1)
 
 
-@pytest.mark.requirement("R6.compaction.manual")
+@pytest.mark.requirement("compaction.manual")
 async def test_a_cancel_gives_up_a_compaction_of_a_session_at_rest(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -109,7 +109,7 @@ async def test_a_cancel_gives_up_a_compaction_of_a_session_at_rest(
         assert texts(to("small", fake)[-1])[1] == "Read"
 
 
-@pytest.mark.requirement("R6.compaction.manual")
+@pytest.mark.requirement("compaction.manual")
 async def test_the_daemon_stops_while_a_session_at_rest_is_compacted(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

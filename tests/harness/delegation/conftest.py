@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.driver.family import Cast, write_family
+from tests.driver.sessions import Driver, driven
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.delegation.family import Cast, write_family
-from tests.harness.driving import Driver, driven
 
 Drive = Callable[..., AbstractAsyncContextManager[Driver]]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.driver.family import Cast, agent, calling, enabled
+from tests.driver.sessions import check_stream, restarted
 from tests.fakes.provider_script import Hold, Reply, Stall, Text, text_reply
 from tests.harness.delegation.conftest import Drive
-from tests.harness.delegation.family import Cast, agent, calling, enabled
-from tests.harness.driving import check_stream, restarted
 
 FAMILY = agent("primary", tools=enabled("task"), subagents={"coder": agent("coder")})
 CODER = "primary.subagents.coder"
@@ -20,7 +20,7 @@ def task(**more: Any) -> Reply:
     return calling(("task", {"agent": "coder", "prompt": "Write it.", **more}))
 
 
-@pytest.mark.requirement("R6.delegation.task", "R3.locked.task")
+@pytest.mark.requirement("delegation.task", "locked.task")
 async def test_a_task_is_a_delegation(drive: Drive, cast: Cast) -> None:
     cast.script("primary", task(), text_reply("Thanks."))
     cast.script("coder", text_reply("Written."))
@@ -33,7 +33,7 @@ async def test_a_task_is_a_delegation(drive: Drive, cast: Cast) -> None:
     assert [(child["agent_path"], child["call_id"]) for child in run["children"]] == [(CODER, "call_1")]
 
 
-@pytest.mark.requirement("R6.delegation.task")
+@pytest.mark.requirement("delegation.task")
 async def test_a_task_for_nobody_names_the_subagents(drive: Drive, cast: Cast) -> None:
     cast.script("primary", calling(("task", {"agent": "writer", "prompt": "x"})), text_reply("Oh."))
     async with drive(FAMILY) as driver:
@@ -41,8 +41,8 @@ async def test_a_task_for_nobody_names_the_subagents(drive: Drive, cast: Cast) -
     assert "Subagents: coder." in cast.messages("primary")[-1]["content"]
 
 
-@pytest.mark.requirement("R6.delegation.background")
-async def test_a_background_task_is_told_at_the_next_boundary(drive: Drive, cast: Cast) -> None:
+@pytest.mark.requirement("delegation.background")
+async def test_a_background_task_is_reported_at_the_next_boundary(drive: Drive, cast: Cast) -> None:
     hold, thinking = Hold(), Hold()
     cast.script("primary", task(background=True), Reply((thinking, Text("Meanwhile."))), text_reply("I see."))
     cast.script("coder", Reply((hold, Text("Written."))))
@@ -63,7 +63,7 @@ async def test_a_background_task_is_told_at_the_next_boundary(drive: Drive, cast
     check_stream(watch.frames)
 
 
-@pytest.mark.requirement("R6.delegation.background")
+@pytest.mark.requirement("delegation.background")
 async def test_a_background_task_goes_on_after_its_starter_and_wakes_it(drive: Drive, cast: Cast) -> None:
     hold = Hold()
     cast.script("primary", task(background=True), text_reply("Later."), text_reply("I see."))
@@ -89,7 +89,7 @@ async def test_a_background_task_goes_on_after_its_starter_and_wakes_it(drive: D
     assert cast.messages("primary", 2)[-1]["content"] == told["content"]
 
 
-@pytest.mark.requirement("R6.delegation.background", "R6.delegation.cancel")
+@pytest.mark.requirement("delegation.background", "delegation.cancel")
 async def test_a_cancel_ends_a_background_task_of_an_idle_session(drive: Drive, cast: Cast) -> None:
     cast.script("primary", task(background=True), text_reply("Later."), text_reply("Oh."))
     cast.script("coder", Reply((Text("Wr"), Stall())))
@@ -109,8 +109,8 @@ async def test_a_cancel_ends_a_background_task_of_an_idle_session(drive: Drive, 
     check_stream(watch.frames)
 
 
-@pytest.mark.requirement("R6.delegation.background")
-async def test_a_background_task_that_a_restart_cut_off_is_told(
+@pytest.mark.requirement("delegation.background")
+async def test_a_background_task_that_a_restart_cut_off_is_reported(
     drive: Drive, cast: Cast, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
     cast.script("primary", task(background=True), text_reply("Later."), text_reply("I see."))
@@ -139,8 +139,8 @@ def nested(*, background_lead: bool = False) -> dict[str, Any]:
     return agent("primary", subagents={"lead": lead}, **more)
 
 
-@pytest.mark.requirement("R6.delegation.background")
-async def test_a_child_is_told_of_its_own_background_task(drive: Drive, cast: Cast) -> None:
+@pytest.mark.requirement("delegation.background")
+async def test_a_child_gets_the_result_of_its_own_background_task(drive: Drive, cast: Cast) -> None:
     hold, thinking = Hold(), Hold()
     cast.script("primary", calling(("agent-lead", {"task": "lead"})), text_reply("Done."))
     cast.script("lead", task(background=True), Reply((thinking, Text("Hm."))), text_reply("I see."))
@@ -160,8 +160,10 @@ async def test_a_child_is_told_of_its_own_background_task(drive: Drive, cast: Ca
     check_stream(watch.frames)
 
 
-@pytest.mark.requirement("R6.delegation.background")
-async def test_the_root_is_told_when_the_one_who_gave_the_task_is_over(drive: Drive, cast: Cast) -> None:
+@pytest.mark.requirement("delegation.background")
+async def test_the_root_gets_the_result_when_the_one_who_gave_the_task_has_ended(
+    drive: Drive, cast: Cast
+) -> None:
     hold = Hold()
     cast.script("primary", calling(("agent-lead", {"task": "lead"})), text_reply("Done."), text_reply("Ah."))
     cast.script("lead", task(background=True), text_reply("I go."))
@@ -178,8 +180,8 @@ async def test_the_root_is_told_when_the_one_who_gave_the_task_is_over(drive: Dr
     check_stream(watch.frames)
 
 
-@pytest.mark.requirement("R6.delegation.background")
-async def test_what_comes_too_late_for_a_child_is_told_to_the_root(
+@pytest.mark.requirement("delegation.background")
+async def test_what_comes_too_late_for_a_child_goes_to_the_root(
     drive: Drive, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hold, thinking = Hold(), Hold()
@@ -205,7 +207,7 @@ async def test_what_comes_too_late_for_a_child_is_told_to_the_root(
     assert any("is done.\nWritten." in str(one) for one in sent)
 
 
-@pytest.mark.requirement("R6.delegation.background", "R6.delegation.cancel")
+@pytest.mark.requirement("delegation.background", "delegation.cancel")
 @pytest.mark.parametrize("how", ["cancel", "rollback"])
 async def test_what_a_stopped_agent_had_not_read_starts_no_run(drive: Drive, cast: Cast, how: str) -> None:
     """The operator has stopped everything: the root agent is told with the next message."""

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from app.messages import Usage
+from tests.driver.family import Cast, agent, calling, enabled
+from tests.driver.sessions import check_stream
 from tests.fakes.provider_script import Hold, Reply, Stall, Text, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.delegation.conftest import Drive
-from tests.harness.delegation.family import Cast, agent, calling, enabled
-from tests.harness.driving import check_stream
 
 LIMITED = agent("primary", subagents={"coder": agent("coder", tools=enabled("file.read"))})
 LONG = Usage(input_tokens=400, output_tokens=20)
 
 
-@pytest.mark.requirement("R6.delegation.budget")
+@pytest.mark.requirement("delegation.budget")
 async def test_a_child_has_what_its_parent_has_left(drive: Drive, cast: Cast) -> None:
     call = calling(("file_read", {"path": "README.md"}))
     cast.script("primary", calling(("agent-coder", {"task": "x"})), text_reply("Not reached."))
@@ -40,7 +40,7 @@ async def test_a_child_has_what_its_parent_has_left(drive: Drive, cast: Cast) ->
     check_stream(watch.frames)
 
 
-@pytest.mark.requirement("R6.delegation.budget")
+@pytest.mark.requirement("delegation.budget")
 async def test_children_side_by_side_share_what_is_left(drive: Drive, cast: Cast) -> None:
     call = calling(("file_read", {"path": "README.md"}))
     cast.script("primary", calling(*[("agent-coder", {"task": "x"})] * 4))
@@ -52,7 +52,7 @@ async def test_children_side_by_side_share_what_is_left(drive: Drive, cast: Cast
     assert len(cast.requests["coder"]) <= 12
 
 
-@pytest.mark.requirement("R6.delegation.budget")
+@pytest.mark.requirement("delegation.budget")
 async def test_time_runs_out_for_the_whole_tree(drive: Drive, cast: Cast) -> None:
     cast.script("primary", calling(("agent-coder", {"task": "x"})))
     cast.script("coder", Reply((Text("Hm"), Stall())))
@@ -67,8 +67,8 @@ async def test_time_runs_out_for_the_whole_tree(drive: Drive, cast: Cast) -> Non
     check_stream(watch.frames)
 
 
-@pytest.mark.requirement("R6.delegation.own", "R16.B21")
-async def test_what_children_cost_is_told_apart(
+@pytest.mark.requirement("delegation.own", "durability.subagent_costs")
+async def test_what_children_cost_is_separate(
     drive: Drive, cast: Cast, settings_overrides: dict[str, Any]
 ) -> None:
     prices = {"fake:model-a": {"input": 1.0, "output": 1.0}}
@@ -90,7 +90,7 @@ async def test_what_children_cost_is_told_apart(
     assert run["children"][0]["cost_usd"] == pytest.approx(15e-6)
 
 
-@pytest.mark.requirement("R6.delegation.parallel")
+@pytest.mark.requirement("delegation.parallel")
 async def test_ten_children_of_one_step_run_at_once(drive: Drive, cast: Cast, fake: FakeProvider) -> None:
     hold = Hold()
     parts = [("agent-coder", {"task": f"part {n}"}) for n in range(10)]

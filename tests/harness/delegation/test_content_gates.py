@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from app.harness.conversation.content_gate import note_of
+from tests.driver.family import Cast, agent, calling, enabled
 from tests.fakes.provider_script import text_reply
 from tests.harness.delegation.conftest import Drive
-from tests.harness.delegation.family import Cast, agent, calling, enabled
 
-pytestmark = pytest.mark.requirement("R16.B24.gates")
+pytestmark = pytest.mark.requirement("operations.gates")
 LINE = "API_KEY = k-1234567890-abcdef"
 
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from tests.driver.family import Cast, agent, calling, enabled
+from tests.driver.sessions import check_stream
 from tests.fakes.provider_script import Document, Hold, Reply, Text, text_reply
 from tests.harness.delegation.conftest import Drive
-from tests.harness.delegation.family import Cast, agent, calling, enabled
-from tests.harness.driving import check_stream
 
 FAMILY = agent("primary", subagents={"coder": agent("coder")})
 CODER = "primary.subagents.coder"
 
 
-@pytest.mark.requirement("R6.delegation.result", "R6.delegation.own", "R6.delegation.stream")
+@pytest.mark.requirement("delegation.result", "delegation.own", "delegation.stream")
 async def test_child_agent_delegation(drive: Drive, cast: Cast) -> None:
     cast.script(
         "primary", calling(("agent-coder", {"task": "Write it."}), text="On it."), text_reply("Done.")
@@ -53,7 +53,7 @@ async def test_child_agent_delegation(drive: Drive, cast: Cast) -> None:
     assert detail["tokens"]["total"] == 45 and child["usage"]["output_tokens"] == 5
 
 
-@pytest.mark.requirement("R6.delegation.tool")
+@pytest.mark.requirement("delegation.tool")
 async def test_no_sibling_dispatch(drive: Drive, cast: Cast) -> None:
     family = agent("primary", subagents={"a": agent("a"), "b": agent("b")})
     cast.script("primary", calling(("agent-a", {"task": "x"})), text_reply("Done."))
@@ -79,7 +79,7 @@ async def test_no_sibling_dispatch(drive: Drive, cast: Cast) -> None:
     assert "agent-b" not in synthesized["primary"]["subagents"]["a"]["tools"]
 
 
-@pytest.mark.requirement("R6.delegation.own")
+@pytest.mark.requirement("delegation.own")
 async def test_per_agent_tool_resolution(drive: Drive, cast: Cast) -> None:
     family = agent("primary", subagents={"coder": agent("coder", tools=enabled("file.*"))})
     cast.script("primary", calling(("agent-coder", {"task": "x"})), text_reply("Done."))
@@ -93,7 +93,7 @@ async def test_per_agent_tool_resolution(drive: Drive, cast: Cast) -> None:
     assert cast.tools("coder") and all(name.startswith("file_") for name in cast.tools("coder"))
 
 
-@pytest.mark.requirement("R6.delegation.tool", "R6.delegation.audit")
+@pytest.mark.requirement("delegation.tool", "delegation.audit")
 async def test_recursive_delegation(drive: Drive, cast: Cast) -> None:
     family = agent("primary", subagents={"A": agent("A", subagents={"B": agent("B")})})
     cast.script("primary", calling(("agent-A", {"task": "outer"})), text_reply("Done."))
@@ -121,7 +121,7 @@ def nested(depth: int) -> dict[str, Any]:
     return agent("primary", subagents={"a2": found})
 
 
-@pytest.mark.requirement("R6.delegation.depth")
+@pytest.mark.requirement("delegation.depth")
 async def test_depth_limit(drive: Drive, cast: Cast) -> None:
     names = ["primary", *(f"a{level}" for level in range(2, 17))]
     for name, below in itertools.pairwise(names):
@@ -139,7 +139,7 @@ def as_yaml(primary: dict[str, Any]) -> dict[str, Any]:
     return {"yaml": json.dumps({"version": 1, "project": "deep", "primary": primary})}
 
 
-@pytest.mark.requirement("R6.delegation.parameters")
+@pytest.mark.requirement("delegation.parameters")
 async def test_the_input_is_checked_against_the_declared_parameters(drive: Drive, cast: Cast) -> None:
     schema = {
         "type": "object",
@@ -162,7 +162,7 @@ async def test_the_input_is_checked_against_the_declared_parameters(drive: Drive
     assert '"file": "a.py"' in cast.messages("coder")[-1]["content"] and len(cast.requests["coder"]) == 1
 
 
-@pytest.mark.requirement("R6.delegation.result")
+@pytest.mark.requirement("delegation.result")
 async def test_the_answer_has_proposed_todos_and_the_declared_output(drive: Drive, cast: Cast) -> None:
     output = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
     family = agent("primary", subagents={"plan": agent("plan"), "judge": agent("judge", output=output)})
@@ -183,7 +183,7 @@ async def test_the_answer_has_proposed_todos_and_the_declared_output(drive: Driv
     assert "JSON Schema" in cast.messages("judge")[-1]["content"]
 
 
-@pytest.mark.requirement("R6.delegation.result")
+@pytest.mark.requirement("delegation.result")
 async def test_a_child_that_fails_says_what_happened_and_how_far_it_came(drive: Drive, cast: Cast) -> None:
     tools = enabled("file.read")
     children = {
@@ -210,14 +210,14 @@ async def test_a_child_that_fails_says_what_happened_and_how_far_it_came(drive: 
     assert states["primary"] == "succeeded" and states["broken"] == "failed"
 
 
-@pytest.mark.requirement("R6.delegation.tool")
-async def test_an_operator_is_told_how_to_have_a_subagent_called(drive: Drive, cast: Cast) -> None:
+@pytest.mark.requirement("delegation.tool")
+async def test_an_operator_learns_how_to_have_a_subagent_called(drive: Drive, cast: Cast) -> None:
     async with drive(FAMILY) as driver:
         answer = await driver.session_call("POST", "/tools/agent-coder", {"params": {"task": "x"}})
     assert answer["code"] == "not_callable_directly" and "Post a message" in answer["error_text"]
 
 
-@pytest.mark.requirement("R6.delegation.own")
+@pytest.mark.requirement("delegation.own")
 async def test_a_session_with_children_is_exported_and_imported_as_it_was(drive: Drive, cast: Cast) -> None:
     cast.script("primary", calling(("agent-coder", {"task": "Write it."})), text_reply("Done."))
     async with drive(FAMILY) as driver:
@@ -234,7 +234,7 @@ async def test_a_session_with_children_is_exported_and_imported_as_it_was(drive:
     assert {run["parent_run_id"] for run in runs if run["agent_path"] == CODER} == {runs[-1]["id"]}
 
 
-@pytest.mark.requirement("R6.delegation.stream")
+@pytest.mark.requirement("delegation.stream")
 async def test_who_joins_in_the_middle_sees_whose_message_it_is(drive: Drive, cast: Cast) -> None:
     hold = Hold()
     cast.script("primary", calling(("agent-coder", {"task": "Write it."})), text_reply("Done."))

@@ -17,9 +17,9 @@ from app.harness.delegation.hooks import (
 )
 from app.harness.loop.loop import LoopOutcome
 from app.messages import ModelMessage
+from tests.driver.family import Cast, agent, calling, enabled
 from tests.fakes.provider_script import text_reply
 from tests.harness.delegation.conftest import Drive
-from tests.harness.delegation.family import Cast, agent, calling, enabled
 
 CODER = "primary.subagents.coder"
 FAMILY = agent("primary", subagents={"coder": agent("coder")})
@@ -63,7 +63,7 @@ def hooked(monkeypatch: pytest.MonkeyPatch) -> Any:
     return put
 
 
-@pytest.mark.requirement("R6.delegation.start", "R6.delegation.complete")
+@pytest.mark.requirement("delegation.start", "delegation.complete")
 async def test_delegation_hooks(drive: Drive, cast: Cast, hooked: Any) -> None:
     recorder = hooked(Recorder(StartVerdict(prompt="Write it well."), CompleteVerdict(feedback="Check it.")))
     cast.script("primary", calling(("agent-coder", {"task": "Write it."})), text_reply("Done."))
@@ -75,7 +75,7 @@ async def test_delegation_hooks(drive: Drive, cast: Cast, hooked: Any) -> None:
     assert '"feedback":["Check it."]' in cast.messages("primary")[-1]["content"]
 
 
-@pytest.mark.requirement("R6.delegation.start", "R6.delegation.audit")
+@pytest.mark.requirement("delegation.start", "delegation.audit")
 async def test_a_hook_refuses_a_delegation(drive: Drive, cast: Cast, hooked: Any) -> None:
     recorder = hooked(Recorder(StartVerdict(refusal="not on a Sunday")))
     cast.script("primary", calling(("agent-coder", {"task": "Write it."})), text_reply("Tomorrow, then."))
@@ -91,7 +91,7 @@ async def test_a_hook_refuses_a_delegation(drive: Drive, cast: Cast, hooked: Any
     assert recorder.seen == [("start", CODER)]
 
 
-@pytest.mark.requirement("R6.delegation.complete")
+@pytest.mark.requirement("delegation.complete")
 async def test_a_hook_stops_the_chain_after_the_step(drive: Drive, cast: Cast, hooked: Any) -> None:
     hooked(Recorder(complete=CompleteVerdict(stop_chain=True)))
     cast.script("primary", calling(("agent-coder", {"task": "Write it."})), text_reply("Not reached."))
@@ -102,7 +102,7 @@ async def test_a_hook_stops_the_chain_after_the_step(drive: Drive, cast: Cast, h
     assert len(cast.requests["primary"]) == 1
 
 
-@pytest.mark.requirement("R6.delegation.start", "R6.delegation.complete")
+@pytest.mark.requirement("delegation.start", "delegation.complete")
 @pytest.mark.parametrize("when", ["start", "complete"])
 async def test_a_hook_that_breaks_refuses_before_and_changes_nothing_after(
     drive: Drive, cast: Cast, hooked: Any, when: str
@@ -116,7 +116,7 @@ async def test_a_hook_that_breaks_refuses_before_and_changes_nothing_after(
     assert refused if when == "start" else answer.endswith("coder is done.")
 
 
-@pytest.mark.requirement("R6.delegation.filter")
+@pytest.mark.requirement("delegation.filter")
 async def test_message_filter(drive: Drive, cast: Cast, hooked: Any) -> None:
     hooked(Recorder())
     call = calling(("agent-coder", {"task": "Write it."}), text="I know.")
@@ -130,7 +130,7 @@ async def test_message_filter(drive: Drive, cast: Cast, hooked: Any) -> None:
     assert "Where is it?" in forwarded and "Now write" in forwarded and "I know." in forwarded
 
 
-@pytest.mark.requirement("R6.delegation.filter")
+@pytest.mark.requirement("delegation.filter")
 async def test_nothing_from_outside_its_cage_and_no_tool_call_reaches_a_child(
     drive: Drive, cast: Cast
 ) -> None:
@@ -177,7 +177,7 @@ def write(root: str, secret: str, public: str) -> None:
     (Path(root) / "closed" / "c.txt").write_text("the combination of the safe is 12-34-56\n")
 
 
-@pytest.mark.requirement("R6.delegation.filter")
+@pytest.mark.requirement("delegation.filter")
 async def test_what_is_forwarded_is_bounded_and_the_same_in_every_turn(drive: Drive, cast: Cast) -> None:
     family = agent("primary", subagents={"coder": agent("coder", tools=enabled("file.read"))})
     long = [f"Sentence {n} of what the operator has to say about it. " * 40 for n in range(40)]
@@ -197,7 +197,7 @@ async def test_what_is_forwarded_is_bounded_and_the_same_in_every_turn(drive: Dr
     assert "[earlier messages left out]" in text and len(text) < 8_000 * 6
 
 
-@pytest.mark.requirement("R6.delegation.deny")
+@pytest.mark.requirement("delegation.deny")
 async def test_what_is_denied_above_is_never_allowed_below(drive: Drive, cast: Cast) -> None:
     def rule(action: str, pattern: str = "*", permission: str = "file.read") -> dict[str, str]:
         return {"permission": permission, "pattern": pattern, "action": action}

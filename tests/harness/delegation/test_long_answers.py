@@ -16,7 +16,7 @@ from app.harness.delegation.forwarding import MAX_TOKENS, forward
 from app.harness.delegation.hooks import Delegation, DelegationHooks
 from app.harness.delegation.outside_cage import Outside, SeenLines
 from app.messages import AssistantMessage, ModelMessage, TextBlock, UserMessage
-from tests.harness.loop_watch import watched_loop
+from tests.driver.loop_watch import watched_loop
 
 ENOUGH_SECONDS = 2.0
 """Each of these took from eleven seconds to many minutes, in which the daemon did nothing else."""
@@ -29,7 +29,7 @@ def in_time(work: Callable[[], Any]) -> Any:
     return done
 
 
-@pytest.mark.requirement("R6.delegation.result")
+@pytest.mark.requirement("delegation.result")
 def test_a_checklist_is_read_in_time_whatever_it_is_made_of() -> None:
     spaces = " " * 60_000
     assert in_time(lambda: proposed_todos("```todos\n" * 25_000)) == []
@@ -37,7 +37,7 @@ def test_a_checklist_is_read_in_time_whatever_it_is_made_of() -> None:
     assert (wide.content[:2], wide.status) == ("a ", "completed")
 
 
-@pytest.mark.requirement("R6.delegation.result")
+@pytest.mark.requirement("delegation.result")
 @pytest.mark.parametrize(
     ("text", "contents"),
     [
@@ -55,7 +55,7 @@ def test_the_first_closed_block_is_the_checklist(text: str, contents: list[str])
     assert [todo.content for todo in proposed_todos(text)] == contents
 
 
-@pytest.mark.requirement("R6.compaction.verbatim")
+@pytest.mark.requirement("compaction.verbatim")
 def test_the_headings_of_a_summary_are_found_in_time() -> None:
     facts, spaces = Facts(), " " * 6_000
     summary = f"# Files{spaces}: **{spaces}x\n- a.py\n**Decisions:**\n- Tabs.\n## Next\n- Nothing."
@@ -82,7 +82,7 @@ def delegation(messages: list[ModelMessage]) -> Delegation:
     return Delegation(cast(Any, _Parent()), cast(Any, None), "call_1", {}, "Do it.")
 
 
-@pytest.mark.requirement("R6.delegation.filter")
+@pytest.mark.requirement("delegation.filter")
 @pytest.mark.parametrize("caged", [False, True])
 async def test_what_is_forwarded_of_a_long_conversation_does_not_hold_up_the_daemon(
     caged: bool, tmp_path: Path
@@ -98,7 +98,7 @@ async def test_what_is_forwarded_of_a_long_conversation_does_not_hold_up_the_dae
     assert shown.text.index("of message 5998,") < shown.text.index("of message 5999,")
 
 
-@pytest.mark.requirement("R6.delegation.filter")
+@pytest.mark.requirement("delegation.filter")
 async def test_a_short_conversation_is_forwarded_whole() -> None:
     shown = await forward(delegation(conversation(3)), DelegationHooks(), Outside(SeenLines(), None), None)
     assert "left out" not in shown.text

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.driver.family import Cast, agent, calling, enabled
+from tests.driver.sessions import Driver, check_stream
 from tests.fakes.provider_script import Document, Hold, Reply, Stall, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.delegation.conftest import Drive
-from tests.harness.delegation.family import Cast, agent, calling, enabled
-from tests.harness.driving import Driver, check_stream
 
 TWO = agent("primary", tools=enabled("task"), subagents={"a": agent("a"), "b": agent("b")})
 
@@ -20,7 +20,7 @@ async def run_of(driver: Driver, path: str) -> dict[str, Any]:
     return next(run for run in found if run["agent_path"].endswith(path))
 
 
-@pytest.mark.requirement("R16.B24.cancel")
+@pytest.mark.requirement("operations.cancel")
 async def test_one_subagent_is_cancelled_and_the_others_go_on(drive: Drive, cast: Cast) -> None:
     hold = Hold()
     cast.script(
@@ -46,7 +46,7 @@ async def test_one_subagent_is_cancelled_and_the_others_go_on(drive: Drive, cast
     assert first.startswith("Error agent_stopped") and "b" in second
 
 
-@pytest.mark.requirement("R16.B24.cancel")
+@pytest.mark.requirement("operations.cancel")
 async def test_a_cancelled_run_of_the_root_agent_lets_what_waits_run_next(drive: Drive, cast: Cast) -> None:
     cast.script("primary", Reply((Text("One"), Stall())), text_reply("Two."))
     async with drive(TWO) as driver, driver.watching() as watch:
@@ -62,7 +62,7 @@ async def test_a_cancelled_run_of_the_root_agent_lets_what_waits_run_next(drive:
     assert unknown["error"]["code"] == "not_found"
 
 
-@pytest.mark.requirement("R16.B24.cancel", "R16.B6")
+@pytest.mark.requirement("operations.cancel", "durability.waiting_session")
 async def test_a_subagent_that_asks_is_cancelled_and_its_caller_goes_on(drive: Drive, cast: Cast) -> None:
     asks = {
         "tools": enabled("file.*"),
@@ -85,7 +85,7 @@ async def test_a_subagent_that_asks_is_cancelled_and_its_caller_goes_on(drive: D
 FAILS = Document(400, {"error": {"message": "The key has expired."}})
 
 
-@pytest.mark.requirement("R16.B24.retry")
+@pytest.mark.requirement("operations.retry")
 async def test_a_failed_run_is_tried_again_with_the_same_message(driver: Driver, fake: FakeProvider) -> None:
     read = Reply((ToolCall("file_read", {"path": "README.md"}, "c1"),))
     fake.script(read, FAILS, text_reply("It sells things."))
@@ -109,7 +109,7 @@ async def test_a_failed_run_is_tried_again_with_the_same_message(driver: Driver,
     assert twice["error"]["details"]["reason"] == "cannot_retry"
 
 
-@pytest.mark.requirement("R16.B24.retry")
+@pytest.mark.requirement("operations.retry")
 async def test_only_the_newest_failed_run_is_tried_again(driver: Driver, fake: FakeProvider) -> None:
     fake.script(FAILS, text_reply("Hi."))
     await driver.run("Hello")

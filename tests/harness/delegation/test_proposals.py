@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.driver.family import Cast, agent, calling, enabled
+from tests.driver.sessions import Driver
 from tests.fakes.provider_script import text_reply
 from tests.harness.delegation.conftest import Drive
-from tests.harness.delegation.family import Cast, agent, calling, enabled
-from tests.harness.driving import Driver
 
-pytestmark = pytest.mark.requirement("R7.todos.proposals")
+pytestmark = pytest.mark.requirement("todos.proposals")
 
 PLAN = "My plan:\n```todos\n- [x] Read the code\n- [ ] Write  it\n- [ ] Test it\n```\n"
 PLANNER = "primary.subagents.plan"

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.driver.family import Cast, agent, calling, enabled
+from tests.driver.sessions import check_stream
 from tests.fakes.provider_script import Hold, Reply, Text, text_reply
 from tests.harness.delegation.conftest import Drive
-from tests.harness.delegation.family import Cast, agent, calling, enabled
-from tests.harness.driving import check_stream
 from tests.harness.interactions.asking import DATABASE, answer, until_asked
 
 
-@pytest.mark.requirement("R7.interactions.question")
+@pytest.mark.requirement("interactions.question")
 async def test_a_subagents_question_waits_as_its_parent_waits_for_it(drive: Drive, cast: Cast) -> None:
     family = agent("primary", subagents={"coder": agent("coder", tools=enabled("question"))})
     cast.script("primary", calling(("agent-coder", {"task": "Write."})), text_reply("Thanks."))
@@ -37,7 +37,7 @@ async def test_a_subagents_question_waits_as_its_parent_waits_for_it(drive: Driv
     assert cast.messages("coder")[-1]["content"] == '{"answers":[["Because."]]}'
 
 
-@pytest.mark.requirement("R7.interactions.question", "R7.interactions.ended")
+@pytest.mark.requirement("interactions.question", "interactions.ended")
 async def test_a_subagents_question_ends_with_its_run(drive: Drive, cast: Cast) -> None:
     family = agent("primary", subagents={"coder": agent("coder", tools=enabled("question"))})
     cast.script("primary", calling(("agent-coder", {"task": "Write."})), text_reply("Thanks."))
@@ -53,7 +53,7 @@ async def test_a_subagents_question_ends_with_its_run(drive: Drive, cast: Cast) 
     assert closed["state"] == "cancelled"
 
 
-@pytest.mark.requirement("R16.B6")
+@pytest.mark.requirement("durability.waiting_session")
 async def test_a_pause_that_would_end_a_subagents_question_is_refused_and_the_question_stays(
     drive: Drive, cast: Cast
 ) -> None:
@@ -75,7 +75,7 @@ async def test_a_pause_that_would_end_a_subagents_question_is_refused_and_the_qu
     check_stream(watch.frames)
 
 
-@pytest.mark.requirement("R16.B6")
+@pytest.mark.requirement("durability.waiting_session")
 async def test_a_session_in_which_only_a_task_in_the_background_asks_is_among_those_that_ask(
     drive: Drive, cast: Cast
 ) -> None:
@@ -99,7 +99,7 @@ async def test_a_session_in_which_only_a_task_in_the_background_asks_is_among_th
         assert (await driver.call("GET", "/sessions?asks=true"))["items"] == []
 
 
-@pytest.mark.requirement("R7.interactions.pause")
+@pytest.mark.requirement("interactions.pause")
 async def test_tasks_in_the_background_go_on_while_the_root_agent_waits(drive: Drive, cast: Cast) -> None:
     hold = Hold()
     family = agent("primary", tools=enabled("task"), subagents={"coder": agent("coder")})

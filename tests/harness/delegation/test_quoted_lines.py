@@ -6,7 +6,7 @@ import pytest
 
 from app.harness.delegation.outside_cage import LEFT_OUT, Outside, SeenLines
 
-pytestmark = pytest.mark.requirement("R16.B9")
+pytestmark = pytest.mark.requirement("durability.forwarded_lines")
 SECRET = "API_KEY = k-1234567890-abcdef"
 OPEN = "def add(first, second): return first + second"
 

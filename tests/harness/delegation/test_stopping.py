@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from app.harness.delegation.hooks import Delegation, DelegationHooks
+from tests.driver.family import Cast, agent, calling
+from tests.driver.loop_watch import waited_for_processors
+from tests.driver.sessions import Driver, check_stream
 from tests.fakes.provider_script import Reply, Stall, Text
 from tests.harness.delegation.conftest import Drive
-from tests.harness.delegation.family import Cast, agent, calling
-from tests.harness.driving import Driver, check_stream
-from tests.harness.loop_watch import waited_for_processors
 
 DEEP = agent(
     "primary",
@@ -34,7 +34,7 @@ async def all_runs(driver: Driver) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.requirement("R6.delegation.cancel")
+@pytest.mark.requirement("delegation.cancel")
 async def test_a_cancel_ends_the_whole_subtree_within_200_ms(drive: Drive, cast: Cast) -> None:
     start_deep(cast)
     async with drive(DEEP) as driver, driver.watching() as watch:
@@ -57,7 +57,7 @@ async def test_a_cancel_ends_the_whole_subtree_within_200_ms(drive: Drive, cast:
     assert all(m["complete"] and m["details"]["stopReason"] == "aborted" for m in partial)
 
 
-@pytest.mark.requirement("R6.delegation.cancel", "R6.checkpoint.grace")
+@pytest.mark.requirement("delegation.cancel", "checkpoint.grace")
 async def test_a_pause_interrupts_the_whole_subtree(drive: Drive, cast: Cast, tmp_path: Path) -> None:
     start_deep(cast)
     async with drive(DEEP) as driver, driver.watching() as watch:
@@ -80,7 +80,7 @@ async def test_a_pause_interrupts_the_whole_subtree(drive: Drive, cast: Cast, tm
     check_stream(watch.frames)
 
 
-@pytest.mark.requirement("R6.delegation.cancel")
+@pytest.mark.requirement("delegation.cancel")
 @pytest.mark.parametrize("how", ["pause", "cancel"])
 async def test_a_child_that_is_stopped_before_its_first_step_ends_too(
     drive: Drive, cast: Cast, monkeypatch: pytest.MonkeyPatch, how: str

@@ -1,27 +1,23 @@
-"""A tree of thirty agents, stopped at any moment: nothing is left running, open or unanswered.
-
-`TREE_TEST_ROUNDS` sets how often (12), `TREE_TEST_SEED` where the randomness begins.
-"""
+"""A tree of thirty agents, stopped at any moment: nothing is left running, open or unanswered."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from typing import Any
 
 import pytest
 
+from tests.driver.agent_tree import AGENTS, AT_ONCE, Model, check_at_rest, check_frames, tree
+from tests.driver.family import walk
+from tests.driver.rounds import SEED, rounds
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.delegation.conftest import Drive
-from tests.harness.delegation.family import walk
-from tests.harness.delegation.tree import AGENTS, AT_ONCE, Model, check_at_rest, check_frames, tree
 
-ROUNDS = int(os.environ.get("TREE_TEST_ROUNDS", "12"))
-SEED = int(os.environ.get("TREE_TEST_SEED", "6"))
+ROUNDS = rounds(5, 12)
 
 
-@pytest.mark.requirement("R6.delegation.tree", "R6.delegation.cancel")
+@pytest.mark.requirement("delegation.tree", "delegation.cancel")
 @pytest.mark.timeout(60 + ROUNDS * 15)
 async def test_a_tree_of_thirty_agents_is_stopped_at_random(drive: Drive, fake: FakeProvider) -> None:
     chance = random.Random(SEED)
@@ -54,7 +50,7 @@ def is_quiet(frames: list[dict[str, Any]]) -> bool:
     return 0 < begun == ended and states[-1:] == ["idle"]
 
 
-@pytest.mark.requirement("R6.delegation.tree", "R6.delegation.parallel")
+@pytest.mark.requirement("delegation.tree", "delegation.parallel")
 async def test_all_thirty_work_and_ten_of_them_at_once(drive: Drive, fake: FakeProvider) -> None:
     fake.respond = Model(random.Random(SEED))
     async with drive(tree()) as driver:

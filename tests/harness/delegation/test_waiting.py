@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.driver.family import Cast, agent, calling, enabled
+from tests.driver.sessions import Watch, check_stream
 from tests.fakes.provider_script import Hold, Reply, Text, text_reply
 from tests.harness.asking import answer, until_asked
 from tests.harness.delegation.conftest import Drive
-from tests.harness.delegation.family import Cast, agent, calling, enabled
-from tests.harness.driving import Watch, check_stream
 
-pytestmark = pytest.mark.requirement("R16.B6")
+pytestmark = pytest.mark.requirement("durability.waiting_session")
 
 ASKS = {
     "tools": enabled("file.*"),
@@ -131,6 +131,7 @@ CAGED: dict[str, Any] = {
 }
 
 
+@pytest.mark.needs("cages")
 async def test_the_cage_and_the_debug_session_of_a_run_are_there_after_the_answer(
     drive: Drive, cast: Cast, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from app.cages.file_grants import FileGrants
 from app.harness.dsl.compiler import CompileResult, compile_project
 from app.harness.dsl.spec_cage import CageSpec
 from app.harness.projects.run_cage import cage_of
-from tests.harness.dsl.projects import MINIMAL, Catalog, codes, compiled, write_project
+from tests.driver.project_files import MINIMAL, Catalog, codes, compiled, write_project
 
 AGENT = "model: m, system_prompt: prompts/primary.md, description: d, tools: {read: {enabled: true}}"
 
@@ -49,7 +49,7 @@ BLOCK = """{fs: [{mode: rw, path: "{workspace}/src"}, {mode: deny, path: src/key
     limits: {walltime_seconds: 1, cpu_seconds: 2, memory_mb: 3, pids: 4, file_size_mb: 5, open_files: 6}}"""
 
 
-@pytest.mark.requirement("R16.A2")
+@pytest.mark.requirement("security.root_cage")
 def test_a_cage_means_the_same_on_the_root_agent_as_on_others(tmp_path: Path) -> None:
     of_root = compiled(tmp_path / "root", MINIMAL.replace("disabled", BLOCK)).require().root.cage
     of_child = child(tmp_path / "child", BLOCK).require().root.children["child"].cage
@@ -58,7 +58,7 @@ def test_a_cage_means_the_same_on_the_root_agent_as_on_others(tmp_path: Path) ->
     assert codes(wrong) == ["path_outside_project"]
 
 
-@pytest.mark.requirement("R16.A2")
+@pytest.mark.requirement("security.root_cage")
 def test_children_of_a_caged_root_agent_are_never_wider_than_it(tmp_path: Path) -> None:
     text = MINIMAL.replace("disabled", "{fs: [{mode: ro, path: src}], capabilities: [shell]}")
     wide = "{fs: [{mode: rw, path: .}], capabilities: [shell, exec], net: {allow: [a.org]}}"
@@ -157,7 +157,7 @@ def test_a_child_cage_within_its_parents_is_no_warning(tmp_path: Path, parent: s
     assert grandchild(tmp_path, parent, cage).diagnostics == ()
 
 
-@pytest.mark.requirement("R3.permit.variables")
+@pytest.mark.requirement("authorisation.variables")
 @pytest.mark.parametrize(
     ("path", "kept"),
     [
@@ -174,7 +174,7 @@ def test_known_variables_begin_a_path(tmp_path: Path, path: str, kept: str) -> N
     assert [mount.path for mount in cage.fs] == [kept]
 
 
-@pytest.mark.requirement("R3.permit.variables")
+@pytest.mark.requirement("authorisation.variables")
 @pytest.mark.parametrize(
     ("path", "code"),
     [
@@ -202,7 +202,7 @@ def test_a_typing_error_in_a_variable_is_answered_with_the_right_name(tmp_path: 
     assert "did you mean `workspace`?" in problem.message
 
 
-@pytest.mark.requirement("R3.permit.variables")
+@pytest.mark.requirement("authorisation.variables")
 def test_a_host_has_no_variables(tmp_path: Path) -> None:
     (problem,) = child(tmp_path, "{net: {allow: ['{workspace}:443']}}").diagnostics
     assert (problem.severity, problem.path) == ("error", "primary.subagents.child.cage.net.allow[0]")
@@ -215,7 +215,7 @@ def effective(root: Path, parent: str, cage: str) -> CageSpec:
     return inner
 
 
-@pytest.mark.requirement("R3.permit.read_cage", "R3.permit.write_cage")
+@pytest.mark.requirement("authorisation.read_cage", "authorisation.write_cage")
 def test_below_a_caged_parent_nothing_is_granted_that_the_parent_lacks(tmp_path: Path) -> None:
     parent = (
         "{fs: [{mode: rw, path: .}, {mode: deny, path: keys}, {mode: ro, path: docs}],"
@@ -264,6 +264,9 @@ dap:
   adapters: [{runtime: toy, adapter: [node, adapter.js]}]
 tasks:
   test: {command: "./run.sh tests/test_a.py"}
+  ship: {command: "cd . && CI=1 env bash -e scripts/ship.sh main.py | tee log.txt"}
+  serve: {command: [python3, -u, scripts/serve.py, main.py]}
+  inner: {command: ./inner.sh, cwd: scripts}
 workflows:
   ship: {description: d, system_prompt: prompts/ship.md}
 """
@@ -281,6 +284,10 @@ STEERING_FILES = {
     "tools/server.py": "",
     "adapter.js": "",
     "tests/test_a.py": "",
+    "main.py": "",
+    "scripts/ship.sh": "",
+    "scripts/serve.py": "",
+    "scripts/inner.sh": "",
     "other/.kaged/project.yaml": OTHER,
     "other/prompts/own.md": "o",
 }
@@ -291,11 +298,14 @@ NAMED = [
     ("prompts/root.md", ".kaged/project.yaml"),
     ("prompts/ship.md", ".kaged/project.yaml"),
     ("run.sh", ".kaged/project.yaml"),
+    ("scripts/inner.sh", ".kaged/project.yaml"),
+    ("scripts/serve.py", ".kaged/project.yaml"),
+    ("scripts/ship.sh", ".kaged/project.yaml"),
     ("tools/server.py", ".kaged/project.yaml"),
 ]
 
 
-@pytest.mark.requirement("R16.A3")
+@pytest.mark.requirement("security.declared_files")
 def test_check_names_prompts_and_programs_that_lie_where_a_caged_agent_may_write(tmp_path: Path) -> None:
     root = write_project(tmp_path, STEERING, STEERING_FILES)
     result = compile_project(root, catalog=Catalog(), cautious=True)
@@ -306,7 +316,21 @@ def test_check_names_prompts_and_programs_that_lie_where_a_caged_agent_may_write
     assert compile_project(root, catalog=Catalog()).diagnostics == ()
 
 
-@pytest.mark.requirement("R16.A3")
+@pytest.mark.requirement("security.declared_files")
+def test_check_looks_where_links_lead_to(tmp_path: Path) -> None:
+    files = {**STEERING_FILES, "texts/root.md": "r"}
+    del files["prompts/root.md"], files["prompts/ship.md"]
+    text = STEERING.replace("path: .}]", "path: texts}]").replace("prompts/ship.md", "config:/coder.md")
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "prompts").symlink_to("texts")
+    root = write_project(tmp_path, text, files)
+    result = compile_project(root, catalog=Catalog(), cautious=True)
+    [warning] = [one for one in result.diagnostics if one.code == "steering_file_writable"]
+    assert warning.message.startswith("`texts/root.md` lies where primary.subagents.coder may write")
+    assert warning.line == text.splitlines().index("  system_prompt: prompts/root.md") + 1
+
+
+@pytest.mark.requirement("security.declared_files")
 def test_prompts_and_programs_are_read_only_in_every_cage_by_their_exact_paths(tmp_path: Path) -> None:
     project = compiled(tmp_path, STEERING, STEERING_FILES).require()
     coder = project.root.children["coder"]
@@ -315,6 +339,6 @@ def test_prompts_and_programs_are_read_only_in_every_cage_by_their_exact_paths(t
     granted = FileGrants.of(cage["fs"], tmp_path)
     for path, _ in NAMED:
         assert granted.mode(tuple(path.split("/"))) == "ro", path
-    for path in ("tools/other.py", "prompts/new.md", "tests/test_a.py", "other/main.py"):
+    for path in ("tools/other.py", "prompts/new.md", "tests/test_a.py", "other/main.py", "main.py"):
         assert granted.mode(tuple(path.split("/"))) == "rw", path
     assert sorted(cage["guarded"]) == sorted(path for path, _ in NAMED)

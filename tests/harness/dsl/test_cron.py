@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.harness.dsl.cron import cron_problem, parse_cron
 
-pytestmark = pytest.mark.requirement("R7.workflows.schedule")
+pytestmark = pytest.mark.requirement("workflows.schedule")
 
 
 def at(text: str) -> datetime:
@@ -44,7 +44,7 @@ def test_the_next_time(expression: str, after: str, following: str) -> None:
     ["", "* * * *", "60 * * * *", "* 24 * * *", "0 0 0 * *", "0 0 * 13 *", "0 0 * * 8", "*/0 * * * *",
      "5-1 * * * *", "0 0 30 2 *", "0 0 31 4,6,9,11 *", "a * * * *", "@never"],
 )  # fmt: skip
-def test_what_is_no_schedule_is_told(expression: str) -> None:
+def test_what_is_no_schedule_is_reported(expression: str) -> None:
     assert cron_problem(expression) is not None
 
 
@@ -77,7 +77,7 @@ def test_the_next_time_matches_and_none_between_does(expression: str, moment: da
         ("*/90 * * * *", "a step from 1 to 59"),
     ],
 )
-def test_what_is_no_schedule_is_told_what_to_write(expression: str, says: str) -> None:
+def test_the_error_for_what_is_no_schedule_says_what_to_write(expression: str, says: str) -> None:
     assert says in str(cron_problem(expression))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.errors import ProjectFileInvalid
 from app.harness.dsl.compiler import check_text, compile_project
-from tests.harness.dsl.projects import MINIMAL, Catalog, codes, compiled, found, write_project
+from tests.driver.project_files import MINIMAL, Catalog, codes, compiled, found, write_project
 
 TEN_MISTAKES = """\
 version: 2
@@ -35,7 +35,7 @@ tasks:
 """
 
 
-@pytest.mark.requirement("R2.2.1", "R2.2.2")
+@pytest.mark.requirement("project_file.schema", "project_file.diagnostics")
 def test_a_project_file_with_many_mistakes_shows_all_of_them_with_line_column_and_path(
     tmp_path: Path,
 ) -> None:
@@ -93,7 +93,7 @@ def test_an_invalid_project_can_be_raised_with_every_diagnostic(tmp_path: Path) 
     assert raised.value.details["diagnostics"][0]["line"] == 1
 
 
-@pytest.mark.requirement("R2.2.1")
+@pytest.mark.requirement("project_file.schema")
 @pytest.mark.parametrize(
     ("key", "at_root", "says"),
     [
@@ -166,7 +166,7 @@ def test_ten_agents_compile_within_the_time_of_a_keystroke(tmp_path: Path) -> No
     assert min(times) < 0.05
 
 
-@pytest.mark.requirement("R2.2.1", "R2.2.2")
+@pytest.mark.requirement("project_file.schema", "project_file.diagnostics")
 @pytest.mark.parametrize(
     ("text", "line", "column", "path"),
     [
@@ -184,7 +184,7 @@ def test_a_key_without_a_value_is_reported_in_its_own_line(
     assert "write a value behind the colon" in result.diagnostics[0].message
 
 
-@pytest.mark.requirement("R2.2.2")
+@pytest.mark.requirement("project_file.diagnostics")
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
@@ -211,13 +211,15 @@ def test_a_key_without_a_value_is_reported_in_its_own_line(
         ),
     ],
 )
-def test_a_value_of_another_kind_is_told_what_to_write_instead(tmp_path: Path, lines: str, says: str) -> None:
+def test_the_error_for_a_value_of_another_kind_says_what_to_write_instead(
+    tmp_path: Path, lines: str, says: str
+) -> None:
     (tmp_path / "p.md").write_text("Do it.")
     (diagnostic,) = compiled(tmp_path, MINIMAL + lines + "\n").diagnostics
     assert says in diagnostic.message
 
 
-@pytest.mark.requirement("R2.2.2")
+@pytest.mark.requirement("project_file.diagnostics")
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
@@ -235,28 +237,28 @@ def test_a_value_of_another_kind_is_told_what_to_write_instead(tmp_path: Path, l
         ("  description\n  max_steps: 4", "a colon and a space behind the key in line 7"),
     ],
 )
-def test_what_is_no_yaml_is_told_what_to_do(tmp_path: Path, lines: str, says: str) -> None:
+def test_the_error_for_what_is_no_yaml_says_what_to_do(tmp_path: Path, lines: str, says: str) -> None:
     (diagnostic,) = compiled(tmp_path, MINIMAL + lines + "\n").diagnostics
     assert says in diagnostic.message
 
 
-@pytest.mark.requirement("R2.2.2")
+@pytest.mark.requirement("project_file.diagnostics")
 def test_a_number_out_of_range_is_one_finding(tmp_path: Path) -> None:
     assert found(compiled(tmp_path, MINIMAL + "  max_steps: 99999999999999999999\n")) == [
         ("yaml_number", 7, 14, "primary.max_steps")
     ]
 
 
-@pytest.mark.requirement("R2.2.2")
-def test_prose_in_place_of_a_prompts_file_is_told_that_a_file_is_meant(tmp_path: Path) -> None:
+@pytest.mark.requirement("project_file.diagnostics")
+def test_the_error_for_prose_in_place_of_a_prompts_file_says_that_a_file_is_meant(tmp_path: Path) -> None:
     text = MINIMAL.replace("prompts/primary.md", "You are a helpful assistant.")
     (diagnostic,) = compiled(tmp_path, text).diagnostics
     assert (diagnostic.code, diagnostic.line) == ("prompt_missing", 5)
     assert "put the text into one" in diagnostic.message
 
 
-@pytest.mark.requirement("R2.2.2")
-def test_another_word_for_a_cage_is_told_what_a_cage_may_be(tmp_path: Path) -> None:
+@pytest.mark.requirement("project_file.diagnostics")
+def test_the_error_for_another_word_says_what_a_cage_may_be(tmp_path: Path) -> None:
     child = MINIMAL.partition("primary:\n")[2].replace("  ", "      ").replace("disabled", "true")
     text = MINIMAL + "  subagents:\n    coder:\n      description: Writes.\n" + child
     wrong = [d for d in compiled(tmp_path, text).diagnostics if d.severity == "error"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.harness.dsl.compiler import check_text
-from tests.harness.dsl.projects import MINIMAL, Catalog
+from tests.driver.project_files import MINIMAL, Catalog
 
 REPOSITORY = Path(__file__).parents[3]
 PAGE = (REPOSITORY / "docs/project-file.md").read_text("utf-8")

@@ -15,7 +15,7 @@ from ruamel.yaml.compat import StringIO
 
 from app.harness.dsl.compiler import check_text, compile_project
 from app.harness.dsl.synthesized import synthesize
-from tests.harness.dsl.projects import MINIMAL, Catalog, write_project
+from tests.driver.project_files import MINIMAL, Catalog, write_project
 from tests.harness.dsl.test_diagnostics import TEN_MISTAKES
 from tests.harness.dsl.test_sections import FILES, FULL
 

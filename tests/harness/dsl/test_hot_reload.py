@@ -16,8 +16,8 @@ from app.harness.projects.project_trust import ProjectTrusts
 from app.harness.projects.projects import ProjectRegistry
 from app.harness.projects.prompts.store import PromptFailure
 from app.storage.storage import Storage
-from tests.harness.dsl.projects import MINIMAL, write_project
-from tests.tool_registry import tool_registry
+from tests.driver.project_files import MINIMAL, write_project
+from tests.driver.tool_registry import tool_registry
 
 TEXT = MINIMAL + "  tools: {file.read: {enabled: true}}\n"
 
@@ -67,7 +67,7 @@ async def loaded(daemon: Daemon, tmp_path: Path) -> LoadedProject:
     return await daemon.loader.load(write_project(tmp_path / "project", TEXT))
 
 
-@pytest.mark.requirement("R2.2.9")
+@pytest.mark.requirement("project_file.reload")
 async def test_a_saved_project_file_is_compiled_for_new_sessions(
     daemon: Daemon, loaded: LoadedProject
 ) -> None:
@@ -78,7 +78,7 @@ async def test_a_saved_project_file_is_compiled_for_new_sessions(
     assert await daemon.registry.snapshot(loaded.id, before.digest) == before
 
 
-@pytest.mark.requirement("R2.2.9")
+@pytest.mark.requirement("project_file.reload")
 async def test_a_file_that_no_longer_compiles_leaves_the_last_good_version_and_says_so(
     daemon: Daemon, loaded: LoadedProject, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -104,7 +104,7 @@ async def test_a_project_heals_when_the_file_it_was_missing_appears(
     assert daemon.registry.compiled(loaded.id).root.system_prompt_file.endswith("prompts/new.md")
 
 
-@pytest.mark.requirement("R2.2.9")
+@pytest.mark.requirement("project_file.reload")
 async def test_a_saved_prompt_is_read_again(daemon: Daemon, loaded: LoadedProject) -> None:
     store = await daemon.registry.prompts_of(loaded.id, daemon.registry.compiled(loaded.id))
     (loaded.root / "prompts/primary.md").write_text("You help more.\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.harness.dsl.compiler import CompileResult
-from tests.harness.dsl.projects import MINIMAL, codes, compiled
+from tests.driver.project_files import MINIMAL, codes, compiled
 
 BASE = MINIMAL + (
     "  tools: {file.read: {enabled: true}, file.write: {enabled: true}}\n"
@@ -20,7 +20,7 @@ def with_local(root: Path, local: str, base: str = BASE, **files: str) -> Compil
     return compiled(root, base, {".kaged/project.local.yaml": local, **files})
 
 
-@pytest.mark.requirement("R2.2.4")
+@pytest.mark.requirement("project_file.overlay")
 def test_maps_merge_deeply_lists_replace_and_null_removes(tmp_path: Path) -> None:
     local = "limits: {max_steps: 3, tokens: null}\nskills: {paths: [three]}\n"
     local += "primary: {tools: {file.write: null}}\n"
@@ -76,7 +76,7 @@ def test_the_overlay_belongs_to_the_files_to_watch_before_it_exists(tmp_path: Pa
     assert str(tmp_path / ".kaged" / "project.local.yaml") in project.source_files
 
 
-@pytest.mark.requirement("R2.2.4")
+@pytest.mark.requirement("project_file.overlay")
 def test_a_null_that_removes_nothing_is_a_warning_where_it_stands(tmp_path: Path) -> None:
     local = "primary:\n  tools:\n    file.raed: null\n    edit.text: null\n    file.write: null\n"
     local += "limits: {tokens: }\n"

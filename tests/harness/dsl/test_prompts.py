@@ -9,7 +9,7 @@ import pytest
 
 from app.harness.dsl.prompt_files import PromptProblem
 from app.harness.projects.prompts.store import PromptStore
-from tests.harness.dsl.projects import MINIMAL, codes, compiled, found
+from tests.driver.project_files import MINIMAL, codes, compiled, found
 
 AT = ("primary.system_prompt", 5, 18)
 
@@ -74,7 +74,7 @@ def test_a_large_prompt_is_a_warning(tmp_path: Path) -> None:
     assert result.project is not None
 
 
-async def test_the_store_reads_every_prompt_and_tells_which_changed(tmp_path: Path) -> None:
+async def test_the_store_reads_every_prompt_and_reports_which_changed(tmp_path: Path) -> None:
     agent = "model: m, system_prompt: prompts/a.md, description: d, cage: disabled"
     text = MINIMAL + f"  subagents:\n    a: {{{agent}}}\n"
     store = await PromptStore.open(compiled(tmp_path, text, {"prompts/a.md": "One.\n"}).require())

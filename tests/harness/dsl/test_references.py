@@ -10,7 +10,7 @@ import pytest
 from app.harness.dsl.compiler import compile_project
 from app.harness.dsl.synthesized import synthesize
 from app.tools.search.glob_pattern import parse_glob
-from tests.harness.dsl.projects import MINIMAL, Catalog, codes, compiled, found, write_project
+from tests.driver.project_files import MINIMAL, Catalog, codes, compiled, found, write_project
 
 
 def referring(entry: str) -> str:
@@ -25,7 +25,7 @@ def nested(extra: str = "", slug: str = "nested") -> str:
     )
 
 
-@pytest.mark.requirement("R2.2.5")
+@pytest.mark.requirement("project_file.references")
 def test_a_reference_is_flattened_and_no_path_is_left(tmp_path: Path) -> None:
     inner = "  subagents:\n    lint:\n      model: tiny\n      system_prompt: ./prompts/lint.md\n"
     inner += "      description: Lints.\n      cage: {fs: [{mode: ro, path: src}]}\n"
@@ -47,7 +47,7 @@ def test_a_reference_is_flattened_and_no_path_is_left(tmp_path: Path) -> None:
     assert not child.tools["kaged.issue"].enabled
 
 
-@pytest.mark.requirement("R16.B24.gates")
+@pytest.mark.requirement("operations.gates")
 def test_content_gates_of_a_nested_project_name_its_own_files(tmp_path: Path) -> None:
     gates = "  content_gates: [secrets/**, '*.pem']\n"
     write_project(tmp_path / "a[b]" / "builder", nested(gates))
@@ -59,7 +59,7 @@ def test_content_gates_of_a_nested_project_name_its_own_files(tmp_path: Path) ->
     assert named == [True, True, True, False, False]
 
 
-@pytest.mark.requirement("R2.2.4", "R2.2.5")
+@pytest.mark.requirement("project_file.overlay", "project_file.references")
 def test_the_nested_overlay_comes_first_and_the_parents_overrides_after_it(tmp_path: Path) -> None:
     write_project(
         tmp_path / "sub",
@@ -105,7 +105,7 @@ def test_an_overriding_prompt_is_found_in_the_project_that_says_it(tmp_path: Pat
     assert result.require().root.children["child"].system_prompt_file == str(tmp_path / "prompts/mine.md")
 
 
-@pytest.mark.requirement("R2.2.5")
+@pytest.mark.requirement("project_file.references")
 def test_a_cycle_is_an_error_that_names_the_whole_chain(tmp_path: Path) -> None:
     write_project(tmp_path / "a", nested("  subagents: {b: {path: ../b}}\n", "aa"))
     write_project(tmp_path / "b", nested("  subagents: {a: {path: ../a}}\n", "bb"))
@@ -122,7 +122,7 @@ def test_a_project_that_refers_to_itself_is_a_cycle(tmp_path: Path) -> None:
     assert ". -> ." in result.diagnostics[0].message
 
 
-@pytest.mark.requirement("R2.2.5")
+@pytest.mark.requirement("project_file.references")
 def test_a_diamond_is_not_a_cycle(tmp_path: Path) -> None:
     write_project(tmp_path / "left", nested("  subagents: {base: {path: ../base}}\n", "left"))
     write_project(tmp_path / "right", nested("  subagents: {base: {path: ../base}}\n", "right"))
@@ -147,7 +147,7 @@ def test_a_mistake_below_a_diamond_is_reported_once_in_its_own_file(tmp_path: Pa
     ]
 
 
-@pytest.mark.requirement("R2.2.5")
+@pytest.mark.requirement("project_file.references")
 def test_a_missing_project_is_reported_on_the_key_that_refers_to_it(tmp_path: Path) -> None:
     result = compiled(tmp_path, referring("{path: project:/nowhere}"))
     assert found(result) == [("nested_project_missing", 8, 13, "primary.subagents.child.path")]
@@ -169,7 +169,7 @@ def test_a_folder_whose_name_begins_like_the_root_is_outside(tmp_path: Path) -> 
     assert codes(compiled(tmp_path / "app", referring("{path: ../app-other}"))) == ["path_outside_project"]
 
 
-@pytest.mark.requirement("R2.2.3")
+@pytest.mark.requirement("project_file.agents")
 def test_sixteen_levels_of_agents_compile_and_seventeen_do_not(tmp_path: Path) -> None:
     def tower(levels: int) -> str:
         text = MINIMAL
@@ -186,7 +186,7 @@ def test_sixteen_levels_of_agents_compile_and_seventeen_do_not(tmp_path: Path) -
     assert result.diagnostics[0].path.endswith("a16")
 
 
-@pytest.mark.requirement("R2.2.5")
+@pytest.mark.requirement("project_file.references")
 def test_a_chain_of_projects_is_bounded_too(tmp_path: Path) -> None:
     for level in range(1, 20):
         entry = f"  subagents: {{next: {{path: ../p{level + 1}}}}}\n"

@@ -8,7 +8,7 @@ import pytest
 
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.dsl.synthesized import synthesize
-from tests.harness.dsl.projects import MINIMAL, codes, compiled, found
+from tests.driver.project_files import MINIMAL, codes, compiled, found
 
 FULL = (
     MINIMAL
@@ -65,7 +65,7 @@ def full(root: Path) -> CompiledProject:
     return compiled(root, FULL, FILES).require()
 
 
-@pytest.mark.requirement("R2.2.1", "R2.2.11")
+@pytest.mark.requirement("project_file.schema", "project_file.sections")
 def test_a_project_with_every_section_compiles(tmp_path: Path) -> None:
     result = compiled(tmp_path, FULL, FILES)
     assert codes(result) == ["workflow_tool"]  # search.grep, which the root agent does not have
@@ -100,7 +100,7 @@ def test_a_project_stored_by_another_release_still_loads(tmp_path: Path) -> None
     assert CompiledProject.model_validate(stored) == project
 
 
-@pytest.mark.requirement("R2.2.7")
+@pytest.mark.requirement("project_file.synthesized")
 def test_the_synthesized_project_is_total_truth(tmp_path: Path) -> None:
     total = synthesize(full(tmp_path))
     agent = total["primary"]["subagents"]["plain"]
@@ -115,7 +115,7 @@ def test_the_synthesized_project_is_total_truth(tmp_path: Path) -> None:
     assert total["lsp"]["servers"][0]["env"] == {}
 
 
-@pytest.mark.requirement("R16.B24.gates")
+@pytest.mark.requirement("operations.gates")
 def test_a_subagent_has_the_content_gates_of_the_agents_above_it(tmp_path: Path) -> None:
     lines = (
         "  content_gates: [secrets/**]\n  subagents:\n    child: {model: m, description: d, cage: disabled,"
@@ -139,7 +139,7 @@ def test_a_subagent_inherits_what_its_compaction_does_not_say(tmp_path: Path) ->
     assert own.summarize.prompt_file == str(tmp_path / "prompts/sum.md")
 
 
-@pytest.mark.requirement("R2.2.11")
+@pytest.mark.requirement("project_file.sections")
 @pytest.mark.parametrize(
     ("line", "code", "path"),
     [

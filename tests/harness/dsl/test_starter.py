@@ -14,13 +14,12 @@ from app.harness.dsl.compiler import compile_project
 from app.harness.dsl.json_schema import project_json_schema
 from app.harness.dsl.starter import slug_for, write_starter
 from app.tools.authorisation.decision import decide
-from app.tools.contract.rules import PermissionRule
-from app.tools.contract.subject import Subject
-from app.tools.contract.subject import plain as plain_subject
-from tests.harness.dsl.projects import MINIMAL, TODAY
+from app.tools.contract.rules import PermissionRule, Subject
+from app.tools.contract.rules import plain as plain_subject
+from tests.driver.project_files import MINIMAL, TODAY
+from tests.driver.tool_registry import tool_registry
 from tests.harness.dsl.test_diagnostics import TEN_MISTAKES
 from tests.harness.dsl.test_sections import FULL
-from tests.tool_registry import tool_registry
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*/.kaged/project.yaml"))
 
@@ -29,7 +28,7 @@ def plain(text: str) -> Any:
     return YAML(typ="safe", pure=True).load(text)
 
 
-@pytest.mark.requirement("R2.2.10")
+@pytest.mark.requirement("project_file.commands")
 def test_the_starter_compiles_without_diagnostics(tmp_path: Path) -> None:
     root = tmp_path / "My Shop"
     root.mkdir()
@@ -118,7 +117,7 @@ def test_the_slug_comes_from_the_folder(tmp_path: Path, name: str, slug: str) ->
     assert compile_project(root, catalog=TODAY).require().slug == slug
 
 
-@pytest.mark.requirement("R2.2.8")
+@pytest.mark.requirement("project_file.json_schema")
 def test_the_schema_is_valid_and_accepts_what_compiles(tmp_path: Path) -> None:
     schema = project_json_schema()
     jsonschema_rs.meta.validate(schema)
@@ -167,7 +166,7 @@ def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path: Path) -> None:
         write_starter(tmp_path)
 
 
-@pytest.mark.requirement("R16.A2")
+@pytest.mark.requirement("security.root_cage")
 @pytest.mark.parametrize(
     ("manifest", "hosts"),
     [
@@ -194,7 +193,7 @@ def test_the_starters_root_agent_is_caged_and_reaches_the_registries_of_the_mani
     assert not (tmp_path / ".kaged/project.local.yaml").exists()
 
 
-@pytest.mark.requirement("R16.A2")
+@pytest.mark.requirement("security.root_cage")
 def test_without_cages_the_starter_disables_the_cage_for_this_machine_and_says_why(tmp_path: Path) -> None:
     write_starter(tmp_path, without_cage="none: bubblewrap is not\n installed")
     local = tmp_path / ".kaged/project.local.yaml"

@@ -9,7 +9,7 @@ import pytest
 
 from app.harness.dsl.compiled import CompiledAgent
 from app.harness.dsl.compiler import CompileResult, compile_project
-from tests.harness.dsl.projects import MINIMAL, TODAY, codes, compiled, found, write_project
+from tests.driver.project_files import MINIMAL, TODAY, codes, compiled, found, write_project
 
 
 def on_root(root: Path, tools: str) -> CompileResult:
@@ -37,7 +37,7 @@ def test_the_root_agent_starts_with_its_role_and_a_subagent_with_nothing(tmp_pat
     assert child_of(result).tools["file.read"].origin == "override:file.read"
 
 
-@pytest.mark.requirement("R2.2.6")
+@pytest.mark.requirement("project_file.tools")
 def test_every_tool_of_the_daemon_is_listed_for_every_agent(tmp_path: Path) -> None:
     result = on_child(tmp_path, "{read: {enabled: true}}")
     assert list(child_of(result).tools) == list(result.require().root.tools)
@@ -87,7 +87,7 @@ def test_a_tool_is_no_action_of_another_because_of_its_dot(tmp_path: Path) -> No
     assert child_of(on_child(tmp_path, "{edit: {enabled: true}}")).enabled_tools() == ("edit",)
 
 
-@pytest.mark.requirement("R2.2.6")
+@pytest.mark.requirement("project_file.tools")
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_more_specific_override_wins_in_any_order(tmp_path: Path, turned: bool) -> None:
     entries = ["'@locked': {enabled: true}", "'*': {enabled: false}", "'file.*': {enabled: true}"]
@@ -173,7 +173,7 @@ def test_one_wrong_override_does_not_hide_the_others(tmp_path: Path) -> None:
     assert codes(result) == ["wrong_type", "tool_unmatched", "wrong_type"]
 
 
-@pytest.mark.requirement("R2.2.2")
+@pytest.mark.requirement("project_file.diagnostics")
 def test_a_permission_rule_for_nothing_there_is_is_a_warning_at_its_name(tmp_path: Path) -> None:
     rules = "".join(
         f"    - {{ permission: '{name}', pattern: '*', action: deny }}\n"
@@ -189,7 +189,7 @@ def test_a_permission_rule_for_nothing_there_is_is_a_warning_at_its_name(tmp_pat
     assert "capabilities are fs.read" in said[5]
 
 
-@pytest.mark.requirement("R2.2.2")
+@pytest.mark.requirement("project_file.diagnostics")
 @pytest.mark.parametrize(
     "name",
     [

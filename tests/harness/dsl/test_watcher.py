@@ -13,7 +13,7 @@ import pytest
 from anyio import to_thread
 
 from app.harness.dsl.watcher import ProjectChange, ProjectWatcher, WatchList
-from tests.harness.dsl.projects import MINIMAL, compiled
+from tests.driver.project_files import MINIMAL, compiled
 
 PATIENCE = 10.0
 TEXT = MINIMAL + (
@@ -184,6 +184,17 @@ async def test_contents_are_compared_where_no_events_come(
 
     monkeypatch.setattr("app.harness.dsl.watcher.awatch", deaf)
     async with watching(tmp_path, poll_seconds=0.05) as heard:
+        in_place(tmp_path / "prompts/shared.md")
+        assert (await heard.next()).kind == "prompts"
+
+
+async def test_a_file_that_is_emptied_before_it_is_written_is_one_change(tmp_path: Path) -> None:
+    async with watching(tmp_path, missing=PATIENCE) as heard:
+        path = tmp_path / ".kaged/project.yaml"
+        with path.open("w") as file:
+            await asyncio.sleep(0.3)  # the watcher reads the empty file in this time
+            file.write(TEXT + "# written\n")
+        assert (await heard.next()).kind == "project"
         in_place(tmp_path / "prompts/shared.md")
         assert (await heard.next()).kind == "prompts"
 

@@ -14,9 +14,9 @@ from app.harness.dsl.acts import Act, ActReader
 from app.harness.dsl.compiled import CompiledProject
 from app.harness.dsl.compiler import compile_project
 from app.harness.dsl.widening import compare
-from tests.harness.dsl.projects import Catalog, write_project
+from tests.driver.project_files import Catalog, write_project
 
-pytestmark = pytest.mark.requirement("R16.A1")
+pytestmark = pytest.mark.requirement("security.trust")
 
 
 def additions(old: CompiledProject, new: CompiledProject) -> tuple[Act, ...]:
@@ -51,7 +51,12 @@ BASE: dict[str, Any] = {
     "tasks": {"build": {"command": "make", "env": {"CC": "gcc"}}},
     "lsp": {"servers": [{"lang": "python", "command": ["pylsp", "-v"]}]},
     "workflows": {
-        "nightly": {"description": "Nightly.", "system_prompt": "prompts/primary.md", "schedule": "0 3 * * *"}
+        "nightly": {
+            "description": "Nightly.",
+            "system_prompt": "prompts/primary.md",
+            "schedule": "0 3 * * *",
+            "tools": ["kaged.todo.view", "no.plugin.*"],
+        }
     },
 }
 FILES = {"prompts/other.md": "You do other things.\n", "skills/a.md": "A skill.\n"}
@@ -130,6 +135,8 @@ WIDER = [
     ("workflows/nightly/schedule", "* * * * *", "schedule", "* * * * *"),
     ("workflows/nightly/invokable_by", ["operator", "guest"], "grant", "guests may start it"),
     ("skills", {"paths": ["skills"]}, "prompt", "skills"),
+    ("workflows/nightly/tools", ["kaged.todo.view", "file.read"], "tool", "file.read"),
+    ("workflows/nightly/tools", ["kaged.todo.view", "kaged.todo.set"], "tool", "kaged.todo.set"),
 ]
 
 
@@ -184,7 +191,7 @@ def test_another_text_of_a_prompt_is_shown_by_its_digest_and_asked_about_by_nobo
     assert additions(before.project, result.project) == ()
 
 
-def test_a_referenced_project_is_told_with_what_it_brings(folder: Path) -> None:
+def test_a_referenced_project_is_shown_with_what_it_brings(folder: Path) -> None:
     nested = yaml.safe_load(yaml.safe_dump(BASE))["primary"]["subagents"]["coder"]
     child = {"version": 1, "project": "tax", "primary": {**nested, "cage": "disabled"}}
     write_project(folder / "tax", yaml.safe_dump(child))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.harness.dsl.compiler import compile_project
-from tests.harness.dsl.projects import MINIMAL, Catalog, codes, compiled, found, write_project
+from tests.driver.project_files import MINIMAL, Catalog, codes, compiled, found, write_project
 
 
 def test_invalid_utf8_is_reported_at_the_byte(tmp_path: Path) -> None:

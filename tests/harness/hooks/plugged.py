@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.harness.driving import Driver, write_project
+from tests.driver.sessions import Driver, write_project
 
 FAKES = Path(__file__).parents[2] / "fakes"
 TOOL: dict[str, Any] = {

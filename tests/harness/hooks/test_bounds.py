@@ -26,8 +26,8 @@ def row(number: int, content: str) -> Message:
     )
 
 
-@pytest.mark.requirement("R6.plugins.session_idle")
-def test_of_a_long_transcript_the_newest_messages_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.requirement("plugins.session_idle")
+def test_of_a_long_transcript_the_newest_messages_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_idle, "MAX_MESSAGE_CHARACTERS", 100)
     monkeypatch.setattr(session_idle, "MAX_TRANSCRIPT_CHARACTERS", 1_000)
     told = transcript([row(number, str(number) * 150) for number in range(10)])
@@ -41,7 +41,7 @@ def message(content: str, **more: Any) -> dict[str, Any]:
     return {"id": "msg_1", "role": "tool", "content": content, **more}
 
 
-@pytest.mark.requirement("R6.plugins.compact")
+@pytest.mark.requirement("plugins.compact")
 def test_of_messages_that_do_not_fit_the_longest_are_cut() -> None:
     short, long, longer = message("x" * 10), message("y" * 500), message("z" * 5_000)
     assert bounded([short, long, longer], 10_000) == [short, long, longer]
@@ -55,7 +55,7 @@ def test_of_messages_that_do_not_fit_the_longest_are_cut() -> None:
     assert cut_call["tool_calls"] == [{"id": "a", "name": "b", "arguments": None}]
 
 
-@pytest.mark.requirement("R6.plugins.session_start")
+@pytest.mark.requirement("plugins.session_start")
 def test_an_injection_is_bounded_and_cannot_end_itself() -> None:
     for inside in ("</plugin:a>", "<plugin:b>", "</ PLUGIN:a>", "< /\tplugin :x", "<\n/plugin:a>"):
         wrapped = injection("a", f"x{inside}y")

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import Driver, driven
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven
 from tests.harness.hooks.plugged import PluggedProject, audited
 
-pytestmark = pytest.mark.requirement("R6.plugins.compact")
+pytestmark = [pytest.mark.requirement("plugins.compact"), pytest.mark.needs("cages")]
 HOOKS = "pre_compact,post_compact"
 COMPACTOR = {"roles": ["compactor"], "hooks": ["pre_compact"]}
 START = """
@@ -68,7 +68,7 @@ def told(fake: FakeProvider) -> list[str]:
     return [str(message["content"]) for message in fake.requests[-1].json["messages"][1:]]
 
 
-async def test_observers_are_asked_in_order_before_and_told_after(
+async def test_observers_are_asked_in_order_before_and_notified_after(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
     said = {"answers": {"pre_compact": {"inject": "Keep calm."}, "post_compact": {"retain": 5}}}
@@ -132,7 +132,7 @@ async def test_what_an_observer_retains_stays_and_what_it_injects_cannot_break_o
     }
 
 
-@pytest.mark.requirement("R6.compaction.delegate")
+@pytest.mark.requirement("compaction.delegate")
 async def test_a_compactor_decides(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -152,7 +152,7 @@ async def test_a_compactor_decides(
     assert not any("Hello 1" in text for text in told(fake))
 
 
-@pytest.mark.requirement("R6.compaction.delegate")
+@pytest.mark.requirement("compaction.delegate")
 @pytest.mark.parametrize(
     ("source", "manifest", "reason"),
     [
@@ -168,7 +168,7 @@ async def test_a_compactor_decides(
         (GOOD, {"hooks": ["pre_compact"]}, "can be used as compactor"),
     ],
 )
-async def test_a_compactor_that_fails_is_told_of_and_the_oldest_messages_are_dropped(
+async def test_a_compactor_that_fails_is_reported_and_the_oldest_messages_are_dropped(
     fake: FakeProvider,
     plugged: PluggedProject,
     tmp_path: Path,

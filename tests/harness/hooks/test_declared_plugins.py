@@ -13,15 +13,15 @@ from app.harness.dsl.compiled import CompiledProject
 from app.harness.dsl.compiler import CompileResult, compile_project
 from app.harness.hooks.plugin_catalog import ManifestCatalog
 from app.harness.hooks.plugin_tools import override_of
-from tests.cli.kaged import Home
+from tests.driver.kaged import Home
+from tests.driver.sessions import driven
+from tests.driver.tool_registry import tool_registry
 from tests.fakes.provider_script import text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import driven
 from tests.harness.hooks.plugged import PluggedProject, until
 from tests.harness.hooks.test_memory_plugin import MEMORY
-from tests.tool_registry import tool_registry
 
-pytestmark = pytest.mark.requirement("R6.plugins.manifest")
+pytestmark = pytest.mark.requirement("plugins.manifest")
 
 
 def compiled(root: Path, data_dir: Path) -> CompileResult:
@@ -101,6 +101,7 @@ def test_the_most_specific_entry_wins(
     assert (None if override is None else override.enabled) is expected
 
 
+@pytest.mark.needs("cages")
 async def test_an_agents_tools_are_listed_with_those_of_its_plugins_and_a_fork_keeps_what_was_said(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -142,7 +143,8 @@ def test_check_and_doctor_say_what_cannot_be_used(tmp_path: Path) -> None:
     assert "version: is missing" in findings["broken"]["detail"]
 
 
-@pytest.mark.requirement("R6.plugins.process")
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("plugins.process")
 async def test_a_plugin_that_is_taken_out_of_the_project_file_ends(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

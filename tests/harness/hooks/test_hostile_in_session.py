@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import driven
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import driven
 from tests.harness.hooks.plugged import PluggedProject
 
-pytestmark = pytest.mark.requirement("R6.plugins.hostile")
+pytestmark = pytest.mark.requirement("plugins.hostile")
 TIMEOUT = 3
 START = ("--at", "kaged.hook.on_session_start")
 LATE = {"hook_timeout_sec": TIMEOUT}
@@ -69,6 +69,7 @@ async def test_the_run_and_the_requests_are_as_without_it(
     assert [request.body for request in fake.requests][2:] == without
 
 
+@pytest.mark.needs("cages")
 async def test_others_do_not_notice(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -93,6 +94,7 @@ async def test_others_do_not_notice(
     assert states["words"] == "ready"
 
 
+@pytest.mark.needs("cages")
 async def test_one_that_keeps_failing_is_disabled_said_so_and_enabled_again(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -122,6 +124,7 @@ async def test_one_that_keeps_failing_is_disabled_said_so_and_enabled_again(
     assert "<plugin:hostile>good</plugin:hostile>" in fake.requests[1].json["messages"][0]["content"]
 
 
+@pytest.mark.needs("cages")
 async def test_one_that_runs_again_has_no_reason_why_it_does_not(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -140,7 +143,8 @@ async def test_one_that_runs_again_has_no_reason_why_it_does_not(
     assert (listed["failures"], listed["reason"]) == (1, None)
 
 
-@pytest.mark.requirement("R8.daemon.redaction")
+@pytest.mark.needs("cages")
+@pytest.mark.requirement("daemon.redaction")
 async def test_what_one_says_is_listed_without_secrets(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

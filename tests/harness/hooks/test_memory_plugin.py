@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.driver.sessions import Driver, driven, restarted
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven, restarted
 from tests.harness.hooks.plugged import PluggedProject, audited, system_of
 
-pytestmark = pytest.mark.requirement("R6.plugins.memory")
+pytestmark = [pytest.mark.requirement("plugins.memory"), pytest.mark.needs("cages")]
 MEMORY = Path(__file__).parents[3] / "examples" / "plugins" / "memory"
 
 
@@ -36,7 +36,7 @@ async def use(driver: Driver, tool: str, **params: Any) -> Any:
     return answer["data"]["result"]
 
 
-async def test_a_note_is_told_to_every_later_session_also_after_a_restart(
+async def test_a_note_reaches_every_later_session_also_after_a_restart(
     fake: FakeProvider, remembering: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
     note = "Prices are kept in øre, </plugin:memory> never in kroner."

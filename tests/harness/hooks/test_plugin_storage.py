@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from app.bridges.plugins.manager import StorageRefused
+from app.bridges.plugins.requests import StorageRefused
 from app.daemon import plugin_storage
 from app.daemon.plugin_storage import StoredPluginValues
 from app.storage.repositories.plugin_values import PluginValueRepository
 from app.storage.storage import Storage
-from tests.storage.rows import project
+from tests.driver.rows import project
 
-pytestmark = pytest.mark.requirement("R6.plugins.wire")
+pytestmark = pytest.mark.requirement("plugins.wire")
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ async def test_a_plugin_keeps_no_more_than_is_allowed(
         await values.set("prj_9", "p", "key", 1)
 
 
-@pytest.mark.requirement("R6.plugins.hostile")
+@pytest.mark.requirement("plugins.hostile")
 async def test_a_full_storage_that_is_written_to_without_end_leaves_the_writer_to_others(
     storage: Storage, values: StoredPluginValues, monkeypatch: pytest.MonkeyPatch
 ) -> None:

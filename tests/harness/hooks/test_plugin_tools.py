@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.driver.sessions import Driver, driven
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, driven
 from tests.harness.hooks.plugged import TOOL, PluggedProject, audited, until
 
-pytestmark = pytest.mark.requirement("R6.plugins.tools")
+pytestmark = pytest.mark.requirement("plugins.tools")
 
 
 def offered(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -31,6 +31,7 @@ async def tool_messages(driver: Driver) -> list[dict[str, Any]]:
     return [message for message in await driver.messages() if message["role"] == "tool"]
 
 
+@pytest.mark.needs("cages")
 async def test_an_agent_has_what_its_tools_enable_and_calls_it(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -71,6 +72,7 @@ async def test_an_agent_has_what_its_tools_enable_and_calls_it(
     assert plugged.calls("other") == []
 
 
+@pytest.mark.needs("cages")
 async def test_parameters_are_checked_and_failures_are_errors_of_the_call(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -110,6 +112,7 @@ async def test_parameters_are_checked_and_failures_are_errors_of_the_call(
     assert refused["code"] == "tool_not_found"
 
 
+@pytest.mark.needs("cages")
 async def test_what_a_tool_requires_the_cage_of_its_caller_must_have(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -151,6 +154,7 @@ async def test_what_a_tool_requires_the_cage_of_its_caller_must_have(
     assert foreign["code"] == "tool_not_found"
 
 
+@pytest.mark.needs("cages")
 async def test_rules_and_consent_hold_for_them(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -172,6 +176,7 @@ async def test_rules_and_consent_hold_for_them(
     assert [call["name"] for call in plugged.calls("words")] == ["find"]
 
 
+@pytest.mark.needs("cages")
 async def test_a_result_beyond_the_bound_goes_to_a_file(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
@@ -188,6 +193,7 @@ async def test_a_result_beyond_the_bound_goes_to_a_file(
     assert len(found) < 101_000
 
 
+@pytest.mark.needs("cages")
 async def test_a_call_that_takes_long_ends_with_its_run(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

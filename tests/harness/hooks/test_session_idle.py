@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import driven, restarted
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import driven, restarted
 from tests.harness.hooks.plugged import PluggedProject, audited, until
 
-pytestmark = pytest.mark.requirement("R6.plugins.session_idle")
+pytestmark = [pytest.mark.requirement("plugins.session_idle"), pytest.mark.needs("cages")]
 IDLE = "on_session_idle"
 
 
@@ -52,7 +52,7 @@ async def test_each_plugin_hears_after_its_own_debounce_what_was_said(
     assert call["params"]["omitted"] == 0
 
 
-async def test_a_new_run_begins_the_wait_anew(
+async def test_a_new_run_begins_the_wait_again(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
     plugged.primary["plugins"] = {"notes": plugged.recording("notes", hooks=IDLE, idle_debounce_sec=4.0)}
@@ -68,7 +68,7 @@ async def test_a_new_run_begins_the_wait_anew(
         assert len(plugged.calls("notes")[1]["params"]["transcript"]) == 8
 
 
-async def test_a_session_that_is_closed_or_was_idle_before_a_restart_is_not_told_of(
+async def test_a_session_that_is_closed_or_was_idle_before_a_restart_is_not_reported(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
     plugged.primary["plugins"] = {"notes": plugged.recording("notes", hooks=IDLE, idle_debounce_sec=4.0)}

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import DRIVERS, driven, provider_settings, restarted
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import DRIVERS, driven, provider_settings, restarted
 from tests.harness.hooks.plugged import PluggedProject, audited, system_of
 from tests.harness.test_sent_request import body_in, every_request
 
-pytestmark = pytest.mark.requirement("R6.plugins.session_start")
+pytestmark = [pytest.mark.requirement("plugins.session_start"), pytest.mark.needs("cages")]
 BASE = "You keep the shop."
 START = "on_session_start"
 
@@ -54,7 +54,7 @@ async def test_plugins_are_asked_once_in_the_order_of_the_file_and_stand_behind_
     assert [len(plugged.calls(name)) for name in ("zebra", "apple", "empty", "quiet")] == [1, 1, 1, 0]
 
 
-async def test_the_plugin_is_told_who_asks(
+async def test_the_plugin_learns_who_asks(
     fake: FakeProvider, plugged: PluggedProject, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:
     plugged.primary["plugins"] = {"notes": plugged.recording("notes", hooks=START)}
@@ -130,7 +130,7 @@ async def test_nothing_inside_can_end_the_marks(
         ({"answers": {START: {"other": 1}}}, {}, "plugin.hook.fired"),
     ],
 )
-async def test_a_hook_that_fails_is_told_and_nothing_else(
+async def test_a_hook_that_fails_is_reported_and_nothing_else(
     fake: FakeProvider,
     plugged: PluggedProject,
     tmp_path: Path,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.driver.sessions import PROJECT_YAML, Driver, Watch
 from tests.fakes.provider_script import ToolCall
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import PROJECT_YAML, Driver, Watch
 
 ASKING_YAML = PROJECT_YAML + '    "question": { enabled: true }\n    "lab.*": { enabled: true }\n'
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness.driving import Driver, driven, write_project
+from tests.driver.sessions import Driver, driven, write_project
 from tests.harness.interactions.asking import ASKING_YAML
 from tests.harness.laboratory import Laboratory
 

@@ -11,16 +11,16 @@ import pytest
 from app.errors import StorageError
 from app.harness.sessions.session_resuming import Resuming
 from app.tools.contract.rules import ConsentRequest
+from tests.driver.sessions import Driver, check_stream, driven, restarted, write_project
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.asking import ASKING_YAML, AskingTool
 from tests.harness.asking import answer as consent
 from tests.harness.asking import until_asked as until_consent
-from tests.harness.driving import Driver, check_stream, driven, restarted, write_project
 from tests.harness.interactions.asking import ASKING_YAML as QUESTIONS_YAML
 from tests.harness.interactions.asking import answer, ask, read_by_model, until_asked
 
-pytestmark = pytest.mark.requirement("R7.interactions.permission")
+pytestmark = pytest.mark.requirement("interactions.permission")
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ async def test_a_resume_without_the_answer_runs_nothing(
     assert watch.of("permission.answered")[-1]["payload"]["state"] == "cancelled"
 
 
-async def test_what_is_another_question_by_then_is_asked_anew(
+async def test_what_is_another_question_by_then_is_asked_again(
     tool: AskingTool,
     fake: FakeProvider,
     tmp_path: Path,
@@ -165,8 +165,8 @@ async def test_a_consent_that_was_given_but_not_used_is_used_by_the_next_daemon(
     assert tool.done == ["git push"]
 
 
-@pytest.mark.requirement("R7.interactions.restart")
-async def test_an_answered_question_goes_on_with_the_next_daemon_when_this_one_cannot(
+@pytest.mark.requirement("interactions.restart")
+async def test_an_answered_question_continues_with_the_next_daemon_when_this_one_cannot(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write_project(tmp_path / "shop", QUESTIONS_YAML)
@@ -193,7 +193,7 @@ async def test_an_answered_question_goes_on_with_the_next_daemon_when_this_one_c
     assert "SQLite" in read_by_model(fake)[0]
 
 
-@pytest.mark.requirement("R7.interactions.restart")
+@pytest.mark.requirement("interactions.restart")
 async def test_a_daemon_that_stops_in_good_order_leaves_questions_open(
     fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

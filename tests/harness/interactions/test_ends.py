@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import Driver, Watch, check_stream, driven
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, Watch, check_stream, driven
 from tests.harness.interactions.asking import answer, ask, read_by_model, until_asked
 
-pytestmark = pytest.mark.requirement("R7.interactions.ended")
+pytestmark = pytest.mark.requirement("interactions.ended")
 
 SQLITE = {"database": ["SQLite"]}
 READ = ToolCall("file_read", {"path": "README.md"}, "r")
@@ -40,7 +40,7 @@ async def is_closed(driver: Driver, watch: Watch, asked_for: dict[str, Any]) -> 
     assert (await driver.session_call("GET"))["pending_interactions"] == 0
 
 
-async def test_a_resume_without_an_answer_tells_the_model_so(asked: Driver, fake: FakeProvider) -> None:
+async def test_a_resume_without_an_answer_informs_the_model(asked: Driver, fake: FakeProvider) -> None:
     async with asked.watching() as watch:
         asked_for = await paused_for(asked, fake, watch)
         fake.script(text_reply("My guess is SQLite."))

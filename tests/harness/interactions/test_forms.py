@@ -11,12 +11,12 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.driver.sessions import Driver, Watch
 from tests.fakes.provider_script import Reply, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, Watch
 from tests.harness.interactions.asking import answer, ask, field, form, read_by_model, until_asked
 
-pytestmark = pytest.mark.requirement("R7.interactions.form")
+pytestmark = pytest.mark.requirement("interactions.form")
 
 EVERY_TYPE = (
     field("title", "text", required=True),
@@ -85,7 +85,7 @@ async def test_a_file_of_50_megabytes_is_taken_whole(
 
 
 WRONG: list[tuple[dict[str, Any], dict[str, str]]] = [
-    ({"title": 3}, {"values.title": "must be a text"}),
+    ({"title": 3}, {"values.title": "must be a string"}),
     ({"title": "a\nb"}, {"values.title": "one line"}),
     ({"title": "x" * 2_001}, {"values.title": "2000"}),
     ({"title": None}, {"values.title": "is required"}),
@@ -102,13 +102,13 @@ WRONG: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"data": "notes.txt"}, {"values.data": "upl_"}),
     ({"data": "upl_01JZ0000000000000000000000"}, {"values.data": "no upload"}),
     ({"color": "red"}, {"values.color": "no such field"}),
-    ({"title": {"en": "Sale"}}, {"values.title": "must be a text"}),
+    ({"title": {"en": "Sale"}}, {"values.title": "must be a string"}),
     ({"data": ["upl_01JZ0000000000000000000000"]}, {"values.data": "id of its upload"}),
-    ({"title": 3, "rows": "x"}, {"values.title": "text", "values.rows": "number"}),
+    ({"title": 3, "rows": "x"}, {"values.title": "string", "values.rows": "number"}),
 ]
 
 
-@pytest.mark.requirement("R7.interactions.checked")
+@pytest.mark.requirement("interactions.checked")
 async def test_what_does_not_fit_is_said_field_by_field_and_the_form_stays_open(
     asked: Driver, fake: FakeProvider
 ) -> None:
@@ -129,8 +129,8 @@ async def test_what_does_not_fit_is_said_field_by_field_and_the_form_stays_open(
         await watch.until_state("idle")
 
 
-@pytest.mark.requirement("R7.interactions.checked")
-async def test_of_many_names_that_nobody_asked_for_the_first_are_told(
+@pytest.mark.requirement("interactions.checked")
+async def test_of_many_names_that_nobody_asked_for_the_first_are_reported(
     asked: Driver, fake: FakeProvider
 ) -> None:
     async with asked.watching() as watch:
@@ -141,7 +141,7 @@ async def test_of_many_names_that_nobody_asked_for_the_first_are_told(
     assert "f49" in fields["values.x0"]
 
 
-@pytest.mark.requirement("R7.interactions.checked")
+@pytest.mark.requirement("interactions.checked")
 async def test_texts_that_are_too_long_together_are_refused(asked: Driver, fake: FakeProvider) -> None:
     fields = [field(f"part{n}", "textarea") for n in range(3)]
     async with asked.watching() as watch:
@@ -158,7 +158,7 @@ async def test_texts_that_are_too_long_together_are_refused(asked: Driver, fake:
     assert orjson.loads(read_by_model(fake)[0])["values"]["part2"] is None
 
 
-async def test_files_of_one_name_are_told_apart_and_one_upload_serves_one_field(
+async def test_files_of_one_name_are_distinguished_and_one_upload_serves_one_field(
     asked: Driver, fake: FakeProvider, asking_root: Path
 ) -> None:
     async with asked.watching() as watch:
@@ -174,7 +174,7 @@ async def test_files_of_one_name_are_told_apart_and_one_upload_serves_one_field(
     assert (asking_root / values["b"]["path"]).read_bytes() == b"two"
 
 
-@pytest.mark.requirement("R7.interactions.once")
+@pytest.mark.requirement("interactions.once")
 async def test_of_two_forms_at_once_one_counts_and_the_other_files_are_let_go(
     asked: Driver, fake: FakeProvider
 ) -> None:

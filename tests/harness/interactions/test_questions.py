@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.driver.sessions import Driver, check_stream
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, check_stream
 from tests.harness.interactions.asking import (
     DATABASE,
     NAME,
@@ -23,7 +23,7 @@ from tests.harness.interactions.asking import (
 )
 
 
-@pytest.mark.requirement("R7.interactions.ask", "R7.interactions.pause")
+@pytest.mark.requirement("interactions.ask", "interactions.pause")
 async def test_a_question_pauses_the_session_and_its_answer_is_the_result_of_the_call(
     asked: Driver, fake: FakeProvider
 ) -> None:
@@ -83,7 +83,7 @@ async def test_a_question_pauses_the_session_and_its_answer_is_the_result_of_the
     ]
 
 
-@pytest.mark.requirement("R7.interactions.question", "R3.locked.question")
+@pytest.mark.requirement("interactions.question", "locked.question")
 async def test_the_portable_question_takes_options_and_texts(asked: Driver, fake: FakeProvider) -> None:
     asks = question(
         {"question": "Which?", "header": "Database", "options": [{"label": "a"}, {"label": "b"}]},
@@ -121,7 +121,7 @@ WRONG: list[tuple[Any, dict[str, str]]] = [
 ]
 
 
-@pytest.mark.requirement("R7.interactions.checked")
+@pytest.mark.requirement("interactions.checked")
 async def test_an_answer_is_checked_question_by_question_and_the_question_stays_open(
     asked: Driver, fake: FakeProvider
 ) -> None:
@@ -147,7 +147,7 @@ async def test_an_answer_is_checked_question_by_question_and_the_question_stays_
         await watch.until_state("idle")
 
 
-@pytest.mark.requirement("R7.interactions.checked")
+@pytest.mark.requirement("interactions.checked")
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [
@@ -171,7 +171,7 @@ async def test_a_question_that_cannot_be_answered_is_given_back_to_the_model(
     assert field.rpartition(".")[2] in result
 
 
-@pytest.mark.requirement("R7.interactions.once")
+@pytest.mark.requirement("interactions.once")
 async def test_of_two_answers_at_once_one_counts(asked: Driver, fake: FakeProvider) -> None:
     fake.script(Reply((ask(),)), text_reply("So be it."))
     async with asked.watching() as watch:
@@ -198,7 +198,7 @@ async def test_of_two_answers_at_once_one_counts(asked: Driver, fake: FakeProvid
     assert len(fake.requests) == 2
 
 
-@pytest.mark.requirement("R7.interactions.once")
+@pytest.mark.requirement("interactions.once")
 async def test_a_question_of_another_session_is_not_there(asked: Driver, fake: FakeProvider) -> None:
     fake.script(Reply((ask(),)))
     async with asked.watching() as watch:
@@ -211,7 +211,7 @@ async def test_a_question_of_another_session_is_not_there(asked: Driver, fake: F
     await answer(asked, missing, status=404, answers={"database": ["SQLite"]})
 
 
-@pytest.mark.requirement("R7.interactions.headless", "R3.locked.question")
+@pytest.mark.requirement("interactions.headless", "locked.question")
 async def test_in_a_headless_session_each_is_refused_with_the_same_words(
     asked: Driver, fake: FakeProvider
 ) -> None:
@@ -231,15 +231,15 @@ async def test_in_a_headless_session_each_is_refused_with_the_same_words(
     assert (await asked.session_call("GET", "/interactions"))["items"] == []
 
 
-@pytest.mark.requirement("R7.interactions.ask", "R7.scope")
+@pytest.mark.requirement("interactions.ask", "scope")
 async def test_an_operators_own_call_asks_nobody(asked: Driver) -> None:
     body = {"params": {"summary": "x", "questions": [DATABASE]}}
     envelope = await asked.session_call("POST", "/tools/kaged.ask", body)
     assert envelope["code"] == "no_run"
 
 
-@pytest.mark.requirement("R7.interactions.ask")
-async def test_the_audit_tells_who_was_asked_what_and_who_answered(asked: Driver, fake: FakeProvider) -> None:
+@pytest.mark.requirement("interactions.ask")
+async def test_the_audit_shows_who_was_asked_what_and_who_answered(asked: Driver, fake: FakeProvider) -> None:
     fake.script(Reply((ask(),)), text_reply("Good."))
     async with asked.watching() as watch:
         await asked.post("Write")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.driver.sessions import Driver, check_stream
 from tests.fakes.provider_script import Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Driver, check_stream
 from tests.harness.interactions.asking import answer, ask, question, read_by_model, until_asked
 from tests.harness.laboratory import Laboratory
 
-pytestmark = pytest.mark.requirement("R7.interactions.pause")
+pytestmark = pytest.mark.requirement("interactions.pause")
 
 SQLITE = {"database": ["SQLite"]}
 READ = ToolCall("file_read", {"path": "README.md"}, "r")

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
+from tests.driver.sessions import Driver, check_stream, driven, restarted, write_project
 from tests.fakes.provider_script import Hold, RecordedRequest, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.asking import ASKING_YAML, AskingTool
 from tests.harness.asking import answer as consent
 from tests.harness.asking import until_asked as until_consent
-from tests.harness.driving import Driver, check_stream, driven, restarted, write_project
 from tests.harness.hooks.plugged import until
 from tests.harness.interactions.asking import read_by_model
 from tests.harness.laboratory import Laboratory
 
-pytestmark = pytest.mark.requirement("R16.B6")
+pytestmark = pytest.mark.requirement("durability.waiting_session")
 
 DriveAsking = Callable[..., AbstractAsyncContextManager[Driver]]
 
@@ -141,7 +141,7 @@ async def holding(narrow: Driver, fake: FakeProvider) -> tuple[str, dict[str, An
     return first, question, hold
 
 
-async def test_an_answered_session_without_a_place_is_queued_and_goes_on_with_its_run(
+async def test_an_answered_session_without_a_place_is_queued_and_continues_with_its_run(
     narrow: Driver, fake: FakeProvider, tool: AskingTool
 ) -> None:
     first, question, hold = await holding(narrow, fake)
@@ -276,7 +276,7 @@ async def test_a_waiting_session_takes_every_command_of_a_paused_one(
 
 @pytest.mark.parametrize("waits", [True, False], ids=["paused for the question", "another call at work"])
 @pytest.mark.parametrize("then", ["answer", "resume"])
-async def test_a_pause_keeps_the_question_and_the_next_resume_goes_on_with_the_answer(
+async def test_a_pause_keeps_the_question_and_the_next_resume_continues_with_the_answer(
     asked: Driver, fake: FakeProvider, tool: AskingTool, lab: Laboratory, waits: bool, then: str
 ) -> None:
     calls = (call("push"),) if waits else (call("push"), wait_for("slow"))
@@ -342,7 +342,7 @@ async def test_a_compaction_that_waits_for_a_boundary_is_refused_once_the_run_as
         await watch.until_state("idle", start=len(watch.frames) - 1)
 
 
-async def test_a_resume_goes_on_with_the_same_run_without_the_answer(
+async def test_a_resume_continues_with_the_same_run_without_the_answer(
     asked: Driver, fake: FakeProvider, tool: AskingTool
 ) -> None:
     fake.script(Reply((call("push"),)), text_reply("Then not."))

@@ -12,10 +12,10 @@ import pytest
 from app.errors import Conflict
 from app.harness.issues.todos import TodoEdit
 from app.storage.storage import Storage
-from app.tools.planning.ports import TodoKind
-from tests.harness.issues.checklist_desk import OPERATOR, PROJECT, ChecklistDesk, checklist_desk
+from app.tools.planning.todo import TodoKind
+from tests.driver.checklist_desk import OPERATOR, PROJECT, ChecklistDesk, checklist_desk
 
-pytestmark = pytest.mark.requirement("R7.todos.tool", "R7.todos.bound")
+pytestmark = pytest.mark.requirement("todos.tool", "todos.bound")
 
 NAMES = [f"Task {chr(ord('a') + number)}" for number in range(20)]
 

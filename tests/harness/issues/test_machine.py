@@ -26,7 +26,7 @@ from app.states import ISSUE_MOVES, ISSUE_TODO_MOVES, IssueState, IssueTodoState
 from app.storage.models import Issue, IssueTodo, IssueUpdate
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.harness.issues.checklist_desk import AGENT, OPERATOR, PROJECT, ChecklistDesk, checklist_desk
+from tests.driver.checklist_desk import AGENT, OPERATOR, PROJECT, ChecklistDesk, checklist_desk
 
 T = TypeVar("T")
 
@@ -304,9 +304,7 @@ class IssueMachine(RuleBasedStateMachine):
         return row.kind == "criterion" and row.status != "abandoned" and row.accepted_at is None
 
 
-TestIssueMachine = pytest.mark.requirement("R7.issues.machine")(
-    pytest.mark.timeout(300)(IssueMachine.TestCase)
-)
+TestIssueMachine = pytest.mark.requirement("issues.machine")(pytest.mark.timeout(300)(IssueMachine.TestCase))
 IssueMachine.TestCase.settings = settings(
     max_examples=25,
     stateful_step_count=40,

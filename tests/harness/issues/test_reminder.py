@@ -20,11 +20,11 @@ from app.messages import (
     UserMessage,
 )
 from app.storage.models import IssueTodo
+from tests.driver.sessions import DRIVERS, PROJECT_YAML, Driver, driven, provider_settings, write_project
 from tests.fakes.provider_script import RecordedRequest, Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import DRIVERS, PROJECT_YAML, Driver, driven, provider_settings, write_project
 
-pytestmark = pytest.mark.requirement("R7.todos.sticky")
+pytestmark = pytest.mark.requirement("todos.sticky")
 
 BEGINS = "Reminder from kaged"
 ROLES = {"openai": "system", "openai-responses": "system", "anthropic": "user", "google": "user"}
@@ -66,7 +66,7 @@ def test_what_is_open_is_listed_and_nothing_else() -> None:
     assert "more are open" not in str(text)
 
 
-def test_an_agent_without_the_tool_is_not_told_to_use_it() -> None:
+def test_an_agent_without_the_tool_is_not_instructed_to_use_it() -> None:
     assert "kaged.todo" in str(reminder(1, entries(*"-" * 6)))
     text = str(reminder(1, entries(*"-" * 6), has_tool=False))
     assert "kaged.todo" not in text

@@ -19,7 +19,7 @@ from app.storage.search_query import Alternative, SearchQuery, Term
 from app.storage.search_words import MAX_FIELD_BYTES, indexed, vector_literal, words_of
 from app.storage.storage import Storage
 from app.storage.unit_of_work import UnitOfWork
-from tests.storage import rows
+from tests.driver import rows
 
 PROJECT = "prj_00001"
 
@@ -75,7 +75,7 @@ async def found(storage: Storage, search: str, **options: Any) -> list[int]:
 # -- the grammar --------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 def test_a_search_is_read_into_alternatives_of_terms() -> None:
     assert read_search('dark MODE -"old page" pre* OR café-bar') == SearchQuery(
         (
@@ -88,7 +88,7 @@ def test_a_search_is_read_into_alternatives_of_terms() -> None:
     )
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 @pytest.mark.parametrize(
     ("search", "told"),
     [
@@ -123,7 +123,7 @@ def test_a_malformed_search_is_refused_with_what_is_wrong(search: str, told: str
     assert told in refused.value.details["fields"]["search"]
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab \"*-OR()&|!:<>^{}\\'é\0\n"), max_size=25))
 def test_whatever_is_typed_is_read_or_refused(search: str) -> None:
@@ -138,7 +138,7 @@ def test_whatever_is_typed_is_read_or_refused(search: str) -> None:
 # -- words --------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 def test_words_are_runs_of_letters_and_digits_without_case_and_marks() -> None:
     assert words_of("Straße_42, ÉTÉ-ﬁn: x² Ⅷ e\u0301a") == [
         "strasse", "42", "ete", "fin", "x2", "viii", "ea"
@@ -149,7 +149,7 @@ def test_words_are_runs_of_letters_and_digits_without_case_and_marks() -> None:
     assert words_of("x" * 50) == ["x" * 40]
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 def test_what_is_indexed_of_a_field_is_bounded() -> None:
     whole = indexed("word " * 100_000)
     assert len(whole.encode()) <= MAX_FIELD_BYTES
@@ -161,7 +161,7 @@ def test_what_is_indexed_of_a_field_is_bounded() -> None:
     assert len(literal.encode()) < 1_000_000
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 async def test_texts_as_large_as_they_may_be_are_found(storage: Storage) -> None:
     letters = [chr(0x4E00 + n) for n in range(5_000)]
     largest = " ".join(letters)[: 16 * 1024 // 2]
@@ -187,7 +187,7 @@ SHOP = [
 ]
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 @pytest.mark.parametrize(
     ("search", "numbers"),
     [
@@ -218,7 +218,7 @@ async def test_the_best_hits_come_first(storage: Storage, search: str, numbers: 
     assert await found(storage, search, limit=1) == numbers
 
 
-@pytest.mark.requirement("R7.issues.search", "R7.issues.visibility")
+@pytest.mark.requirement("issues.search", "issues.visibility")
 async def test_notes_for_operators_are_found_by_operators_only(storage: Storage) -> None:
     await store(storage, SHOP)
     assert await found(storage, "cheap", internal=False) == []
@@ -226,14 +226,14 @@ async def test_notes_for_operators_are_found_by_operators_only(storage: Storage)
     assert await found(storage, "till -cheap") == [1, 4, 3]
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 async def test_a_phrase_does_not_reach_from_one_comment_into_the_next(storage: Storage) -> None:
     await store(storage, SHOP)
     assert await found(storage, '"slow till"') == [2]
     assert await found(storage, "slow till -door -printer -minute") == [4]
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 async def test_what_is_changed_is_found_as_it_is_then(storage: Storage) -> None:
     await store(storage, SHOP)
     await storage.write(lambda uow: uow.issues.update("iss_00001", title="The lamp is slow"))
@@ -246,7 +246,7 @@ async def test_what_is_changed_is_found_as_it_is_then(storage: Storage) -> None:
     assert await found(storage, "grosse") == []
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 async def test_a_page_begins_at_an_offset_whatever_the_rank(storage: Storage) -> None:
     await store(storage, SHOP)
     wanted = IssueFilter(search="till")
@@ -256,7 +256,7 @@ async def test_a_page_begins_at_an_offset_whatever_the_rank(storage: Storage) ->
         assert (page.total, page.offset) == (4, offset)
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 async def test_what_was_found_is_found_in_a_restored_database(
     empty_database: str | None, tmp_path: Path
 ) -> None:
@@ -325,7 +325,7 @@ def tier_of(issue: Texts, query: SearchQuery, *, internal: bool) -> int | None:
     return None
 
 
-@pytest.mark.requirement("R7.issues.search")
+@pytest.mark.requirement("issues.search")
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(issues=DOCUMENTS, searches=st.lists(SEARCHES, min_size=1, max_size=4), internal=st.booleans())
 async def test_both_databases_find_what_a_plain_reading_finds(

@@ -173,7 +173,7 @@ class ProtocolContract:
         assert KEY not in caught.value.message
         return deltas, caught.value
 
-    @pytest.mark.requirement("R2.4.7")
+    @pytest.mark.requirement("providers.streams")
     async def test_text_streams_piece_by_piece(self) -> None:
         async with self.serving(text_reply("Hel", "lo ", "😀")) as (_, provider):
             deltas, finished = await collect(provider, self.request())
@@ -190,7 +190,7 @@ class ProtocolContract:
                 assert await anext(stream) == TextDelta("now")
             await fake.until_disconnects()
 
-    @pytest.mark.requirement("R2.4.7")
+    @pytest.mark.requirement("providers.streams")
     async def test_parallel_calls_come_under_kaged_names_in_order(self) -> None:
         calls = (
             ToolCall("file_read", {"path": "a.py"}, id="call_a", pieces=3),
@@ -207,7 +207,7 @@ class ProtocolContract:
             ToolCallBlock(id="call_c", name="never_offered"),
         )
 
-    @pytest.mark.requirement("R2.5.7")
+    @pytest.mark.requirement("loop.tool_errors")
     async def test_malformed_arguments_become_a_call_that_says_so(self) -> None:
         raw = '{"path": a.py'
         async with self.serving(Reply((ToolCall("file_read", raw, id="call_a"),))) as (_, provider):
@@ -224,13 +224,13 @@ class ProtocolContract:
     def says_where(self, call: ToolCallBlock) -> None:
         assert "line 1 column 10" in (call.argument_error or "")
 
-    async def test_a_limit_of_tokens_is_told_as_length(self) -> None:
+    async def test_a_limit_of_tokens_is_reported_as_length(self) -> None:
         async with self.serving(Reply((Text("half"),), finish="length")) as (_, provider):
             deltas, finished = await collect(provider, self.request())
         assert deltas == [TextDelta("half")]
         assert finished.stop_reason == "length"
 
-    @pytest.mark.requirement("R2.4.8")
+    @pytest.mark.requirement("providers.usage")
     async def test_usage_is_normalised(self) -> None:
         usage = Usage(
             input_tokens=7,
@@ -248,13 +248,13 @@ class ProtocolContract:
             _, finished = await collect(provider, self.request())
         assert finished.usage.cache_read_tokens == 0
 
-    @pytest.mark.requirement("R2.4.15")
+    @pytest.mark.requirement("providers.disconnect")
     async def test_a_disconnect_in_the_middle_keeps_what_came_and_is_a_network_error(self) -> None:
         deltas, error = await self.failure(Reply((Text("part"), Disconnect())))
         assert deltas == [TextDelta("part")]
         assert error.kind == "network"
 
-    @pytest.mark.requirement("R2.4.15")
+    @pytest.mark.requirement("providers.disconnect")
     async def test_a_stream_without_its_end_is_truncated(self) -> None:
         deltas, error = await self.failure(Reply((Text("part"),), finish=None))
         assert deltas == [TextDelta("part")]
@@ -269,23 +269,23 @@ class ProtocolContract:
         _, error = await self.failure(Document(200, {"error": {"message": "no", "type": "overloaded_error"}}))
         assert error.kind == "overloaded"
 
-    @pytest.mark.requirement("R2.4.10")
-    async def test_a_rate_limit_tells_when_to_come_back(self) -> None:
+    @pytest.mark.requirement("providers.errors")
+    async def test_a_rate_limit_says_when_to_come_back(self) -> None:
         body = {"error": {"type": "rate_limit_error", "message": "slow down"}}
         _, error = await self.failure(Document(429, body, {"retry-after": "7"}))
         assert (error.kind, error.status, error.retry_after) == ("rate_limited", 429, 7.0)
 
-    @pytest.mark.requirement("R2.4.10")
+    @pytest.mark.requirement("providers.errors")
     @pytest.mark.parametrize("status", [500, 502, 503, 529])
     async def test_a_failing_server_is_overloaded(self, status: int) -> None:
         _, error = await self.failure(Document(status, "upstream gone"))
         assert (error.kind, error.status) == ("overloaded", status)
 
-    async def test_a_refused_credential_is_told_without_it(self) -> None:
+    async def test_a_refused_credential_is_reported_without_it(self) -> None:
         _, error = await self.failure(Document(401, {"error": {"message": f"bad key {KEY}"}}))
         assert error.kind == "auth"
 
-    @pytest.mark.requirement("R2.4.10", "R2.12.4")
+    @pytest.mark.requirement("providers.errors", "loop.context_length")
     async def test_a_full_context_is_recognised(self) -> None:
         for document in self.context_length:
             _, error = await self.failure(document)
@@ -301,7 +301,7 @@ class ProtocolContract:
             deltas, _ = await collect(provider, self.request())
         assert deltas == [TextDelta("fine")]
 
-    @pytest.mark.requirement("R2.5.4", "R2.12.2")
+    @pytest.mark.requirement("loop.cancel", "loop.stall")
     async def test_cancelling_a_stalled_call_closes_the_connection_at_once(self) -> None:
         async with self.serving(Reply((Text("one"), Stall())), timeout=30) as (fake, provider):
             request, seen = self.request(), asyncio.Event()
@@ -378,7 +378,7 @@ class ProtocolContract:
         parts = (Thinking("Let me see.", "c2lnbmVk"), Text("Reading."))
         return Reply((*parts, ToolCall("file_read", {"path": "a"}, id="c0")))
 
-    @pytest.mark.requirement("R2.4.7")
+    @pytest.mark.requirement("providers.streams")
     async def test_thinking_goes_back_unchanged(self) -> None:
         async with self.serving(self.thinking_reply(), text_reply("done")) as (fake, provider):
             deltas, _ = await collect(provider, self.request())

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from app.harness.providers.anthropic import AnthropicProvider
 from app.harness.providers.deltas import TextDelta
+from app.harness.providers.drivers.anthropic.adapter import AnthropicProvider
 from app.messages import (
     AssistantMessage,
     ImageBlock,
@@ -54,7 +54,7 @@ def signed(*blocks: Any) -> AssistantMessage:
     return AssistantMessage(blocks=(ThinkingBlock(text="t", signature="s", provider="anthropic"), *blocks))
 
 
-@pytest.mark.requirement("R2.4.5")
+@pytest.mark.requirement("providers.anthropic")
 class TestAnthropic(ProtocolContract):
     build = AnthropicProvider
     driver = "anthropic"
@@ -113,7 +113,7 @@ class TestAnthropic(ProtocolContract):
         content = self.sent(user("q"), assembled(deltas), user("more"))["messages"][1]["content"]
         assert content[0] == {"type": "thinking", "thinking": "", "signature": "sig"}
 
-    async def test_a_refusal_tells_why(self) -> None:
+    async def test_a_refusal_says_why(self) -> None:
         stop = b'data: {"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":'
         reply = Reply((Text("I"), Raw(stop + b'{"explanation":"not this"}}}\n\n')))
         deltas, error = await self.failure(reply)
@@ -139,7 +139,7 @@ class TestAnthropic(ProtocolContract):
             _, finished = await collect(provider, self.request())
         assert finished.stop_reason == expected
 
-    async def test_counts_that_are_told_as_nothing_at_the_end_are_those_of_the_beginning(self) -> None:
+    async def test_counts_that_are_zero_at_the_end_are_those_of_the_beginning(self) -> None:
         late = b'{"input_tokens":0,"output_tokens":9,"cache_read_input_tokens":0}'
         end = b'data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":%b}\n\n' % late
         told = Usage(input_tokens=700, cache_read_tokens=50)
@@ -147,7 +147,7 @@ class TestAnthropic(ProtocolContract):
             _, finished = await collect(provider, self.request())
         assert finished.usage == Usage(input_tokens=700, output_tokens=9, cache_read_tokens=50)
 
-    async def test_a_call_cut_off_by_the_limit_is_told_as_malformed(self) -> None:
+    async def test_a_call_cut_off_by_the_limit_is_reported_as_malformed(self) -> None:
         start = b'"content_block":{"type":"tool_use","id":"c","name":"file_read","input":{}}'
         cut = (
             Raw(b'data: {"type":"content_block_start","index":3,%b}\n\n' % start),

@@ -8,7 +8,7 @@ from app.config import PriceSettings, ProviderSettings
 from app.harness.providers.catalog import Catalog
 from app.messages import Usage
 
-pytestmark = pytest.mark.requirement("R2.4.9")
+pytestmark = pytest.mark.requirement("providers.prices")
 
 PROVIDERS = {
     "anthropic": ProviderSettings(driver="anthropic"),

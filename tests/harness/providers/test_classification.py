@@ -17,7 +17,7 @@ from app.harness.providers.classification import (
     retry_after,
 )
 
-pytestmark = pytest.mark.requirement("R2.4.10", "R2.12.4")
+pytestmark = pytest.mark.requirement("providers.errors", "loop.context_length")
 
 TOO_LONG = (
     ("openai", "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001"),
@@ -170,7 +170,7 @@ def test_status_and_codes_decide_the_kind(status: int | None, body: Any, kind: s
 NOW = 1_700_000_000.0
 
 
-@pytest.mark.requirement("R2.4.11", "R2.12.3")
+@pytest.mark.requirement("providers.retry", "loop.rate_limit")
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
@@ -190,7 +190,7 @@ def test_retry_hints_are_read_from_headers(headers: dict[str, str], seconds: flo
     assert retry_after(headers, now=NOW) == seconds
 
 
-@pytest.mark.requirement("R2.4.11", "R2.12.3")
+@pytest.mark.requirement("providers.retry", "loop.rate_limit")
 def test_retry_hints_are_read_from_googles_body() -> None:
     info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "37.5s"}
     body = {"error": {"code": 429, "message": "x", "details": [{"@type": "other"}, info]}}

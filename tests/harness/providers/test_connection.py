@@ -105,8 +105,18 @@ async def test_no_first_byte_within_its_time_out_is_a_network_error() -> None:
     assert "nothing arrived for 0.2 s (options.first_byte_timeout_seconds" in error.message
 
 
-@pytest.mark.requirement("R16.B5")
-async def test_comments_alone_begin_no_answer() -> None:
+@pytest.mark.requirement("durability.first_byte")
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b": still here\n\n",
+        b'event: ping\ndata: {"type": "ping"}\n\n',
+        b'event: keepalive\ndata: {"type": "keepalive", "sequence_number": 1}\n\n',
+        b"event: ping\ndata: {}\n\nevent: ping\ndata:\n\n",
+        b'data: {"type": "ping"}\n\n',
+    ],
+)
+async def test_comments_and_pings_alone_begin_no_answer(sent: bytes) -> None:
     gone = asyncio.Event()
 
     async def beat(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -114,7 +124,7 @@ async def test_comments_alone_begin_no_answer() -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
         with suppress(ConnectionError):
             for _ in range(60):
-                writer.write(b": still here\n\n")
+                writer.write(sent)
                 await writer.drain()
                 await asyncio.sleep(0.05)
         writer.close()

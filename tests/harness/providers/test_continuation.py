@@ -9,11 +9,11 @@ import orjson
 import pytest
 
 from app.config import ProviderSettings
-from app.harness.providers.anthropic import AnthropicProvider
 from app.harness.providers.connection import Connection
-from app.harness.providers.google import GoogleProvider
-from app.harness.providers.openai import OpenAIProvider
-from app.harness.providers.openai_responses import OpenAIResponsesProvider
+from app.harness.providers.drivers.anthropic.adapter import AnthropicProvider
+from app.harness.providers.drivers.google.adapter import GoogleProvider
+from app.harness.providers.drivers.openai.adapter import OpenAIProvider
+from app.harness.providers.drivers.openai_responses.adapter import OpenAIResponsesProvider
 from app.harness.providers.provider import EncodingCache, ModelRequest
 from app.messages import ModelMessage, ToolCallBlock, ToolResult, ToolResultsMessage
 from tests.fakes.provider_script import Reply, Text, Thinking, ToolCall, text_reply

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.config import ProviderSettings
-from app.harness.providers.anthropic_events import AnthropicFold
 from app.harness.providers.connection import Connection
-from app.harness.providers.deltas import BlockAssembler
+from app.harness.providers.deltas import BlockAssembler, Finished
+from app.harness.providers.drivers.anthropic.events import AnthropicFold
+from app.harness.providers.drivers.google.events import GoogleFold
+from app.harness.providers.drivers.openai_responses.events import ResponsesFold
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.folding import Fold
-from app.harness.providers.google_events import GoogleFold
-from app.harness.providers.openai_responses_events import ResponsesFold
-from app.harness.providers.wire_json import ToolNames
+from app.harness.providers.provider import ModelRequest
 from tests.fakes import wire_anthropic, wire_google, wire_openai_responses
 from tests.fakes.provider_script import RecordedRequest, Refusal, Reply, StreamError, Text, Thinking, ToolCall
 from tests.harness.providers.contract import TOOLS
@@ -30,12 +30,12 @@ REPLIES = (
     Reply((StreamError("gone"),)),
 )
 REQUEST = RecordedRequest("POST", "/", {}, b"", 0.0)
-NAMES = ToolNames(TOOLS)
+MODEL_REQUEST = ModelRequest("m", (), (), TOOLS)
 CONNECTION = Connection("mine", ProviderSettings(driver="openai"), default_base_url="http://127.0.0.1:9")
 FOLDS: dict[Any, tuple[Callable[[], Fold], bytes]] = {
-    wire_anthropic: (lambda: AnthropicFold(CONNECTION, "m", NAMES), b'"stop_reason":"'),
-    wire_openai_responses: (lambda: ResponsesFold(CONNECTION, "m", NAMES), b'"response.completed"'),
-    wire_google: (lambda: GoogleFold(CONNECTION, "m", NAMES, b"body"), b'"finishReason"'),
+    wire_anthropic: (lambda: AnthropicFold(CONNECTION, MODEL_REQUEST), b'"stop_reason":"'),
+    wire_openai_responses: (lambda: ResponsesFold(CONNECTION, MODEL_REQUEST), b'"response.completed"'),
+    wire_google: (lambda: GoogleFold(CONNECTION, MODEL_REQUEST, b"body"), b'"finishReason"'),
 }
 """Each wire: how its reader is built, and the bytes that only the event that ends an answer has."""
 
@@ -74,10 +74,10 @@ def read(fold: Fold, sent: list[dict[str, Any]]) -> None:
         for event in sent:
             for delta in fold.take(event):
                 assembler.add(delta)
+        for delta in fold.finish():
+            assembler.add(delta)
     except ProviderError:
         return
-    if finished := fold.finish():
-        assembler.add(finished)
     for block in assembler.blocks():
         block.model_dump_json()
 
@@ -96,7 +96,7 @@ def test_an_odd_value_anywhere_in_a_stream_crashes_nothing(wire: Any, data: st.D
 
 
 @each_wire
-def test_a_stream_is_complete_only_when_its_end_was_told(wire: Any) -> None:
+def test_a_stream_is_complete_only_when_its_end_was_reported(wire: Any) -> None:
     build, end = FOLDS[wire]
     sent = events(wire, Reply((Thinking("a", "s"), Text("x"), ToolCall("file_read", {"path": "a"}))))
     for length in range(len(sent) + 1):
@@ -104,5 +104,7 @@ def test_a_stream_is_complete_only_when_its_end_was_told(wire: Any) -> None:
         for event in sent[:length]:
             list(fold.take(event))
         told = any(end in orjson.dumps(event) for event in sent[:length])
-        assert (fold.finish() is not None) is told
+        assert (fold.stop_reason is not None) is told
+        if told:
+            assert isinstance([*fold.finish()][-1], Finished)
     assert told

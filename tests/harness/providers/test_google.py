@@ -10,8 +10,8 @@ import pytest
 
 from app.harness.providers import folding
 from app.harness.providers.deltas import TextDelta, ThinkingDelta, UsageSoFar
+from app.harness.providers.drivers.google.adapter import GoogleProvider
 from app.harness.providers.errors import RETRYABLE
-from app.harness.providers.google import GoogleProvider
 from app.messages import (
     AssistantMessage,
     ImageBlock,
@@ -60,7 +60,7 @@ def signature(text: str = "") -> ThinkingBlock:
     return ThinkingBlock(text=text, signature="sig", provider="google")
 
 
-@pytest.mark.requirement("R2.4.6")
+@pytest.mark.requirement("providers.google")
 class TestGoogle(ProtocolContract):
     build = GoogleProvider
     driver = "google"
@@ -243,7 +243,7 @@ class TestGoogle(ProtocolContract):
         assert deltas == [TextDelta("x")]
         assert error.kind == "unknown"
 
-    async def test_a_refusal_tells_why(self) -> None:
+    async def test_a_refusal_says_why(self) -> None:
         _, error = await self.failure(Reply((Refusal("not this"),)))
         assert error.kind == "content_refused"
         assert "not this" in error.message
@@ -253,7 +253,7 @@ class TestGoogle(ProtocolContract):
         assert error.kind == "content_refused"
         assert "prompt was blocked: SAFETY" in error.message
 
-    async def test_a_used_up_quota_tells_when_to_come_back(self) -> None:
+    async def test_a_used_up_quota_says_when_to_come_back(self) -> None:
         details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "31s"}]
         error = {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "quota", "details": details}
         _, failure = await self.failure(Document(429, [{"error": error}]))
@@ -266,7 +266,7 @@ class TestGoogle(ProtocolContract):
         assert deltas == [TextDelta("x")]
         assert finished.usage == Usage(input_tokens=4, output_tokens=2)
 
-    async def test_counts_that_come_before_the_end_are_told_when_they_come(self) -> None:
+    async def test_counts_that_come_before_the_end_are_reported_when_they_come(self) -> None:
         early = chunk(usageMetadata={"promptTokenCount": 4, "candidatesTokenCount": 1})
         async with self.serving(Reply((early, Text("x")))) as (_, provider):
             request = self.request()

@@ -11,8 +11,8 @@ import pytest
 
 from app.harness.providers import folding
 from app.harness.providers.deltas import Finished, TextDelta, ThinkingClosed, ThinkingDelta, ToolCallReady
-from app.harness.providers.openai import OpenAIProvider
-from app.harness.providers.openai_answer import read_usage
+from app.harness.providers.drivers.openai.adapter import OpenAIProvider
+from app.harness.providers.drivers.openai.answer import read_usage
 from app.messages import (
     AssistantMessage,
     ImageBlock,
@@ -39,7 +39,9 @@ from tests.fakes.provider_script import (
 from tests.fakes.provider_script import text_reply as said
 from tests.harness.providers.contract import KEY, TOOLS, ProtocolContract, called, collect, results, user
 
-pytestmark = pytest.mark.requirement("R2.4.3", "R2.4.7", "R2.4.8", "R2.4.15", "R2.12.4")
+pytestmark = pytest.mark.requirement(
+    "providers.openai", "providers.streams", "providers.usage", "providers.disconnect", "loop.context_length"
+)
 
 
 def event(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> Raw:
@@ -278,7 +280,7 @@ class TestOpenAI(ProtocolContract):
         assert len(set(ids)) == 4
         assert first == again
 
-    async def test_calls_that_share_an_index_are_told_apart(self) -> None:
+    async def test_calls_that_share_an_index_are_distinguished(self) -> None:
         def whole(path: str, **more: Any) -> Raw:
             function = {"name": "file_read", "arguments": orjson.dumps({"path": path}).decode()}
             return call_piece(index=0, function=function, **more)
@@ -317,7 +319,7 @@ class TestOpenAI(ProtocolContract):
             deltas, finished = await self.deltas_of(event({"content": "x"}), event({}, "stop"), *farewell)
             assert (deltas, finished.stop_reason) == ([TextDelta("x")], "stop")
 
-    async def test_an_end_that_is_told_with_each_piece_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_an_end_that_comes_with_each_piece_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(folding, "_FAREWELL_SECONDS", 0.1)
         first, last = event({"content": "Hel"}, "stop"), event({"content": "lo"}, "stop")
         deltas, _ = await self.deltas_of(first, Delay(0.5), last)

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from app.harness.providers.deltas import TextDelta, ThinkingClosed, ThinkingDelta
-from app.harness.providers.openai_responses import OpenAIResponsesProvider
+from app.harness.providers.drivers.openai_responses.adapter import OpenAIResponsesProvider
 from app.messages import (
     AssistantMessage,
     ImageBlock,
@@ -50,7 +50,7 @@ def own(**members: Any) -> ThinkingBlock:
     return ThinkingBlock(provider="openai-responses", **members)
 
 
-@pytest.mark.requirement("R2.4.4")
+@pytest.mark.requirement("providers.responses")
 class TestOpenAIResponses(ProtocolContract):
     build = OpenAIResponsesProvider
     driver = "openai-responses"
@@ -234,7 +234,7 @@ class TestOpenAIResponses(ProtocolContract):
         assert error.kind == kind
         assert "it failed" in error.message
 
-    async def test_a_call_cut_off_by_the_limit_is_told_as_malformed(self) -> None:
+    async def test_a_call_cut_off_by_the_limit_is_reported_as_malformed(self) -> None:
         item = {"type": "function_call", "id": "fc", "call_id": "c9", "name": "file_read", "arguments": ""}
         parts = (
             event("output_item.added", output_index=0, item=item),

@@ -8,12 +8,12 @@ import orjson
 import pytest
 
 from app.config import ProviderSettings
-from app.harness.providers import openai
 from app.harness.providers.connection import Connection
-from app.harness.providers.openai import OpenAIProvider
-from app.harness.providers.openai_servers import Server, known_server
+from app.harness.providers.drivers.openai import adapter as openai
+from app.harness.providers.drivers.openai.adapter import OpenAIProvider
+from app.harness.providers.drivers.openai.reasoning_details import ReasoningDetails, given_back
+from app.harness.providers.drivers.openai.servers import Server, known_server
 from app.harness.providers.provider import ModelRequest
-from app.harness.providers.reasoning_details import ReasoningDetails, given_back
 from app.messages import AssistantMessage, TextBlock, ThinkingBlock
 from tests.fakes.provider_script import Raw, Reply, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
@@ -60,7 +60,7 @@ def test_only_openrouter_is_sent_details() -> None:
         assert body["messages"][1].get("reasoning_details") == sent
 
 
-@pytest.mark.requirement("R2.4.7")
+@pytest.mark.requirement("providers.streams")
 async def test_the_details_of_a_call_go_back_with_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai, "known_server", lambda _: Server(reasoning_details=True))
     assert known_server("https://openrouter.ai/api/v1") == Server(reasoning_details=True)

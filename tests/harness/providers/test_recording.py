@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from app.config import ProviderSettings
 from app.harness.providers.deltas import BlockAssembler, Delta, Finished
+from app.harness.providers.drivers.replay.adapter import ReplayProvider
+from app.harness.providers.drivers.replay.recording import transcript_from_messages
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest
-from app.harness.providers.recording import transcript_from_messages
-from app.harness.providers.replay import ReplayProvider
 from app.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -29,7 +29,7 @@ from app.messages import (
     UserMessage,
 )
 
-pytestmark = pytest.mark.requirement("R2.4.14")
+pytestmark = pytest.mark.requirement("providers.record")
 
 ANSWER = {
     "contentBlocks": [

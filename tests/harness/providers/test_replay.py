@@ -22,11 +22,11 @@ from app.harness.providers.deltas import (
     ThinkingDelta,
     ToolCallReady,
 )
+from app.harness.providers.drivers.replay.adapter import ReplayProvider
+from app.harness.providers.drivers.replay.transcript import load_transcript
 from app.harness.providers.errors import ProviderError
 from app.harness.providers.provider import ModelRequest
-from app.harness.providers.replay import ReplayProvider
 from app.harness.providers.router import AttemptFailed, ProviderRouter
-from app.harness.providers.transcript import load_transcript
 from app.messages import (
     AssistantMessage,
     ModelMessage,
@@ -39,7 +39,7 @@ from app.messages import (
     UserMessage,
 )
 
-pytestmark = pytest.mark.requirement("R2.4.13")
+pytestmark = pytest.mark.requirement("providers.replay")
 
 DEMO = """
 description: A short one
@@ -158,7 +158,7 @@ async def test_the_same_conversation_gives_the_same_answer_to_anyone(tmp_path: P
     assert first[0] == [TextDelta("Fixed.")]
 
 
-async def test_each_message_of_the_operator_begins_anew(tmp_path: Path) -> None:
+async def test_each_message_of_the_operator_starts_again(tmp_path: Path) -> None:
     write(tmp_path, DEMO)
     source = provider(tmp_path)
     talk = [user("fix"), called("a"), results("def broken", "a"), said("Fixed."), user(" hello\n")]
@@ -189,7 +189,7 @@ async def test_a_steering_message_does_not_lose_the_place(tmp_path: Path) -> Non
     assert await text(provider(tmp_path), *talk) == "Fixed."
 
 
-async def test_without_a_fallback_the_known_messages_are_told(tmp_path: Path) -> None:
+async def test_without_a_fallback_the_known_messages_are_reported(tmp_path: Path) -> None:
     write(tmp_path, DEMO.partition("fallback:")[0])
     answer = await text(provider(tmp_path), user("what?"))
     assert "(?i)fix" in answer
@@ -376,7 +376,7 @@ async def test_a_file_can_be_named_in_place_of_a_folder(tmp_path: Path) -> None:
     assert await provider(tmp_path).models() == ["one", "two"]
 
 
-async def test_a_missing_setting_is_told() -> None:
+async def test_a_missing_setting_is_reported() -> None:
     error = await failure(provider(None), user("x"))
     assert "providers.replay.transcript is not set" in error.message
     assert await provider(None).models() == []
@@ -424,7 +424,7 @@ BAD = (
 
 
 @pytest.mark.parametrize(("source", "line", "words"), BAD)
-def test_a_bad_transcript_is_told_with_file_and_line(
+def test_a_bad_transcript_is_reported_with_file_and_line(
     tmp_path: Path, source: str, line: int, words: str
 ) -> None:
     path = write(tmp_path, source)
@@ -444,7 +444,7 @@ async def test_a_bad_transcript_fails_the_call_with_file_and_line(tmp_path: Path
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"a: \x07"])
-def test_bytes_that_are_no_text_are_told(tmp_path: Path, content: bytes) -> None:
+def test_bytes_that_are_no_text_are_reported(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "demo.yaml"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match="demo"):

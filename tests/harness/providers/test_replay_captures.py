@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.harness.providers.captures import captured, filled
-from app.harness.providers.transcript import Part
+from app.harness.providers.drivers.replay.captures import captured, filled
+from app.harness.providers.drivers.replay.transcript import Part
 
-pytestmark = pytest.mark.requirement("R2.4.13")
+pytestmark = pytest.mark.requirement("providers.replay")
 
 
 def part(**values: Any) -> Part:

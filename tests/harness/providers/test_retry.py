@@ -6,7 +6,7 @@ import pytest
 
 from app.harness.providers.attempts import RetryPolicy
 
-pytestmark = pytest.mark.requirement("R2.4.11")
+pytestmark = pytest.mark.requirement("providers.retry")
 
 
 @pytest.mark.parametrize(

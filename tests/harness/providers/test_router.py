@@ -79,7 +79,7 @@ async def two_servers(policy: RetryPolicy = QUICK) -> AsyncIterator[Two]:
             await router.aclose()
 
 
-@pytest.mark.requirement("R2.4.1")
+@pytest.mark.requirement("providers.routes")
 async def test_an_alias_is_answered_by_its_model() -> None:
     async with two_servers() as both:
         both.one.script(text_reply("hi"))
@@ -90,7 +90,7 @@ async def test_an_alias_is_answered_by_its_model() -> None:
     assert notes == [AttemptStarted(1, "one", "quick:8b")]
 
 
-@pytest.mark.requirement("R2.4.1")
+@pytest.mark.requirement("providers.routes")
 async def test_a_direct_name_needs_no_alias() -> None:
     async with two_servers() as both:
         both.two.script(text_reply("hi"))
@@ -98,7 +98,7 @@ async def test_a_direct_name_needs_no_alias() -> None:
         assert both.two.requests[0].json["model"] == "any:tag"
 
 
-@pytest.mark.requirement("R2.4.1", "R2.12.3")
+@pytest.mark.requirement("providers.routes", "loop.rate_limit")
 async def test_a_rate_limited_provider_is_passed_over_at_once() -> None:
     async with two_servers() as both:
         both.one.script(Document(429, {"error": {"message": "slow"}}, {"retry-after": "30"}))
@@ -112,7 +112,7 @@ async def test_a_rate_limited_provider_is_passed_over_at_once() -> None:
     assert notes[2] == AttemptStarted(2, "two", "small")
 
 
-@pytest.mark.requirement("R2.4.1")
+@pytest.mark.requirement("providers.routes")
 async def test_each_call_starts_again_with_the_preferred_provider() -> None:
     async with two_servers() as both:
         both.one.script(DOWN, text_reply("from one"))
@@ -121,7 +121,7 @@ async def test_each_call_starts_again_with_the_preferred_provider() -> None:
         assert (await both.ask())[0][0] == TextDelta("from one")
 
 
-@pytest.mark.requirement("R2.4.1")
+@pytest.mark.requirement("providers.routes")
 @pytest.mark.parametrize("ending", [Disconnect(), StreamError()])
 async def test_after_the_first_delta_the_same_provider_is_tried_again_and_no_other(ending: Any) -> None:
     async with two_servers() as both:
@@ -137,7 +137,7 @@ async def test_after_the_first_delta_the_same_provider_is_tried_again_and_no_oth
         assert both.two.request_count == 0
 
 
-@pytest.mark.requirement("R16.B5")
+@pytest.mark.requirement("durability.first_byte")
 async def test_a_provider_that_never_begins_is_reported_after_its_bound_and_not_asked_again() -> None:
     async with FakeProvider() as fake:
         fake.respond = Reply((Stall(),))
@@ -151,7 +151,7 @@ async def test_a_provider_that_never_begins_is_reported_after_its_bound_and_not_
         await router.aclose()
 
 
-@pytest.mark.requirement("R16.B4")
+@pytest.mark.requirement("durability.broken_stream")
 async def test_a_stream_that_breaks_off_again_and_again_is_given_up_with_its_own_error() -> None:
     async with two_servers() as both:
         both.one.respond = Reply((Text("half"), Disconnect()))
@@ -159,7 +159,7 @@ async def test_a_stream_that_breaks_off_again_and_again_is_given_up_with_its_own
         assert (error.provider, both.one.request_count, both.two.request_count) == ("one", QUICK.rounds, 0)
 
 
-@pytest.mark.requirement("R2.4.1")
+@pytest.mark.requirement("providers.routes")
 async def test_an_error_about_the_conversation_goes_to_the_run_at_once() -> None:
     async with two_servers() as both:
         both.one.script(TOO_LONG)
@@ -167,7 +167,7 @@ async def test_an_error_about_the_conversation_goes_to_the_run_at_once() -> None
         assert both.two.request_count == 0
 
 
-@pytest.mark.requirement("R2.4.11", "R2.12.3")
+@pytest.mark.requirement("providers.retry", "loop.rate_limit")
 async def test_a_server_error_is_tried_again_and_then_succeeds() -> None:
     async with two_servers() as both:
         both.one.script(Document(500, "oops"), text_reply("now"))
@@ -179,7 +179,7 @@ async def test_a_server_error_is_tried_again_and_then_succeeds() -> None:
     assert notes[2].attempt == 2
 
 
-@pytest.mark.requirement("R2.4.11", "R2.12.3")
+@pytest.mark.requirement("providers.retry", "loop.rate_limit")
 async def test_retry_after_is_waited_for() -> None:
     async with two_servers() as both:
         both.one.script(Document(429, {"error": "slow"}, {"retry-after-ms": "300"}), text_reply("now"))
@@ -189,7 +189,7 @@ async def test_retry_after_is_waited_for() -> None:
     assert second.at - first.at >= 0.29
 
 
-@pytest.mark.requirement("R2.4.11")
+@pytest.mark.requirement("providers.retry")
 async def test_a_wait_beyond_the_total_is_given_up_at_once() -> None:
     async with two_servers() as both:
         both.one.script(Document(429, {"error": "slow"}, {"retry-after": "3600"}))
@@ -200,7 +200,7 @@ async def test_a_wait_beyond_the_total_is_given_up_at_once() -> None:
     assert time.monotonic() - started < 3
 
 
-@pytest.mark.requirement("R2.4.11")
+@pytest.mark.requirement("providers.retry")
 async def test_a_bad_request_is_not_repeated() -> None:
     async with two_servers() as both:
         both.one.script(Document(400, {"error": {"message": "no such parameter"}}))
@@ -208,7 +208,7 @@ async def test_a_bad_request_is_not_repeated() -> None:
         assert both.one.request_count == 1
 
 
-@pytest.mark.requirement("R2.4.1")
+@pytest.mark.requirement("providers.routes")
 async def test_all_providers_down_is_one_clear_error() -> None:
     async with two_servers() as both:
         both.one.respond = lambda request: DOWN
@@ -220,7 +220,7 @@ async def test_all_providers_down_is_one_clear_error() -> None:
         assert part in error.message
 
 
-@pytest.mark.requirement("R2.4.1")
+@pytest.mark.requirement("providers.routes")
 async def test_all_providers_rate_limited_is_said_so() -> None:
     async with two_servers() as both:
         both.one.respond = lambda request: SLOW_DOWN
@@ -240,7 +240,7 @@ async def test_one_that_cannot_recover_is_left_out_of_the_next_round() -> None:
     assert [note.attempt for note in notes if isinstance(note, AttemptStarted)] == [1, 2, 3]
 
 
-@pytest.mark.requirement("R2.4.2")
+@pytest.mark.requirement("providers.credentials")
 async def test_a_missing_credential_names_the_variable_before_any_network(tmp_path: Path) -> None:
     settings = built_in(tmp_path)
     router = ProviderRouter({"smart": ("openai:gpt-4.1",)}, settings.providers, {}, retry=QUICK)
@@ -260,7 +260,7 @@ async def test_a_missing_credential_names_the_variable_before_any_network(tmp_pa
     await router.aclose()
 
 
-@pytest.mark.requirement("R2.4.2")
+@pytest.mark.requirement("providers.credentials")
 async def test_a_credential_that_is_named_but_not_set_is_missing_on_any_address() -> None:
     async with FakeProvider() as fake:
         settings = server(fake, api_key_env="TEAM_KEY", missing_env=("TEAM_KEY",))
@@ -271,7 +271,7 @@ async def test_a_credential_that_is_named_but_not_set_is_missing_on_any_address(
         assert fake.request_count == 0
 
 
-@pytest.mark.requirement("R2.4.2")
+@pytest.mark.requirement("providers.credentials")
 async def test_a_provider_without_credential_falls_back(tmp_path: Path) -> None:
     async with FakeProvider() as fake:
         fake.script(text_reply("local"))
@@ -283,7 +283,7 @@ async def test_a_provider_without_credential_falls_back(tmp_path: Path) -> None:
     assert TextDelta("local") in items
 
 
-@pytest.mark.requirement("R2.5.5")
+@pytest.mark.requirement("loop.pipeline")
 async def test_what_is_sealed_is_what_the_server_receives_on_every_attempt() -> None:
     sealed: list[WireRequest] = []
 
@@ -310,7 +310,7 @@ async def test_an_exception_of_the_seal_sends_nothing() -> None:
         assert both.one.request_count == both.two.request_count == 0
 
 
-@pytest.mark.requirement("R2.5.4", "R2.12.2")
+@pytest.mark.requirement("loop.cancel", "loop.stall")
 async def test_a_cancelled_stall_of_thirty_seconds_leaves_within_100_ms() -> None:
     async with two_servers() as both:
         both.one.script(Reply((Text("one"), Stall())))
@@ -408,7 +408,7 @@ async def test_a_route_of_a_provider_that_was_removed_falls_through_to_an_error(
                 pass
 
 
-@pytest.mark.requirement("R2.4.12")
+@pytest.mark.requirement("providers.test")
 async def test_the_test_makes_one_real_call() -> None:
     async with two_servers() as both:
         both.one.script(text_reply("ok"))
@@ -422,7 +422,7 @@ async def test_the_test_makes_one_real_call() -> None:
         assert (result.ok, result.model, result.error) == (False, "other", "rate_limited")
 
 
-@pytest.mark.requirement("R2.4.12")
+@pytest.mark.requirement("providers.test")
 async def test_the_test_asks_the_server_for_a_model_when_no_alias_names_one() -> None:
     async with FakeProvider() as fake:
         fake.script(text_reply("ok"))
@@ -441,7 +441,7 @@ async def test_the_test_asks_the_server_for_a_model_when_no_alias_names_one() ->
         await router.aclose()
 
 
-@pytest.mark.requirement("R2.4.9")
+@pytest.mark.requirement("providers.prices")
 async def test_a_users_price_gives_the_cost_of_a_call() -> None:
     async with FakeProvider() as fake:
         fake.script(text_reply("x", usage=Usage(input_tokens=1_000_000, output_tokens=500_000)))
@@ -464,7 +464,7 @@ async def test_no_credential_is_shown_by_the_listings() -> None:
         await router.aclose()
 
 
-@pytest.mark.requirement("R2.4.3", "R2.4.4", "R2.4.5", "R2.4.6")
+@pytest.mark.requirement("providers.openai", "providers.responses", "providers.anthropic", "providers.google")
 @pytest.mark.parametrize("driver", ["openai", "openai-responses", "anthropic", "google"])
 async def test_every_driver_answers_through_the_router(driver: Any) -> None:
     async with FakeProvider() as fake:

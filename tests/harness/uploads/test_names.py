@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.harness.uploads.names import MAX_NAME_BYTES, distinct_name, media_type_of, safe_name
 
-pytestmark = pytest.mark.requirement("R7.uploads.two_stage")
+pytestmark = pytest.mark.requirement("uploads.two_stage")
 
 
 @pytest.mark.parametrize(

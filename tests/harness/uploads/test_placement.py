@@ -17,7 +17,7 @@ from app.ids import new_id, now_ms
 from app.storage.models import Interaction, Project, Session, Upload
 from app.storage.storage import Storage
 
-pytestmark = pytest.mark.requirement("R7.uploads.two_stage")
+pytestmark = pytest.mark.requirement("uploads.two_stage")
 
 
 class Desk:
@@ -116,7 +116,7 @@ async def test_a_link_does_not_lead_out_of_the_project(desk: Desk, tmp_path: Pat
     assert list(outside.iterdir()) == []
 
 
-async def test_what_cannot_be_used_is_told_for_each(desk: Desk) -> None:
+async def test_what_cannot_be_used_is_reported_for_each(desk: Desk) -> None:
     mine, theirs = await desk.upload(b"1"), await desk.upload(b"2")
     await desk.claim(theirs, by="iss_2")
     gone = mine.model_copy(update={"id": new_id("upl")})
@@ -146,7 +146,7 @@ async def test_a_content_that_is_gone_is_not_placed(desk: Desk) -> None:
     assert not (desk.root / ".kaged/tmp/itx_1").exists()
 
 
-async def test_a_full_disk_is_told_and_leaves_nothing(desk: Desk) -> None:
+async def test_a_full_disk_is_reported_and_leaves_nothing(desk: Desk) -> None:
     large = await desk.upload(b"x" * (6 << 20), "large.bin")
     with files_of_at_most(4 << 20):
         with pytest.raises(InsufficientStorage) as refused:

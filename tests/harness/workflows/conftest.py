@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.daemon import running_daemon
+from tests.driver.daemon import running_daemon
 from tests.harness.laboratory import Laboratory
 from tests.harness.workflows.working import Shop, write_shop
 

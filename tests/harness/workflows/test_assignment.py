@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.daemon import next_frame, running_daemon
+from tests.driver.daemon import next_frame, running_daemon
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
 from tests.harness.workflows.working import WORKFLOWS_YAML, Shop, says, waits, write_shop
@@ -30,7 +30,7 @@ FIX_YAML = WORKFLOWS_YAML + (
 """
 )
 
-pytestmark = pytest.mark.requirement("R7.workflows.assignment")
+pytestmark = pytest.mark.requirement("workflows.assignment")
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ async def test_an_issue_assigned_to_primary_begins_a_session_with_the_issue_as_d
     assert f'"number": {number}' in first["content"]
 
 
-async def test_a_reopened_issue_is_begun_anew_by_the_same_assignment(desk: Desk, fake: FakeProvider) -> None:
+async def test_a_reopened_issue_is_restarted_by_the_same_assignment(desk: Desk, fake: FakeProvider) -> None:
     fake.script(says("Repaired."), says("Repaired for good."))
     number = await desk.file()
     await desk.assign(number, "workflow:fix")
@@ -133,7 +133,7 @@ async def test_a_reopened_issue_is_begun_anew_by_the_same_assignment(desk: Desk,
 
 
 @pytest.mark.parametrize("state", ["idle", "running", "unloaded"])
-async def test_a_session_that_is_assigned_an_issue_is_bound_and_told_once(
+async def test_a_session_that_is_assigned_an_issue_is_bound_and_notified_once(
     desk: Desk, fake: FakeProvider, lab: Laboratory, state: str
 ) -> None:
     fake.script(*([waits("a"), says("So far.")] if state == "running" else []), says("I see."))
@@ -155,7 +155,7 @@ async def test_a_session_that_is_assigned_an_issue_is_bound_and_told_once(
     assert len(told) == 1
 
 
-async def test_who_watches_a_session_is_told_that_it_got_an_issue(desk: Desk, fake: FakeProvider) -> None:
+async def test_a_client_of_a_session_sees_that_it_got_an_issue(desk: Desk, fake: FakeProvider) -> None:
     fake.script(says("I see."))
     number, session_id = await desk.file(), await desk.new_session(title="Mine")
     async with desk.daemon.websocket(f"/sessions/{session_id}/ws") as socket:

@@ -14,7 +14,7 @@ from app.errors import ValidationFailed
 from app.harness.dsl.inputs import PlacedFile, checked_inputs, fenced, first_message
 from app.harness.dsl.spec_sections import WorkflowInput
 
-pytestmark = pytest.mark.requirement("R7.workflows.inputs")
+pytestmark = pytest.mark.requirement("workflows.inputs")
 
 UPLOAD = "upl_01KAVR5H800000000000000001"
 
@@ -124,7 +124,7 @@ def test_a_file_is_shown_with_where_it_lies() -> None:
     }
 
 
-def test_of_many_names_that_no_input_has_the_first_are_told() -> None:
+def test_of_many_names_that_no_input_has_the_first_are_reported() -> None:
     spec = {f"a_long_name_of_an_input_{n}": declared("string")["x"] for n in range(64)}
     fields = problem(spec, {f"n{n}": 1 for n in range(10_000)})
     assert len(fields) == 20

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 
 from app.storage.backup import upgrade
-from tests.api.daemon import running_daemon
+from tests.driver.daemon import running_daemon
+from tests.driver.outages import FullDisk, Outage, StoppedServer, small_disk
+from tests.driver.sessions import Watch, check_stream
 from tests.fakes.provider_script import Hold, Reply, Text
 from tests.fakes.provider_server import FakeProvider
-from tests.harness.driving import Watch, check_stream
 from tests.harness.laboratory import Laboratory
 from tests.harness.workflows.working import Shop, says, waits, write_shop
-from tests.outages import FullDisk, Outage, StoppedServer, small_disk
 
-pytestmark = [pytest.mark.requirement("R16.B1"), pytest.mark.requirement("R16.shown.outage")]
+pytestmark = [pytest.mark.requirement("durability.outage_at_end"), pytest.mark.requirement("in_use.outage")]
 
 
 @pytest.fixture

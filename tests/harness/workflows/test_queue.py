@@ -11,12 +11,12 @@ import pytest
 from app.harness.issues.author import Author
 from app.harness.workflows.runs import MAX_QUEUED, oldest_first
 from app.storage.repositories.workflow_runs import WaitingRun
-from tests.api.daemon import running_daemon
+from tests.driver.daemon import running_daemon
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
 from tests.harness.workflows.working import WORKFLOWS_YAML, Shop, says, waits, write_shop
 
-pytestmark = pytest.mark.requirement("R7.workflows.queue")
+pytestmark = pytest.mark.requirement("workflows.queue")
 
 
 async def test_as_many_runs_go_on_as_the_workflow_says_and_the_oldest_is_next(
@@ -132,7 +132,7 @@ async def test_runs_that_wait_and_that_work_are_taken_up_after_a_restart(
         assert (await shop.until(runs[1]["id"], "succeeded"))["output"] == "Two."
 
 
-@pytest.mark.requirement("R7.workflows.durable")
+@pytest.mark.requirement("workflows.durable")
 async def test_a_queued_run_of_a_workflow_that_is_gone_fails_with_the_reason(
     lab: Laboratory, fake: FakeProvider, tmp_path: Path, settings_overrides: dict[str, Any]
 ) -> None:

@@ -11,14 +11,14 @@ import pytest
 
 from app.harness.dsl.compiler import compile_project
 from app.harness.dsl.workflow_view import for_workflow
+from tests.driver.tool_registry import tool_registry
 from tests.fakes.provider_script import Document, Hold, Reply, Text, ToolCall, text_reply
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
 from tests.harness.workflows.working import Shop, says, waits, write_shop
-from tests.tool_registry import tool_registry
 
 
-@pytest.mark.requirement("R7.workflows.result", "R7.workflows.rest")
+@pytest.mark.requirement("workflows.result", "workflows.rest")
 async def test_a_run_has_inputs_output_duration_and_cost(shop: Shop, fake: FakeProvider) -> None:
     fake.script(text_reply("It is repaired."))
     begun = await shop.invoke("repair", {"area": "ui", "note": "the basket"})
@@ -41,7 +41,7 @@ async def test_a_run_has_inputs_output_duration_and_cost(shop: Shop, fake: FakeP
     assert triggered["actor"].startswith("operator:")
 
 
-@pytest.mark.requirement("R7.workflows.session")
+@pytest.mark.requirement("workflows.session")
 async def test_a_run_has_the_prompt_with_the_fragment_fewer_tools_and_inputs_as_data(
     shop: Shop, fake: FakeProvider
 ) -> None:
@@ -59,7 +59,7 @@ async def test_a_run_has_the_prompt_with_the_fragment_fewer_tools_and_inputs_as_
     assert block == {"area": "api", "note": evil, "tries": 3, "dry_run": False}
 
 
-@pytest.mark.requirement("R7.workflows.session")
+@pytest.mark.requirement("workflows.session")
 async def test_the_fragment_is_shown_edited_and_reloaded(
     shop: Shop, fake: FakeProvider, lab: Laboratory
 ) -> None:
@@ -82,7 +82,7 @@ async def test_the_fragment_is_shown_edited_and_reloaded(
     assert "workflows.repair" not in {one["agent_path"] for one in shown}
 
 
-@pytest.mark.requirement("R7.workflows.result")
+@pytest.mark.requirement("workflows.result")
 async def test_a_failed_run_has_the_error_of_its_session(shop: Shop, fake: FakeProvider) -> None:
     fake.script(Document(400, {"error": {"message": "no such thing", "type": "invalid_request_error"}}))
     run = await shop.until((await shop.invoke("repair", {"area": "ui"}))["id"], "failed")
@@ -91,8 +91,8 @@ async def test_a_failed_run_has_the_error_of_its_session(shop: Shop, fake: FakeP
     assert run["output"] is None
 
 
-@pytest.mark.requirement("R7.workflows.result")
-async def test_a_run_goes_on_with_what_an_operator_posts_meanwhile(
+@pytest.mark.requirement("workflows.result")
+async def test_a_run_continues_with_what_an_operator_posts_meanwhile(
     shop: Shop, fake: FakeProvider, lab: Laboratory
 ) -> None:
     fake.script(waits("a"), says("First."), says("Second."))
@@ -104,7 +104,7 @@ async def test_a_run_goes_on_with_what_an_operator_posts_meanwhile(
     assert (await shop.until(run["id"], "succeeded"))["output"] == "Second."
 
 
-@pytest.mark.requirement("R7.workflows.cancel")
+@pytest.mark.requirement("workflows.cancel")
 @pytest.mark.parametrize("how", ["run", "session"])
 async def test_a_run_that_works_is_cancelled(
     shop: Shop, fake: FakeProvider, lab: Laboratory, how: str
@@ -124,7 +124,7 @@ async def test_a_run_that_works_is_cancelled(
     assert refused["error"]["details"]["reason"] == "already_ended"
 
 
-@pytest.mark.requirement("R7.workflows.cancel")
+@pytest.mark.requirement("workflows.cancel")
 @pytest.mark.parametrize(("how", "code"), [("archive", "session_archived"), ("delete", "session_deleted")])
 async def test_a_run_whose_session_is_archived_or_deleted_is_cancelled(
     shop: Shop, fake: FakeProvider, lab: Laboratory, how: str, code: str
@@ -140,7 +140,7 @@ async def test_a_run_whose_session_is_archived_or_deleted_is_cancelled(
     assert ended["error"]["code"] == code
 
 
-@pytest.mark.requirement("R7.workflows.rest")
+@pytest.mark.requirement("workflows.rest")
 async def test_what_is_not_there_is_named(shop: Shop) -> None:
     refused: Any = await shop.invoke("reparr", status=404)
     assert refused["error"]["details"]["reason"] == "workflow_not_found"
@@ -151,7 +151,7 @@ async def test_what_is_not_there_is_named(shop: Shop) -> None:
     assert refused["error"]["details"]["reason"] == "issue_not_found"
 
 
-@pytest.mark.requirement("R7.workflows.rest")
+@pytest.mark.requirement("workflows.rest")
 async def test_workflows_and_runs_are_listed(shop: Shop, fake: FakeProvider, lab: Laboratory) -> None:
     fake.script(waits("a"), says("Done."))
     workflows = (await shop.call("GET", f"/projects/{shop.project_id}/workflows"))["items"]
@@ -179,7 +179,7 @@ async def test_workflows_and_runs_are_listed(shop: Shop, fake: FakeProvider, lab
     await shop.until(first["id"], "succeeded")
 
 
-@pytest.mark.requirement("R7.workflows.result")
+@pytest.mark.requirement("workflows.result")
 async def test_a_run_waits_for_its_tasks_in_the_background(shop: Shop, fake: FakeProvider) -> None:
     hold = Hold()
     task = ToolCall("task", {"agent": "helper", "prompt": "Help.", "background": True})
@@ -200,7 +200,7 @@ async def test_a_run_waits_for_its_tasks_in_the_background(shop: Shop, fake: Fak
     assert (await shop.until(run["id"], "succeeded"))["output"] == "All is done."
 
 
-@pytest.mark.requirement("R7.workflows.result", "R7.workflows.cancel")
+@pytest.mark.requirement("workflows.result", "workflows.cancel")
 @pytest.mark.parametrize("end", ["answer", "cancel"])
 async def test_a_run_that_asks_its_operator_goes_on_until_it_is_answered(
     shop: Shop, fake: FakeProvider, end: str
@@ -222,7 +222,7 @@ async def test_a_run_that_asks_its_operator_goes_on_until_it_is_answered(
         assert (await shop.call("GET", f"/sessions/{session['id']}"))["state"] == "idle"
 
 
-@pytest.mark.requirement("R7.workflows.inputs")
+@pytest.mark.requirement("workflows.inputs")
 async def test_a_file_is_uploaded_first_and_lies_in_the_project_for_the_agent(
     shop: Shop, fake: FakeProvider
 ) -> None:
@@ -244,7 +244,7 @@ async def test_a_file_is_uploaded_first_and_lies_in_the_project_for_the_agent(
     assert "inputs.picture" in refused["error"]["details"]["fields"]
 
 
-@pytest.mark.requirement("R7.workflows.session")
+@pytest.mark.requirement("workflows.session")
 def test_a_workflow_bounds_the_tools_of_plugins_and_the_actions_of_tools(tmp_path: Path) -> None:
     project = compile_project(write_shop(tmp_path / "shop"), catalog=tool_registry()).require()
     agent = for_workflow(project.root, "nap", project.workflows["nap"])
@@ -257,8 +257,8 @@ def test_a_workflow_bounds_the_tools_of_plugins_and_the_actions_of_tools(tmp_pat
     assert (whole.tools, whole.plugin_tools_within) == (project.root.tools, None)
 
 
-@pytest.mark.requirement("R7.workflows.rest")
-async def test_who_listens_is_told_of_a_run(shop: Shop, fake: FakeProvider) -> None:
+@pytest.mark.requirement("workflows.rest")
+async def test_a_listener_gets_the_events_of_a_run(shop: Shop, fake: FakeProvider) -> None:
     fake.script(says("Done."))
     told: list[dict[str, Any]] = []
     async with shop.daemon.websocket("/ws") as socket:

@@ -16,12 +16,12 @@ from app.ids import new_id
 from app.storage.models import Project, WorkflowRun
 from app.storage.repositories.workflow_runs import WorkflowRunRepository
 from app.storage.storage import Storage
-from tests.api.daemon import running_daemon
+from tests.driver.daemon import running_daemon
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
 from tests.harness.workflows.working import WORKFLOWS_YAML, Shop, says, waits, write_shop
 
-pytestmark = pytest.mark.requirement("R7.workflows.schedule")
+pytestmark = pytest.mark.requirement("workflows.schedule")
 
 DAILY_YAML = WORKFLOWS_YAML + (
     """\

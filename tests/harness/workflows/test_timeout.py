@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.api.daemon import running_daemon
+from tests.driver.daemon import running_daemon
 from tests.fakes.provider_script import Reply, Stall, Text, ToolCall
 from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
 from tests.harness.workflows.working import WORKFLOWS_YAML, Shop, says, waits, write_shop
 
-pytestmark = pytest.mark.requirement("R7.workflows.timeout")
+pytestmark = pytest.mark.requirement("workflows.timeout")
 
 SECONDS = 3
 SHORT_YAML = WORKFLOWS_YAML.replace("timeout_seconds: 600", f"timeout_seconds: {SECONDS}") + (
@@ -99,7 +99,7 @@ async def test_the_time_that_was_used_counts_after_a_restart(
         assert (await shop.until(run["id"], "failed"))["error"]["code"] == "timeout"
 
 
-@pytest.mark.requirement("R16.B11")
+@pytest.mark.requirement("durability.stuck_run")
 async def test_a_run_whose_agent_goes_in_circles_fails(short: Shop, fake: FakeProvider) -> None:
     fake.respond = lambda _: Reply((ToolCall("kaged_checkpoint", {"nonsense": 1}),))
     run = await short.until((await short.invoke("nap"))["id"], "failed", "succeeded")

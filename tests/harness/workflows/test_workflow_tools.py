@@ -11,7 +11,7 @@ from tests.fakes.provider_server import FakeProvider
 from tests.harness.laboratory import Laboratory
 from tests.harness.workflows.working import Shop, says, waits
 
-pytestmark = pytest.mark.requirement("R7.workflows.tools")
+pytestmark = pytest.mark.requirement("workflows.tools")
 
 
 async def call(shop: Shop, name: str, params: dict[str, Any], *, agent_path: str = "primary") -> Any:
@@ -145,7 +145,7 @@ async def test_workflow_status_not_found(shop: Shop) -> None:
     assert "kaged.workflow.trigger" in str(said) and "GET /api" not in str(said)
 
 
-@pytest.mark.requirement("R7.scope")
+@pytest.mark.requirement("scope")
 @pytest.mark.parametrize("tool", ["list", "trigger", "status"])
 async def test_a_subagent_may_not(shop: Shop, tool: str) -> None:
     params = {"list": {}, "trigger": {"name": "nap", "inputs": {}}, "status": {"run_id": "x"}}[tool]

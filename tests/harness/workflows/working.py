@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from tests.driver.sessions import Driver, write_project
 from tests.fakes.provider_script import Reply, Text, ToolCall
-from tests.harness.driving import Driver, write_project
 
 WORKFLOWS_YAML = """\
 version: 1

@@ -1,11 +1,7 @@
 """The audit processor: what every model call was made of, always on.
 
-Owns: the audit rows `agent.pre_generation` (the first call of a run) and `agent.pre_generation_step` (every
-call). Never: putting a request together again from them (`sessions.sent_request`).
-System prompts and tool lists are kept once, by digest, in the blob table. The messages are the stored rows up
-to `last_message_id`; where rows were taken out, `view` names those that were left (`conversation.view`). The
-`reminder` of a call is no row and is kept like a prompt. `request_digest` is the xxh3 digest of the bytes
-that were sent.
+Owns: the rows `agent.pre_generation` (the first call of a run) and `agent.pre_generation_step` (every call).
+Never: rebuilding a request from them (`sessions.sent_request`).
 """
 
 from __future__ import annotations
@@ -14,12 +10,16 @@ import orjson
 import xxhash
 
 from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.run.processor import Generation
+from app.harness.run.processor import Processor
 from app.harness.run.run_context import RunContext
 
 
-class AuditProcessor:
-    """Passes every request through unchanged."""
+class AuditProcessor(Processor):
+    """Passes every request through unchanged.
+
+    System prompts, tool lists and reminders are kept once, by digest. The messages are the rows up to
+    `last_message_id`; where some were taken out, `view` names those that are left (`conversation.view`).
+    `request_digest` is the xxh3 digest of the bytes that were sent."""
 
     def before_step(self, run: RunContext, step: int, request: ModelRequest) -> ModelRequest:
         if step == 1:
@@ -58,9 +58,6 @@ class AuditProcessor:
                 **({} if request.reminder is None else {"reminder": self._keep(run, request.reminder)}),
             },
         )
-
-    def after_step(self, run: RunContext, generation: Generation) -> None:
-        return None
 
     @staticmethod
     def _keep(run: RunContext, value: object) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import logging
 
-from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.run.processor import Generation
+from app.harness.providers.provider import ModelRequest
+from app.harness.run.processor import Generation, Processor
 from app.harness.run.run_context import RunContext
 from app.observability import log_event
 from app.observability.span_content import content_json
@@ -18,7 +18,7 @@ TRACED_MESSAGES = 20
 """The newest ones, of which as many are logged as fit."""
 
 
-class ObservabilityProcessor:
+class ObservabilityProcessor(Processor):
     """Passes every request through unchanged and logs what came of it."""
 
     def before_step(self, run: RunContext, step: int, request: ModelRequest) -> ModelRequest:
@@ -41,11 +41,6 @@ class ObservabilityProcessor:
                 request.messages[-TRACED_MESSAGES:], run.journal.redactor, TRACED_CHARACTERS
             ),
         )
-
-    def on_sealed(
-        self, run: RunContext, step: int, provider: str, request: ModelRequest, wire: WireRequest
-    ) -> None:
-        return None
 
     def after_step(self, run: RunContext, generation: Generation) -> None:
         if not log.isEnabledFor(logging.INFO):

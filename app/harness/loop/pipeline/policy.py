@@ -11,15 +11,15 @@ from dataclasses import replace
 
 from app.harness.compaction.threshold import RESERVED_OUTPUT
 from app.harness.conversation.estimate import MESSAGE_OVERHEAD, estimate_text
-from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.run.processor import Generation, PolicyViolation
+from app.harness.providers.provider import ModelRequest
+from app.harness.run.processor import PolicyViolation, Processor
 from app.harness.run.run_context import RunContext
 
 TRUNCATE_TO = 0.60
 """A truncation goes down to this share of the window, so that it does not recur every turn."""
 
 
-class PolicyProcessor:
+class PolicyProcessor(Processor):
     """`window_of` gives a model's context window in tokens, or None when it is not known."""
 
     def __init__(self, window_of: Callable[[str, str], int | None]) -> None:
@@ -47,11 +47,3 @@ class PolicyProcessor:
             f"The request is about {estimate} tokens; the model takes {available} beside its answer. "
             "Start a new session, use a model with a larger window, or set limits.on_overflow: truncate.",
         )
-
-    def on_sealed(
-        self, run: RunContext, step: int, provider: str, request: ModelRequest, wire: WireRequest
-    ) -> None:
-        return None
-
-    def after_step(self, run: RunContext, generation: Generation) -> None:
-        return None

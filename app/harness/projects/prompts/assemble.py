@@ -1,9 +1,7 @@
 """The system prompt of one agent, in its fixed order.
 
-Owns: which parts there are and their order: the agent's own prompt, that of a workflow, the project's
-instructions, what plugins said at the session's start, the index of skills, the environment. The order and
-the texts stay the same from turn to turn, so that provider caches hit. Never: reading files, or asking
-plugins.
+Owns: the parts and their order, from the agent's prompt to the environment, the same on every turn so that
+provider caches hit. Never: reading files, or asking plugins.
 """
 
 from __future__ import annotations

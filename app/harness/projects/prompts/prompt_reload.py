@@ -1,6 +1,6 @@
-"""What a session is told of prompts that have new texts or cannot be read, and what the audit trail keeps.
+"""The events and audit rows of prompts that have new texts or cannot be read.
 
-Owns: these events and their rows. Never: reading prompts (`store`), or which sessions are told.
+Owns: these events and their rows. Never: reading prompts (`store`), or which sessions get them.
 """
 
 from __future__ import annotations

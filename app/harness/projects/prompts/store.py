@@ -87,7 +87,7 @@ class PromptStore:
     async def reload(self, agent_paths: Collection[str] | None = None) -> PromptReload:
         """Read the files of the named agents again (default: of all) and keep what is good.
 
-        A failure is told once, and so is its end, also when the text is the one before."""
+        A failure is published once, and so is its end, also when the text is the one before."""
         wanted = [path for path in self._files if agent_paths is None or path in agent_paths]
         read = await asyncio.to_thread(lambda: [self._read(path) for path in wanted])
         changed: list[Prompt] = []

@@ -1,14 +1,13 @@
 """The Gemini API (generateContent): requests as bytes, answers as deltas.
 
-Owns: the shape of `POST /v1beta/models/MODEL:streamGenerateContent` and where thought signatures
-go back. Never: the meaning of stream events (`google_events`), transport, retries.
-Proved by `tests/harness/providers/test_google.py`, over real HTTP.
+Owns: the shape of `POST /v1beta/models/MODEL:streamGenerateContent`, and where thought signatures go back.
+Never: stream events (`events`), transport, retries.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -16,16 +15,12 @@ from pydantic import Field
 
 from app.config import ProviderSettings
 from app.harness.providers.connection import Connection
-from app.harness.providers.deltas import Delta
-from app.harness.providers.driver_options import DriverOptions, read_options
-from app.harness.providers.folding import fold_stream
-from app.harness.providers.google_events import DRIVER, MADE_UP_ID, GoogleFold
-from app.harness.providers.provider import EncodedOnce, ModelRequest, WireRequest
+from app.harness.providers.driver import Driver, DriverOptions, HttpProvider, credential_header, read_options
+from app.harness.providers.drivers.google.events import DRIVER, MADE_UP_ID, GoogleFold
+from app.harness.providers.provider import ModelRequest, WireRequest
 from app.harness.providers.wire_json import (
     ToolNames,
     arguments_to_send,
-    as_object,
-    as_objects,
     dump,
     join_request,
     wire_id,
@@ -44,8 +39,6 @@ from app.messages import (
     UserBlock,
     UserMessage,
 )
-
-DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com"
 
 _VERSIONED = re.compile(r"/v\d[a-z\d]*$")
 _WITHOUT_SIGNATURES = re.compile(r"(?:^|/)gemini-[12](?:\.|-)")
@@ -66,20 +59,17 @@ class GoogleOptions(DriverOptions):
     generation: dict[str, Any] = Field(default_factory=dict)
 
 
-class GoogleProvider:
+class GoogleProvider(HttpProvider):
     """A provider that speaks the Gemini API."""
 
     driver = DRIVER
+    models_keys = ("models", "name")
 
     def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
-        self.name = name
         self._options = read_options(GoogleOptions, name, settings)
-        self._connection = connection
-        self._headers: dict[str, str] = {}
-        if settings.api_key is not None:
-            self._headers["x-goog-api-key"] = settings.api_key.get_secret_value()
         self._prefix = "" if _VERSIONED.search(connection.base_url) else "/v1beta"
-        self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(_tools)
+        headers = credential_header(settings, "x-goog-api-key")
+        super().__init__(name, connection, headers, _tools, f"{self._prefix}/models?pageSize=1000")
 
     def encode(self, request: ModelRequest) -> WireRequest:
         """Return the exact bytes. Only messages that are new to the request's cache are encoded."""
@@ -88,24 +78,13 @@ class GoogleProvider:
             head["systemInstruction"] = {"parts": system}
         if generation := self._generation(request):
             head["generationConfig"] = generation
-        members = [("tools", self._tools(request.tools))] if request.tools else []
-        body = join_request(head, members, "contents", _contents(request))
+        body = join_request(head, self._encoded_tools(request), "contents", _contents(request))
         model = request.model if "/" in request.model else f"models/{request.model}"
         path = f"{self._prefix}/{quote(model, safe='/-._~:@')}:streamGenerateContent?alt=sse"
         return WireRequest(path=path, body=body)
 
-    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
-        """Send the bytes and yield deltas; the last one is `Finished`. Raises `ProviderError`."""
-        fold = GoogleFold(self._connection, request.model, ToolNames(request.tools), wire.body)
-        return fold_stream(self._connection, wire, model=request.model, headers=self._headers, fold=fold)
-
-    async def models(self) -> list[str]:
-        """Return the names of the models that the provider offers. Raises `ProviderError`."""
-        answer = await self._connection.get_json(
-            f"{self._prefix}/models?pageSize=1000", headers=self._headers
-        )
-        rows = as_objects(as_object(answer).get("models"))
-        return sorted(str(row["name"]).removeprefix("models/") for row in rows if "name" in row)
+    def fold(self, wire: WireRequest, request: ModelRequest) -> GoogleFold:
+        return GoogleFold(self._connection, request, wire.body)
 
     def _generation(self, request: ModelRequest) -> dict[str, Any]:
         options = self._options
@@ -222,3 +201,14 @@ def _result(result: ToolResult, names: ToolNames) -> dict[str, Any]:
 def _sent_id(identifier: str) -> dict[str, str]:
     """An endpoint that gave no id gets none back: some refuse the field."""
     return {} if identifier.startswith(MADE_UP_ID) else {"id": wire_id(identifier)}
+
+
+RECORD = Driver(
+    name="google",
+    adapter=GoogleProvider,
+    base_url="https://generativelanguage.googleapis.com",
+    price_vendor="google",
+    seeing=r"(?:^|/)gemini-",
+    blind=r"gemini-1\.0-pro$|gemma-?3n?[:-](?:1b|270m)",
+    telemetry_name="gcp.gemini",
+)

@@ -14,15 +14,15 @@ import xxhash
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import (
     Delta,
-    Finished,
     TextDelta,
     ThinkingClosed,
     ThinkingDelta,
     ToolCallReady,
     UsageSoFar,
 )
+from app.harness.providers.folding import Fold
+from app.harness.providers.provider import ModelRequest
 from app.harness.providers.wire_json import (
-    ToolNames,
     as_count,
     as_object,
     as_objects,
@@ -58,30 +58,23 @@ _BROKEN_OFF = frozenset({_MALFORMED, "UNEXPECTED_TOOL_CALL"})
 _CALLED = re.compile(r"(?<![\w-])[\d-]*+([A-Za-z_][\w-]*+)\s*+[({]")
 
 
-class GoogleFold:
+class GoogleFold(Fold):
     """One answer of the Gemini API being read. There is no closing event: the stream just ends,
     and it is complete when a finish reason came before."""
 
-    complete = False
-
-    def __init__(self, connection: Connection, model: str, names: ToolNames, body: bytes) -> None:
-        self._connection = connection
-        self._model = model
-        self._names = names
+    def __init__(self, connection: Connection, request: ModelRequest, body: bytes) -> None:
+        super().__init__(connection, request)
         self._body = body
         self._calls = 0
-        self._usage: Mapping[str, Any] = {}
-        self._stop_reason: StopReason | None = None
-        self._response_model: str | None = None
-        self._response_id: str | None = None
+        self._counts: Mapping[str, Any] = {}
 
     def take(self, event: Mapping[str, Any]) -> Iterator[Delta]:
         if event.get("error"):
             raise self._connection.stream_error(event, self._model)
         if counts := as_object(event.get("usageMetadata")):
-            self._usage = counts
-            yield UsageSoFar(_usage(counts))
-        self._response_model = as_text(event.get("modelVersion")) or self._response_model
+            self._counts = counts
+            yield UsageSoFar(self.usage())
+        self._answering_model = as_text(event.get("modelVersion")) or self._answering_model
         self._response_id = as_text(event.get("responseId")) or self._response_id
         blocked = as_object(event.get("promptFeedback")).get("blockReason")
         if blocked:
@@ -90,12 +83,6 @@ class GoogleFold:
             for part in as_objects(as_object(candidate.get("content")).get("parts")):
                 yield from self._part(part)
             yield from self._stopped(candidate)
-
-    def finish(self) -> Finished | None:
-        if self._stop_reason is None:
-            return None
-        reason = "toolUse" if self._calls and self._stop_reason == "stop" else self._stop_reason
-        return Finished(reason, _usage(self._usage), self._response_model, self._response_id)
 
     def _part(self, part: Mapping[str, Any]) -> Iterator[Delta]:
         text, signature = as_text(part.get("text")), as_text(part.get("thoughtSignature")) or None
@@ -111,7 +98,7 @@ class GoogleFold:
         arguments = call.get("args")
         raw = dump(arguments).decode() if arguments is not None else ""
         identifier = as_text(call.get("id")) or self._made_up_id()
-        self._calls += 1
+        self._count_call()
         return read_call(identifier, str(call.get("name", "")), raw, self._names, signature=signature)
 
     def _made_up_id(self) -> str:
@@ -134,16 +121,16 @@ class GoogleFold:
             )
         if reason not in _STOP_REASONS:
             raise self._connection.error("unknown", f"the answer was stopped: {message}", self._model)
-        self._stop_reason = _STOP_REASONS[reason]
+        self.stop_reason = _STOP_REASONS[reason]
 
     def _malformed(self, words: str) -> ToolCallBlock | None:
         """Return the call that the provider could not read, when its report names an offered tool:
-        the model is then told, as for arguments that are not JSON."""
+        the model then gets an error, as for arguments that are not JSON."""
         name = next((name for name in _CALLED.findall(words) if self._names.offers(name)), None)
         if name is None:
             return None
         identifier = self._made_up_id()
-        self._calls += 1
+        self._count_call()
         return ToolCallBlock(
             id=identifier,
             name=self._names.to_kaged(name),
@@ -151,17 +138,18 @@ class GoogleFold:
             argument_error="the provider could not read the call's arguments",
         )
 
+    def _count_call(self) -> None:
+        self._calls += 1
+        self.called = True
 
-def _usage(counts: Mapping[str, Any]) -> Usage:
-    """Return the counts: the prompt is reported with its cached part, the answer without thoughts."""
-    cached, thoughts = (
-        as_count(counts.get("cachedContentTokenCount")),
-        as_count(counts.get("thoughtsTokenCount")),
-    )
-    prompt = as_count(counts.get("promptTokenCount")) + as_count(counts.get("toolUsePromptTokenCount"))
-    return Usage(
-        input_tokens=max(0, prompt - cached),
-        output_tokens=as_count(counts.get("candidatesTokenCount")) + thoughts,
-        reasoning_tokens=thoughts,
-        cache_read_tokens=cached,
-    )
+    def usage(self) -> Usage:
+        """Return the counts: the prompt is reported with its cached part, the answer without thoughts."""
+        count = {name: as_count(value) for name, value in self._counts.items()}
+        cached, thoughts = count.get("cachedContentTokenCount", 0), count.get("thoughtsTokenCount", 0)
+        prompt = count.get("promptTokenCount", 0) + count.get("toolUsePromptTokenCount", 0)
+        return Usage(
+            input_tokens=max(0, prompt - cached),
+            output_tokens=count.get("candidatesTokenCount", 0) + thoughts,
+            reasoning_tokens=thoughts,
+            cache_read_tokens=cached,
+        )

@@ -13,17 +13,16 @@ from typing import Any
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import (
     Delta,
-    Finished,
     TextDelta,
     ThinkingClosed,
     ThinkingDelta,
     ToolCallReady,
 )
+from app.harness.providers.drivers.openai.reasoning_details import ReasoningDetails
 from app.harness.providers.errors import ProviderError
+from app.harness.providers.folding import Fold
 from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.providers.reasoning_details import ReasoningDetails
 from app.harness.providers.wire_json import (
-    ToolNames,
     as_count,
     as_object,
     as_objects,
@@ -56,54 +55,44 @@ class _PartialCall:
     arguments: list[str] = field(default_factory=list)
 
 
-class AnswerReader:
-    """The state of one answer. `read` takes each event; `finish` ends it or says it was cut off."""
+class ChatFold(Fold):
+    """One chat completion being read."""
 
     def __init__(
-        self, connection: Connection, wire: WireRequest, request: ModelRequest, *, keeps_details: bool = False
+        self, connection: Connection, request: ModelRequest, wire: WireRequest, *, keeps_details: bool = False
     ) -> None:
-        self._connection = connection
-        self._model = request.model
+        super().__init__(connection, request)
         self._wire = wire
-        self._names = ToolNames(request.tools)
         self._calls: list[_PartialCall] = []
         self._by_index: dict[int, _PartialCall] = {}
         self._thinking = False
         self._details = ReasoningDetails() if keeps_details else None
         self._refusal: list[str] = []
-        self._reason: StopReason | None = None
         self._usage = Usage()
-        self._answering_model: str | None = None
-        self._response_id: str | None = None
 
-    @property
-    def complete(self) -> bool:
-        """Whether the server has said that the answer is complete."""
-        return self._reason is not None
+    def usage(self) -> Usage:
+        return self._usage
 
-    def read(self, payload: Mapping[str, Any]) -> Iterator[Delta]:
-        """Yield what one event adds. Raises `ProviderError` for an error inside the stream."""
-        if payload.get("error") or payload.get("object") == "error":
-            raise self._connection.stream_error(payload, self._model)
-        self._read_counts(payload)
-        for choice in as_objects(payload.get("choices")):
+    def take(self, event: Mapping[str, Any]) -> Iterator[Delta]:
+        if event.get("error") or event.get("object") == "error":
+            raise self._connection.stream_error(event, self._model)
+        self._read_counts(event)
+        for choice in as_objects(event.get("choices")):
             # Only one answer is asked for; a server that sends more repeats itself.
             if not choice.get("index"):
                 yield from self._read_choice(choice)
 
     def finish(self) -> Iterator[Delta]:
-        """Yield the calls and the end of the answer. Raises `truncated_stream` when it never came.
-
-        The calls come this late because some servers send more of them after a finish reason."""
-        if self._reason is None:
-            raise self._connection.truncated(self._model)
-        if self._details is not None and (kept := self._details.kept()) is not None:
-            yield ThinkingClosed(data=kept, provider="openai")
-        for number, call in enumerate(self._calls):
-            identifier = call.id or self._wire.call_id(number)
-            yield ToolCallReady(read_call(identifier, call.name, "".join(call.arguments), self._names))
-        reason: StopReason = "toolUse" if self._calls and self._reason == "stop" else self._reason
-        yield Finished(reason, self._usage, self._answering_model, self._response_id)
+        """Yield the calls, too: some servers send more of them after a finish reason."""
+        end = super().finish()
+        if self.stop_reason is not None:
+            if self._details is not None and (kept := self._details.kept()) is not None:
+                yield ThinkingClosed(data=kept, provider="openai")
+            for number, call in enumerate(self._calls):
+                identifier = call.id or self._wire.call_id(number)
+                yield ToolCallReady(read_call(identifier, call.name, "".join(call.arguments), self._names))
+        self.called = bool(self._calls)
+        yield from end
 
     def _read_choice(self, choice: Mapping[str, Any]) -> Iterator[Delta]:
         if choice.get("error"):
@@ -112,7 +101,7 @@ class AnswerReader:
         if isinstance(delta, Mapping):
             yield from self._read_delta(delta)
         reason = choice.get("finish_reason")
-        if reason and self._reason is None:
+        if reason and self.stop_reason is None:
             yield from self._close(str(reason).lower())
 
     def _read_delta(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
@@ -164,7 +153,7 @@ class AnswerReader:
             raise self._refused(reason)
         if reason in _BROKEN_OFF:
             raise self._connection.error("overloaded", f"gave up in the middle: {reason}", self._model)
-        self._reason = _STOP_REASONS.get(reason, "stop")
+        self.stop_reason = _STOP_REASONS.get(reason, "stop")
 
     def _refused(self, reason: str) -> ProviderError:
         words = "".join(self._refusal) or f"the answer was withheld ({reason})"
@@ -193,7 +182,7 @@ def read_usage(counts: Mapping[str, Any]) -> Usage:
     cached = min(cached, prompt)
     written = min(_count(details, "cache_write_tokens"), prompt - cached)
     reasoning = _count(_details(counts, "completion_tokens_details"), "reasoning_tokens")
-    # Some servers (xAI) count reasoning beside the completion; the total tells.
+    # Some servers (xAI) count reasoning beside the completion; the total shows it.
     if reasoning and _count(counts, "total_tokens") == prompt + completion + reasoning:
         completion += reasoning
     return Usage(

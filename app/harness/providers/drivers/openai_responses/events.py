@@ -12,14 +12,15 @@ from typing import Any
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import (
     Delta,
-    Finished,
     TextDelta,
     ThinkingClosed,
     ThinkingDelta,
     ToolCallReady,
 )
-from app.harness.providers.wire_json import ToolNames, as_count, as_object, as_objects, as_text, read_call
-from app.messages import StopReason, Usage
+from app.harness.providers.folding import Fold
+from app.harness.providers.provider import ModelRequest
+from app.harness.providers.wire_json import as_count, as_object, as_objects, as_text, read_call
+from app.messages import Usage
 
 DRIVER = "openai-responses"
 
@@ -38,21 +39,13 @@ class _Item:
     summary_index: int = 0
 
 
-class ResponsesFold:
+class ResponsesFold(Fold):
     """One answer of the Responses API being read."""
 
-    def __init__(self, connection: Connection, model: str, names: ToolNames) -> None:
-        self._connection = connection
-        self._model = model
-        self._names = names
+    def __init__(self, connection: Connection, request: ModelRequest) -> None:
+        super().__init__(connection, request)
         self._open: dict[int, _Item] = {}
-        self._response: Mapping[str, Any] = {}
-        self._stop_reason: StopReason | None = None
-        self._called = False
-
-    @property
-    def complete(self) -> bool:
-        return self._stop_reason is not None
+        self._counts: Any = None
 
     def take(self, event: Mapping[str, Any]) -> Iterator[Delta]:
         index = as_count(event.get("output_index"))
@@ -79,16 +72,6 @@ class ResponsesFold:
                 yield from self._ended(as_object(event.get("response")))
             case "response.failed" | "response.cancelled" | "error":
                 raise self._connection.stream_error(event, self._model)
-
-    def finish(self) -> Finished | None:
-        if self._stop_reason is None:
-            return None
-        reason = "toolUse" if self._called and self._stop_reason == "stop" else self._stop_reason
-        usage = _usage(self._response.get("usage"))
-        return Finished(reason, usage, self._text("model"), self._text("id"))
-
-    def _text(self, key: str) -> str | None:
-        return as_text(self._response.get(key)) or None
 
     def _write(self, item: _Item | None, delta: Delta) -> Delta:
         if item is not None:
@@ -128,13 +111,15 @@ class ResponsesFold:
             yield ThinkingClosed(signature=shown, data=data, item_id=item_id, provider=DRIVER)
 
     def _call(self, began: _Item, item: Mapping[str, Any]) -> ToolCallReady:
-        self._called = True
+        self.called = True
         raw = as_text(item.get("arguments")) or "".join(began.arguments)
         identifier = str(item.get("call_id") or item.get("id") or "")
         return ToolCallReady(read_call(identifier, str(item.get("name", "")), raw, self._names))
 
     def _ended(self, response: Mapping[str, Any]) -> Iterator[Delta]:
-        self._response = response
+        self._counts = response.get("usage")
+        self._answering_model = as_text(response.get("model")) or None
+        self._response_id = as_text(response.get("id")) or None
         if response.get("error"):
             raise self._connection.stream_error(response, self._model)
         why = as_object(response.get("incomplete_details")).get("reason")
@@ -147,25 +132,24 @@ class ResponsesFold:
             if began.start.get("type") == "function_call":
                 yield self._call(began, began.start)
         incomplete = response.get("status") == "incomplete" or why is not None
-        self._stop_reason = "length" if incomplete else "stop"
+        self.stop_reason, self.complete = "length" if incomplete else "stop", True
 
     def _refused(self, words: Any) -> Exception:
         message = f"the model refused to answer: {words}" if words else "the model refused to answer"
         return self._connection.error("content_refused", message, self._model)
 
-
-def _usage(value: Any) -> Usage:
-    """Return the counts with cache tokens taken out of the input; they are reported inside it."""
-    usage = as_object(value)
-    before, after = (
-        as_object(usage.get("input_tokens_details")),
-        as_object(usage.get("output_tokens_details")),
-    )
-    read, written = as_count(before.get("cached_tokens")), as_count(before.get("cache_write_tokens"))
-    return Usage(
-        input_tokens=max(0, as_count(usage.get("input_tokens")) - read - written),
-        output_tokens=as_count(usage.get("output_tokens")),
-        reasoning_tokens=as_count(after.get("reasoning_tokens")),
-        cache_read_tokens=read,
-        cache_write_tokens=written,
-    )
+    def usage(self) -> Usage:
+        """Return the counts with cache tokens taken out of the input; they are reported inside it."""
+        usage = as_object(self._counts)
+        before, after = (
+            as_object(usage.get("input_tokens_details")),
+            as_object(usage.get("output_tokens_details")),
+        )
+        read, written = as_count(before.get("cached_tokens")), as_count(before.get("cache_write_tokens"))
+        return Usage(
+            input_tokens=max(0, as_count(usage.get("input_tokens")) - read - written),
+            output_tokens=as_count(usage.get("output_tokens")),
+            reasoning_tokens=as_count(after.get("reasoning_tokens")),
+            cache_read_tokens=read,
+            cache_write_tokens=written,
+        )

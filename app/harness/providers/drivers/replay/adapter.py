@@ -1,8 +1,7 @@
 """The `replay` driver: answers from a transcript file, deterministically and without a network.
 
-Owns: finding the position in the transcript. It is derived from the conversation alone (the operator's
-message that began it, and how many answers came since), so that a restart or a second session
-changes nothing. Never: the file's format (`transcript`).
+Owns: the position in the transcript, derived from the conversation alone: a restart changes nothing. Never:
+the file's format (`transcript`).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pydantic import Field
 
 from app.config import ProviderSettings
 from app.errors import ConfigError
-from app.harness.providers.captures import captured, filled
+from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import (
     Delta,
     Finished,
@@ -28,10 +27,9 @@ from app.harness.providers.deltas import (
     ThinkingDelta,
     ToolCallReady,
 )
-from app.harness.providers.driver_options import DriverOptions, read_options
-from app.harness.providers.errors import ProviderError
-from app.harness.providers.provider import ModelRequest, WireRequest
-from app.harness.providers.transcript import (
+from app.harness.providers.driver import Driver, DriverOptions, read_options
+from app.harness.providers.drivers.replay.captures import captured, filled
+from app.harness.providers.drivers.replay.transcript import (
     ENDINGS,
     CallPart,
     ErrorPart,
@@ -40,6 +38,8 @@ from app.harness.providers.transcript import (
     Transcript,
     load_transcript,
 )
+from app.harness.providers.errors import ProviderError
+from app.harness.providers.provider import ModelRequest, WireRequest
 from app.harness.providers.wire_json import dump, join_request, read_arguments
 from app.messages import (
     NUDGE,
@@ -77,7 +77,7 @@ class ReplayProvider:
 
     driver = "replay"
 
-    def __init__(self, name: str, settings: ProviderSettings) -> None:
+    def __init__(self, name: str, settings: ProviderSettings, _: Connection | None = None) -> None:
         self.name = name
         self._where = settings.transcript
         self._timeout = settings.timeout_seconds
@@ -336,3 +336,6 @@ def _last_results(messages: Sequence[ModelMessage]) -> str:
             break
         again = isinstance(message, UserMessage) and _own_words(message) == NUDGE
     return ""
+
+
+RECORD = Driver(name="replay", adapter=ReplayProvider)

@@ -1,30 +1,25 @@
 """The Anthropic Messages API: requests as bytes, answers as deltas.
 
-Owns: the shape of `POST /v1/messages`, its cache markers and its thinking parameter. Never:
-the meaning of stream events (`anthropic_events`), transport, retries.
-Proved by `tests/harness/providers/test_anthropic.py`, over real HTTP.
+Owns: the shape of `POST /v1/messages`, its cache markers and its thinking parameter. Never: stream events
+(`events`), transport, retries.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
 
 from app.config import ProviderSettings
-from app.harness.providers.anthropic_events import DRIVER, AnthropicFold
 from app.harness.providers.connection import Connection
-from app.harness.providers.deltas import Delta
-from app.harness.providers.driver_options import DriverOptions, read_options
-from app.harness.providers.folding import fold_stream
+from app.harness.providers.driver import Driver, DriverOptions, HttpProvider, credential_header, read_options
+from app.harness.providers.drivers.anthropic.events import DRIVER, AnthropicFold
 from app.harness.providers.provider import EncodedOnce, ModelRequest, WireRequest
 from app.harness.providers.wire_json import (
     ToolNames,
     arguments_to_send,
-    as_object,
-    as_objects,
     dump,
     join_request,
     wire_id,
@@ -43,7 +38,6 @@ from app.messages import (
     UserMessage,
 )
 
-DEFAULT_BASE_URL = "https://api.anthropic.com"
 DEFAULT_MAX_OUTPUT_TOKENS = 8192
 """The API demands a limit; this one is sent when neither the request nor the options give one."""
 
@@ -68,22 +62,20 @@ class AnthropicOptions(DriverOptions):
     cache: bool = True
 
 
-class AnthropicProvider:
+class AnthropicProvider(HttpProvider):
     """A provider that speaks the Messages API."""
 
     driver = DRIVER
 
     def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
-        self.name = name
         self._options = read_options(AnthropicOptions, name, settings)
-        self._connection = connection
         chosen = {header.lower() for header in settings.headers}
-        self._headers = {} if "anthropic-version" in chosen else {"anthropic-version": _VERSION}
-        if settings.api_key is not None:
-            self._headers["x-api-key"] = settings.api_key.get_secret_value()
+        version = {} if "anthropic-version" in chosen else {"anthropic-version": _VERSION}
+        headers = version | credential_header(settings, "x-api-key")
         self._prefix = "" if connection.base_url.endswith("/v1") else "/v1"
+        models = f"{self._prefix}/models?limit=1000"
+        super().__init__(name, connection, headers, self._encode_tools, models)
         self._system: EncodedOnce[tuple[SystemBlock, ...]] = EncodedOnce(self._encode_system)
-        self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(self._encode_tools)
 
     def encode(self, request: ModelRequest) -> WireRequest:
         """Return the exact bytes. Only messages that are new to the request's cache, and the two
@@ -102,21 +94,13 @@ class AnthropicProvider:
         members: list[tuple[str, bytes]] = []
         if any(block.text.strip() for block in request.system):
             members.append(("system", self._system(request.system)))
-        if request.tools:
-            members.append(("tools", self._tools(request.tools)))
+        members += self._encoded_tools(request)
         messages = _messages(request, ToolNames(request.tools), self._options.cache)
         body = join_request(head, members, "messages", messages)
         return WireRequest(path=f"{self._prefix}/messages", body=body)
 
-    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
-        """Send the bytes and yield deltas; the last one is `Finished`. Raises `ProviderError`."""
-        fold = AnthropicFold(self._connection, request.model, ToolNames(request.tools))
-        return fold_stream(self._connection, wire, model=request.model, headers=self._headers, fold=fold)
-
-    async def models(self) -> list[str]:
-        """Return the names of the models that the provider offers. Raises `ProviderError`."""
-        answer = await self._connection.get_json(f"{self._prefix}/models?limit=1000", headers=self._headers)
-        return sorted(str(row["id"]) for row in as_objects(as_object(answer).get("data")) if "id" in row)
+    def fold(self, wire: WireRequest, request: ModelRequest) -> AnthropicFold:
+        return AnthropicFold(self._connection, request)
 
     def _limits(self, request: ModelRequest) -> tuple[int, dict[str, Any] | None]:
         """Return `max_tokens` and the `thinking` parameter; thinking counts towards the limit."""
@@ -284,3 +268,13 @@ def _result(result: ToolResult) -> dict[str, Any]:
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
+
+
+RECORD = Driver(
+    name="anthropic",
+    adapter=AnthropicProvider,
+    base_url="https://api.anthropic.com",
+    price_vendor="anthropic",
+    seeing=r"(?:^|[/.])claude-",
+    blind=r"claude-(?:1|2|instant)",
+)

@@ -12,14 +12,15 @@ from typing import Any
 from app.harness.providers.connection import Connection
 from app.harness.providers.deltas import (
     Delta,
-    Finished,
     TextDelta,
     ThinkingClosed,
     ThinkingDelta,
     ToolCallReady,
     UsageSoFar,
 )
-from app.harness.providers.wire_json import ToolNames, as_count, as_object, as_text, dump, read_call
+from app.harness.providers.folding import Fold
+from app.harness.providers.provider import ModelRequest
+from app.harness.providers.wire_json import as_count, as_object, as_text, dump, read_call
 from app.messages import StopReason, Usage
 
 DRIVER = "anthropic"
@@ -45,26 +46,22 @@ class _Block:
     signature: str = ""
 
 
-class AnthropicFold:
+class AnthropicFold(Fold):
     """One answer of the Messages API being read."""
 
-    def __init__(self, connection: Connection, model: str, names: ToolNames) -> None:
-        self._connection = connection
-        self._model = model
-        self._names = names
+    def __init__(self, connection: Connection, request: ModelRequest) -> None:
+        super().__init__(connection, request)
         self._open: dict[int, _Block] = {}
         self._counts: dict[str, int] = {}
-        self._stop_reason: StopReason | None = None
-        self._response: Mapping[str, Any] = {}
-        self._called = False
-        self.complete = False
 
     def take(self, event: Mapping[str, Any]) -> Iterator[Delta]:
         match event.get("type"):
             case "message_start":
-                self._response = as_object(event.get("message"))
-                self._count(self._response.get("usage"))
-                if (usage := self._usage()).total:
+                response = as_object(event.get("message"))
+                self._answering_model = as_text(response.get("model")) or None
+                self._response_id = as_text(response.get("id")) or None
+                self._count(response.get("usage"))
+                if (usage := self.usage()).total:
                     yield UsageSoFar(usage)
             case "content_block_start":
                 yield from self._start(event)
@@ -82,13 +79,7 @@ class AnthropicFold:
             case "error":
                 raise self._connection.stream_error(event, self._model)
 
-    def finish(self) -> Finished | None:
-        if self._stop_reason is None:
-            return None
-        reason = "toolUse" if self._called and self._stop_reason == "stop" else self._stop_reason
-        return Finished(reason, self._usage(), self._text("model"), self._text("id"))
-
-    def _usage(self) -> Usage:
+    def usage(self) -> Usage:
         return Usage(
             input_tokens=self._counts.get("input_tokens", 0),
             output_tokens=self._counts.get("output_tokens", 0),
@@ -96,9 +87,6 @@ class AnthropicFold:
             cache_read_tokens=self._counts.get("cache_read_input_tokens", 0),
             cache_write_tokens=self._counts.get("cache_creation_input_tokens", 0),
         )
-
-    def _text(self, key: str) -> str | None:
-        return as_text(self._response.get(key)) or None
 
     def _start(self, event: Mapping[str, Any]) -> Iterator[Delta]:
         content = as_object(event.get("content_block"))
@@ -131,7 +119,7 @@ class AnthropicFold:
         elif block.kind == "redacted_thinking":
             yield ThinkingClosed(data=as_text(block.start.get("data")), provider=DRIVER)
         elif block.kind == "tool_use":
-            self._called = True
+            self.called = True
             given = block.start.get("input")
             raw = "".join(block.parts) or (dump(given).decode() if given else "")
             name, identifier = str(block.start.get("name", "")), str(block.start.get("id", ""))
@@ -147,11 +135,11 @@ class AnthropicFold:
             raise self._connection.error("content_refused", message, self._model)
         for index in sorted(self._open):
             yield from self._close(index)
-        self._stop_reason = _STOP_REASONS.get(str(reason), "stop")
+        self.stop_reason = _STOP_REASONS.get(str(reason), "stop")
 
     def _count(self, usage: Any) -> None:
         """Take counts over. Later ones are totals: a count that is left out has not changed, nor one that
-        a server which only imitates the API tells as 0 at the end."""
+        a server which only imitates the API reports as 0 at the end."""
         counts = as_object(usage)
         for part in (counts, as_object(counts.get("output_tokens_details"))):
             for key, value in part.items():

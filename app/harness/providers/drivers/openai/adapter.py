@@ -6,19 +6,16 @@ Never: reading the answer (`openai_answer`), HTTP (`connection`), or repeating a
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from app.config import ProviderSettings
 from app.harness.providers.connection import Connection
-from app.harness.providers.deltas import Delta
-from app.harness.providers.driver_options import DriverOptions, read_options
-from app.harness.providers.folding import next_event
-from app.harness.providers.openai_answer import AnswerReader
-from app.harness.providers.openai_servers import Server, known_server
+from app.harness.providers.driver import Driver, DriverOptions, HttpProvider, credential_header, read_options
+from app.harness.providers.drivers.openai.answer import ChatFold
+from app.harness.providers.drivers.openai.reasoning_details import given_back
+from app.harness.providers.drivers.openai.servers import Server, known_server
 from app.harness.providers.provider import EncodedOnce, ModelRequest, WireRequest
-from app.harness.providers.reasoning_details import given_back
 from app.harness.providers.wire_json import ToolNames, arguments_to_send, dump, join_request
 from app.messages import (
     AssistantMessage,
@@ -33,7 +30,6 @@ from app.messages import (
     UserMessage,
 )
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _BRIDGE = dump({"role": "assistant", "content": "Noted."})
 """Stands between a tool's message and a user's where a server takes no other order."""
 
@@ -54,25 +50,24 @@ class OpenAIOptions(DriverOptions):
     path: str = "/chat/completions"
 
 
-class OpenAIProvider:
+class OpenAIProvider(HttpProvider):
     """One configured chat-completions server."""
 
     driver = "openai"
 
     def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
-        self.name = name
-        self._connection = connection
         self._options = read_options(OpenAIOptions, name, settings)
-        self._credential = _credential(settings, self._options)
+        own = self._options.auth_header
+        header = (own.lower(), "") if own else ("authorization", "Bearer ")
+        super().__init__(name, connection, credential_header(settings, *header), _tools)
         self._server = known_server(connection.base_url)
         self._limit_field = self._options.max_tokens_field or self._server.max_tokens_field
         self._reminder_role = "user" if self._server.strict else self._options.system_role
-        own = self._options.reasoning_field
-        self._reasoning_field = self._server.reasoning_field if own is None else own
+        field = self._options.reasoning_field
+        self._reasoning_field = self._server.reasoning_field if field is None else field
         asks = self._options.include_usage
         self._include_usage = not self._server.strict if asks is None else asks
         self._codec = f"{self.driver}:{self._reasoning_field or ''}:{self._server}"
-        self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(_tools)
         self._system: EncodedOnce[tuple[SystemBlock, ...]] = EncodedOnce(self._system_message)
 
     def encode(self, request: ModelRequest) -> WireRequest:
@@ -82,35 +77,17 @@ class OpenAIProvider:
             self._codec, request.messages, lambda message: self._message(message, names)
         )
         system = self._system(request.system)
-        members = (("tools", self._tools(request.tools)),) if request.tools else ()
         last = b"" if request.reminder is None else self._reminder(request.reminder)
         messages = [*encoded, last]
         if self._server.strict:
             messages = _bridged([*request.messages, None], messages)
-        body = join_request(self._head(request), members, "messages", (system, *messages))
+        body = join_request(
+            self._head(request), self._encoded_tools(request), "messages", (system, *messages)
+        )
         return WireRequest(self._options.path, body)
 
-    async def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
-        """Send `wire` and yield deltas, `Finished` last. Raises `ProviderError`."""
-        keeps = self._server.reasoning_details
-        reader = AnswerReader(self._connection, wire, request, keeps_details=keeps)
-        async with aclosing(
-            self._connection.events(wire, model=request.model, headers=self._credential)
-        ) as events:
-            quiet = False
-            while (event := await next_event(events, ended=reader.complete, quiet=quiet)) is not None:
-                quiet = True
-                for delta in reader.read(event.payload):
-                    quiet = False
-                    yield delta
-        for delta in reader.finish():
-            yield delta
-
-    async def models(self) -> list[str]:
-        """Return the names of the models that the server offers."""
-        answer = await self._connection.get_json("/models", headers=self._credential)
-        rows = answer.get("data") if isinstance(answer, dict) else None
-        return sorted(str(row["id"]) for row in rows or () if isinstance(row, dict) and "id" in row)
+    def fold(self, wire: WireRequest, request: ModelRequest) -> ChatFold:
+        return ChatFold(self._connection, request, wire, keeps_details=self._server.reasoning_details)
 
     def _head(self, request: ModelRequest) -> dict[str, Any]:
         head: dict[str, Any] = {**self._options.body, "model": request.model, "stream": True}
@@ -136,13 +113,6 @@ class OpenAIProvider:
             answer = _assistant(message, names, self._reasoning_field, self._server)
             return dump(answer) if answer["content"] or "tool_calls" in answer else b""
         return _tool_results(message, self._server)
-
-
-def _credential(settings: ProviderSettings, options: OpenAIOptions) -> dict[str, str]:
-    if settings.api_key is None:
-        return {}
-    key = settings.api_key.get_secret_value()
-    return {options.auth_header.lower(): key} if options.auth_header else {"authorization": f"Bearer {key}"}
 
 
 def _tools(tools: tuple[ToolSpec, ...]) -> bytes:
@@ -247,3 +217,21 @@ def _bridged(messages: Sequence[ModelMessage | None], encoded: Sequence[bytes]) 
             result.images for result in message.results
         )
     return bridged
+
+
+RECORD = Driver(
+    name="openai",
+    adapter=OpenAIProvider,
+    base_url="https://api.openai.com/v1",
+    price_vendor="openai",
+    seeing=(
+        r"(?:^|/)(?:chatgpt-|gpt-)[4-9]|(?:^|/)o[134](?:-|$)|vision|-vl\b|[0-9]vl\b|llava|pixtral|gemma-?[3-9]"
+        r"|llama-?4|minicpm-v|moondream|internvl|molmo|mistral-(?:small|medium)-?3\.[1-9]"
+        r"|mistral-(?:medium|small|large)-(?:latest|25\d\d)|grok-(?:[4-9]|2-vision)"
+        r"|phi-?[34](?:\.5)?-(?:vision|multimodal)|kimi-vl|glm-4\.[15]v|step-?3"
+    ),
+    blind=(
+        r"gpt-3|gpt-4(?:-\d{4})?$|gpt-4-32k|gpt-oss|o1-(?:mini|preview)|o3-mini"
+        r"|-(?:audio|realtime|transcribe|tts|search-preview)|embedding|codex-mini"
+    ),
+)

@@ -25,7 +25,7 @@ class Server:
     """`reasoning_field` is the name under which earlier thinking must go back beside tool calls: without
     it these servers refuse every step after the first. `strict` servers take a system message only as
     the first, no user's message right behind a tool's, ids of nine letters and digits, and no question
-    for token counts (which come unasked). `reasoning_details`: the server tells its models' thinking in
+    for token counts (which come unasked). `reasoning_details`: the server sends its models' thinking in
     such objects and wants them back."""
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"

@@ -1,14 +1,13 @@
 """The OpenAI Responses API, used without state at the provider: requests as bytes, answers as deltas.
 
-Owns: the shape of `POST /responses` and of its input items. Never: the meaning of stream events
-(`openai_responses_events`), transport, retries.
-Proved by `tests/harness/providers/test_openai_responses.py`, over real HTTP.
+Owns: the shape of `POST /responses` and of its input items. Never: stream events (`events`), transport,
+retries.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Literal
 
@@ -16,16 +15,12 @@ from pydantic import Field
 
 from app.config import ProviderSettings
 from app.harness.providers.connection import Connection
-from app.harness.providers.deltas import Delta
-from app.harness.providers.driver_options import DriverOptions, read_options
-from app.harness.providers.folding import fold_stream
-from app.harness.providers.openai_responses_events import DRIVER, SHOWN_REASONING, ResponsesFold
-from app.harness.providers.provider import EncodedOnce, ModelRequest, WireRequest
+from app.harness.providers.driver import Driver, DriverOptions, HttpProvider, credential_header, read_options
+from app.harness.providers.drivers.openai_responses.events import DRIVER, SHOWN_REASONING, ResponsesFold
+from app.harness.providers.provider import ModelRequest, WireRequest
 from app.harness.providers.wire_json import (
     ToolNames,
     arguments_to_send,
-    as_object,
-    as_objects,
     dump,
     join_request,
     wire_id,
@@ -45,8 +40,6 @@ from app.messages import (
     UserMessage,
 )
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
-
 _WITHOUT_REASONING = re.compile(r"(?:^|/)(?:gpt-3|gpt-4|chatgpt|gpt-5[.\d]*-chat)")
 
 
@@ -62,20 +55,15 @@ class ResponsesOptions(DriverOptions):
     path: str = "/responses"
 
 
-class OpenAIResponsesProvider:
+class OpenAIResponsesProvider(HttpProvider):
     """A provider that speaks the Responses API. Nothing is stored there: every request carries
     the conversation, and reasoning goes back as the encrypted items that it came in."""
 
     driver = DRIVER
 
     def __init__(self, name: str, settings: ProviderSettings, connection: Connection) -> None:
-        self.name = name
         self._options = read_options(ResponsesOptions, name, settings)
-        self._connection = connection
-        self._headers: dict[str, str] = {}
-        if settings.api_key is not None:
-            self._headers["authorization"] = f"Bearer {settings.api_key.get_secret_value()}"
-        self._tools: EncodedOnce[tuple[ToolSpec, ...]] = EncodedOnce(_tools)
+        super().__init__(name, connection, credential_header(settings, "authorization", "Bearer "), _tools)
 
     def encode(self, request: ModelRequest) -> WireRequest:
         """Return the exact bytes. Only messages that are new to the request's cache are encoded."""
@@ -96,19 +84,11 @@ class OpenAIResponsesProvider:
             head["prompt_cache_key"] = request.session_id
         if instructions := "\n\n".join(block.text for block in request.system if block.text):
             head["instructions"] = instructions
-        members = [("tools", self._tools(request.tools))] if request.tools else []
-        body = join_request(head, members, "input", _input(request, reasons))
+        body = join_request(head, self._encoded_tools(request), "input", _input(request, reasons))
         return WireRequest(path=self._options.path, body=body)
 
-    def stream(self, wire: WireRequest, request: ModelRequest) -> AsyncGenerator[Delta, None]:
-        """Send the bytes and yield deltas; the last one is `Finished`. Raises `ProviderError`."""
-        fold = ResponsesFold(self._connection, request.model, ToolNames(request.tools))
-        return fold_stream(self._connection, wire, model=request.model, headers=self._headers, fold=fold)
-
-    async def models(self) -> list[str]:
-        """Return the names of the models that the provider offers. Raises `ProviderError`."""
-        answer = await self._connection.get_json("/models", headers=self._headers)
-        return sorted(str(row["id"]) for row in as_objects(as_object(answer).get("data")) if "id" in row)
+    def fold(self, wire: WireRequest, request: ModelRequest) -> ResponsesFold:
+        return ResponsesFold(self._connection, request)
 
     def _reasons(self, model: str) -> bool:
         """Models that do not reason refuse to be asked for, or given, reasoning."""
@@ -238,3 +218,11 @@ def _content(block: UserBlock) -> dict[str, Any]:
 
 def _is_empty(block: UserBlock) -> bool:
     return isinstance(block, TextBlock) and not block.text
+
+
+RECORD = Driver(
+    name="openai-responses",
+    adapter=OpenAIResponsesProvider,
+    base_url="https://api.openai.com/v1",
+    price_vendor="openai",
+)
